@@ -1,0 +1,54 @@
+# Two commands do everything: "make run" and "make test". Both set up .venv by themselves; the second time that takes no time.
+
+SERVER =
+UI = web
+PORT = 8080
+WEB_PORT = 8081
+OPTIONS =
+
+PYTHON = .venv/bin/python
+INSTALLED = .venv/installed-
+
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # two pips in one .venv would meet
+.PHONY: help run test check format setup clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' Makefile
+
+run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
+	@exec $(PYTHON) tests/run_proxy.py --server '$(SERVER)' --ui '$(UI)' --port '$(PORT)' --web-port '$(WEB_PORT)' -- $(OPTIONS)
+
+test: setup ## run all tests
+	@$(PYTHON) -m pytest
+
+check: setup ## lint, format check and types
+	@$(PYTHON) -m ruff check
+	@$(PYTHON) -m ruff format --check
+	@$(PYTHON) -m mypy
+
+format: setup ## format the sources and mend what the linter can
+	@$(PYTHON) -m ruff check --fix
+	@$(PYTHON) -m ruff format
+
+setup: $(INSTALLED)model-server $(INSTALLED)dev ## install into .venv all that "test" and "check" need
+
+clean: ## remove all that these targets made
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# When the Python behind .venv has vanished, its link dangles: make then sees no target, and all that stands on it is made anew.
+$(PYTHON):
+	@echo "Setting up .venv ..."
+	@python=$$(bash .ci/find-python) && rm -rf .venv && "$$python" -m venv .venv
+
+# What pyproject.toml lists is installed, not the project itself: it runs from this folder. The project's own dependencies are
+# named each time, so that an extra never moves them out of their range. -qq: pip tells of errors only.
+LIST = import sys, tomllib; listed = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*listed["dependencies"], *listed["optional-dependencies"].get(sys.argv[1], []), sep="\n")
+
+$(INSTALLED)%: pyproject.toml $(PYTHON)
+	@echo "Installing into .venv: $* ..."
+	@$(PYTHON) -c '$(LIST)' $* > .venv/$*.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --only-binary :all: -r .venv/$*.txt
+	@touch $@
