@@ -1,0 +1,200 @@
+"""What a reply of the Messages API says, in order: `message_start`, then blocks, `message_delta`, `message_stop`.
+
+Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from converter.dialects.anthropic_errors import error_body
+from converter.dialects.anthropic_tools import ToolCalls, ToolPiece
+from converter.events import End, Event, Failure, Finish, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.think import Thought
+
+type Message = dict[str, object]
+type _Content = Text | Thinking | ThinkingEnd | ToolCall
+
+STOP_REASONS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+}
+CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+EMPTY = "the server's reply was empty"
+UNREAD = "the server's reply is no chat completion: "
+
+
+class MessageEvents:
+    """Events in, the stream's own events out, as values."""
+
+    def __init__(self, signature: str, model: str) -> None:
+        self._signature = signature
+        self._model = model
+        self._started = False
+        self._over = False
+        self._open: str | None = None
+        self._index = 0
+        self._blanks = ""
+        self._thought = Thought()
+        self._calls = ToolCalls()
+        self._called = False
+        self._delayed: list[_Content] = []
+        self._finish: Finish | None = None
+        self._usage = Usage(0, 0)
+        self._unread = b""
+        self.failure = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended, a line each."""
+        return self._calls.notes
+
+    def feed(self, event: Event) -> Iterator[Message]:
+        """Return what can be said. Choices but the first have no place in a message: nobody can ask for them."""
+        if self._over or getattr(event, "choice", 0) != 0:
+            return
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall):
+            yield from self._content(event)
+        else:
+            yield from self._course(event)
+
+    def _content(self, event: _Content) -> Iterator[Message]:
+        match event:
+            case Text() | Thinking() | ThinkingEnd() if self._calls.open:
+                self._delayed.append(event)  # its block would tear the call apart
+            case Text():
+                yield from self._text(event.text)
+            case Thinking():
+                yield from self._thinking(event.text)
+            case ThinkingEnd():
+                yield from self._leave() if self._open == "thinking" else ()
+            case ToolCall():
+                yield from self._tool_pieces(self._calls.feed(event))
+                yield from self._undelayed()
+
+    def _course(self, event: Event) -> Iterator[Message]:
+        match event:
+            case Start() if not self._started:
+                self._started = True
+                yield self._start(event)
+            case Finish():
+                self._finish = event
+            case Usage():
+                self._usage = event
+            case End():
+                self._finish = self._finish or Finish("stop")
+                yield from self._end(self._finish)
+            case Failure():
+                yield from self._fail(event.message, event.kind)
+            case OpaqueFrame(comment=False) if not self._unread:
+                self._unread = event.raw[:200]
+
+    def close(self) -> Iterator[Message]:
+        """End the message, or say why it has no end."""
+        if self._over:
+            return
+        if self._finish:
+            yield from self._end(self._finish)
+        elif self._started:
+            yield from self._fail(CUT_SHORT)
+        else:
+            yield from self._fail(UNREAD + self._unread.decode(errors="replace").strip() if self._unread.strip() else EMPTY)
+
+    def _start(self, event: Start) -> Message:
+        message: Message = {
+            "id": "msg_" + event.id.removeprefix("chatcmpl-"),
+            "type": "message",
+            "role": "assistant",
+            "model": event.model or self._model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+        return {"type": "message_start", "message": message}
+
+    def _text(self, text: str) -> Iterator[Message]:
+        if self._open != "text":
+            self._blanks += text
+            if self._blanks.isspace():  # the API refuses a text block of blanks when it comes back
+                return
+            text, self._blanks = self._blanks, ""
+            yield from self._enter("text", {"type": "text", "text": ""})
+        yield self._delta({"type": "text_delta", "text": text})
+
+    def _thinking(self, text: str) -> Iterator[Message]:
+        for event in self._thought.feed(text):
+            yield from self._enter("thinking", {"type": "thinking", "thinking": "", "signature": ""})
+            yield self._delta({"type": "thinking_delta", "thinking": event.text})
+
+    def _undelayed(self) -> Iterator[Message]:
+        if not self._calls.open:
+            delayed, self._delayed = self._delayed, []
+            for event in delayed:
+                yield from self._content(event)
+
+    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Message]:
+        for piece in pieces:
+            if piece.begins:
+                self._called = True
+                yield from self._leave()
+                yield from self._enter("tool_use", {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}})
+            else:
+                yield self._delta({"type": "input_json_delta", "partial_json": piece.json})
+
+    def _enter(self, kind: str, block: Message) -> Iterator[Message]:
+        if self._open == kind:
+            return
+        yield from self._leave()
+        self._open, self._blanks = kind, ""
+        if kind != "thinking":
+            self._thought.end()
+        yield {"type": "content_block_start", "index": self._index, "content_block": block}
+
+    def _leave(self) -> Iterator[Message]:
+        """Close the open block. What ends a thought's text ends its held blanks."""
+        if self._open is None:
+            return
+        if self._open == "thinking":
+            self._thought.end()
+            yield self._delta({"type": "signature_delta", "signature": self._signature})
+        yield {"type": "content_block_stop", "index": self._index}
+        self._open = None
+        self._index += 1
+
+    def _end(self, finish: Finish) -> Iterator[Message]:
+        yield from self._tool_pieces(self._calls.end())
+        yield from self._undelayed()
+        yield from self._leave()
+        self._over = True
+        reason, stop_sequence = _stop(finish, self._called)
+        delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
+        yield {"type": "message_delta", "delta": delta, "usage": _usage(self._usage)}
+        yield {"type": "message_stop"}
+
+    def _fail(self, message: str, kind: str = "api_error") -> Iterator[Message]:
+        self._over = True
+        self.failure = message
+        yield error_body(message, kind)
+
+    def _delta(self, delta: Message) -> Message:
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+
+def _stop(finish: Finish, called: bool) -> tuple[str, str | None]:
+    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string, as on vLLM's own endpoint."""
+    if finish.reason == "length":
+        return "max_tokens", None
+    if called:
+        return "tool_use", None
+    if finish.stop_sequence is not None:
+        return "stop_sequence", finish.stop_sequence
+    return STOP_REASONS.get(finish.reason, "end_turn"), None
+
+
+def _usage(usage: Usage) -> Message:
+    """Return the counts; the API counts cached and created tokens apart from the input, chat completions within it."""
+    apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
+    said = {name: count for name, count in apart.items() if count is not None}
+    return {"input_tokens": max(0, usage.input - sum(said.values())), **said, "output_tokens": usage.output}

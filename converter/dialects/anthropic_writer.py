@@ -1,0 +1,93 @@
+"""Events to replies of the Messages API: frames of a stream, or one whole message.
+
+A whole message is the stream, folded as the client's own SDK folds it, so that the two cannot disagree.
+"""
+
+from collections.abc import Sequence
+
+from converter import json_text
+from converter.dialects.anthropic_stream import Message, MessageEvents
+from converter.events import Event, OpaqueFrame
+from converter.sse import write_frame
+
+
+class AnthropicStreamEncoder:
+    """Events in, frames out. `signature`: of every thinking block; `model`: the one asked for, when the server names none."""
+
+    def __init__(self, signature: str, model: str = "") -> None:
+        self._events = MessageEvents(signature, model)
+        self.notes = self._events.notes
+
+    @property
+    def failure(self) -> str:
+        """Why the client got an error, or empty."""
+        return self._events.failure
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
+        """Return the frames. Comments (pings) pass; `raw` is not of this dialect."""
+        out: list[bytes] = []
+        for event in events:
+            if isinstance(event, OpaqueFrame) and event.comment:
+                out.append(event.raw)
+            out += map(_frame, self._events.feed(event))
+        return out
+
+    def close(self) -> list[bytes]:
+        """End the stream, or say in it why it has no end."""
+        return list(map(_frame, self._events.close()))
+
+
+def _frame(message: Message) -> bytes:
+    return write_frame(json_text.write(message), str(message["type"]))
+
+
+class AnthropicWholeEncoder:
+    """Events in, one message out, at `close`; an error in its place has no role."""
+
+    def __init__(self, signature: str, model: str = "") -> None:
+        self._events = MessageEvents(signature, model)
+        self.notes = self._events.notes
+        self._message: Message = {}
+        self._content: list[Message] = []
+        self._pieces: list[str] = []
+
+    @property
+    def failure(self) -> str:
+        """Why the client got an error, or empty."""
+        return self._events.failure
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
+        """Return nothing yet."""
+        for event in events:
+            for message in self._events.feed(event):
+                self._fold(message)
+        return []
+
+    def close(self) -> list[bytes]:
+        """Return the message."""
+        for message in self._events.close():
+            self._fold(message)
+        return [json_text.write(self._message)]
+
+    def _fold(self, event: Message) -> None:
+        match event:
+            case {"type": "message_start", "message": dict(message)}:
+                self._message = message | {"content": self._content}
+            case {"type": "content_block_start", "content_block": dict(block)}:
+                self._content.append(block)
+            case {"type": "content_block_delta", "delta": {"type": "signature_delta", "signature": signature}}:
+                self._content[-1]["signature"] = signature
+            case {"type": "content_block_delta", "delta": dict(delta)}:
+                self._pieces.append(str(next(value for name, value in delta.items() if name != "type")))
+            case {"type": "content_block_stop"}:
+                _fill(self._content[-1], "".join(self._pieces))
+                self._pieces.clear()
+            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
+                self._message |= {**delta, "usage": usage}
+            case {"type": "error"}:
+                self._message = event
+
+
+def _fill(block: Message, said: str) -> None:
+    kind = str(block["type"])
+    block.update({"input": json_text.read(said.encode())} if kind == "tool_use" else {kind: said})

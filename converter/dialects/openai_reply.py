@@ -1,0 +1,161 @@
+"""Replies of chat completions, read: frames of a stream, or one whole body, to events.
+
+A frame's fields become events or ride in `Opaque` and `Start.head`, so that a frame written anew holds all that the server sent.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from converter import json_text
+from converter.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
+from converter.sse import Frame
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking_content", "thinking", "reasoning_text")
+"""Names under which servers send thinking: DeepSeek, SGLang, llama.cpp, LM Studio, NIM; vLLM, Ollama, OpenRouter; gateways."""
+STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
+"""Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are numbers)."""
+_DONE = b"[DONE]"
+
+
+class _MisshapenError(Exception):
+    """The frame is JSON, but no chat completion."""
+
+
+class OpenAIDecoder:
+    """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`; nothing is raised."""
+
+    def __init__(self) -> None:
+        self._head: Mapping[str, object] | None = None
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
+        if frame.data is None:
+            return [OpaqueFrame(frame.raw, frame.comment)]
+        if frame.data.strip() == _DONE:
+            return [End(frame.raw)]
+        try:
+            body = _object(json_text.read(frame.data))
+            return self._failure(body, frame.raw) or self._body(body)
+        except (json_text.UnreadableError, _MisshapenError):
+            return [OpaqueFrame(frame.raw)]
+
+    def _failure(self, body: dict[str, object], raw: bytes) -> list[Event]:
+        error = body.get("error")
+        if not error or body.get("choices"):
+            return []
+        if not isinstance(error, dict):
+            return [Failure(str(error), raw=raw)]
+        return [Failure(str(error.get("message") or error), str(error.get("type") or "api_error"), raw)]
+
+    def _body(self, body: dict[str, object]) -> list[Event]:
+        choices = body.get("choices") or []
+        if not isinstance(choices, list) or not ("choices" in body or "usage" in body):
+            raise _MisshapenError
+        out: list[Event] = []
+        head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
+        if head != self._head:
+            self._head = head
+            out.append(Start(_string(head.get("id")), _string(head.get("model")), head))
+        whole = False
+        for position, choice in enumerate(choices):
+            whole = whole or "message" in _object(choice)
+            out += _choice(choice, position)
+        if isinstance(usage := body.get("usage"), dict):
+            out.append(_usage(usage))
+        return [*out, End()] if whole else out
+
+
+def _choice(choice: dict[str, object], position: int) -> Iterator[Event]:
+    index = choice.get("index", position)
+    if not isinstance(index, int):
+        raise _MisshapenError
+    key = "message" if "message" in choice else "delta"
+    inner = dict(_object(choice.get(key) or {}))
+    outer = {name: value for name, value in choice.items() if name not in ("index", key, "finish_reason")}
+    said = [*_thinking(inner, index), *_text(inner, index), *_tool_calls(inner, index)]
+    if key == "message" and said and "content" not in inner:
+        inner["content"] = ""
+    if inner or outer:
+        yield Opaque(inner, outer, index)
+    yield from said
+    if reason := choice.get("finish_reason"):
+        stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
+        yield Finish(_string(reason), _string(stops[0]) if stops else None, index)
+
+
+def _thinking(inner: dict[str, object], index: int) -> list[Event]:
+    """Take the reasoning fields out; the same text under two names is one thought."""
+    texts: dict[str, list[str]] = {}
+    for name in REASONING_FIELDS:
+        if isinstance(text := inner.get(name), str) and text:
+            texts.setdefault(text, []).append(name)
+            del inner[name]
+    return [Thinking(text, index, tuple(names)) for text, names in texts.items()]
+
+
+def _text(inner: dict[str, object], index: int) -> list[Event]:
+    content = inner.get("content")
+    if content is None or content == "" or isinstance(content, list):
+        return []
+    if not isinstance(content, str):
+        raise _MisshapenError
+    del inner["content"]
+    return [Text(content, index)]
+
+
+def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    entries = inner.get("tool_calls")
+    if not entries:
+        return []
+    if not isinstance(entries, list):
+        raise _MisshapenError
+    del inner["tool_calls"]
+    return [_tool_call(_object(entry), position, index) for position, entry in enumerate(entries)]
+
+
+def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+    function = _object(entry.get("function") or {})
+    index = entry.get("index", position)
+    if not isinstance(index, int):
+        raise _MisshapenError
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else json_text.write(arguments or {}).decode() if arguments else ""
+    return ToolCall(index, _string(entry.get("id")), _string(function.get("name")), text, choice, entry)
+
+
+def _usage(entry: dict[str, object]) -> Usage:
+    prompt = entry.get("prompt_tokens_details")
+    details = entry.get("completion_tokens_details")
+    return Usage(
+        _number(entry, "prompt_tokens") or 0,
+        _number(entry, "completion_tokens") or 0,
+        cached=_number(prompt, "cached_tokens"),
+        thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
+        entry=entry,
+    )
+
+
+def _number(fields: object, name: str) -> int | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    return value if isinstance(value, int) else None
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _MisshapenError
+    return value
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,202 @@
+"""Events to replies of chat completions: frames of a stream, or one whole body.
+
+Both write a frame that the rewriter did not change as the very bytes that came, unless thinking is wanted under another name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from converter import json_text
+from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.sse import write_frame
+
+JOINT = "\n\n"
+"""Between two thoughts that share one field."""
+_SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+_ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
+"""Within one frame kinds come in this order; what would break it begins another frame."""
+
+
+def _vendor(head: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in head.items() if name not in _SAME_IN_EVERY_FRAME}
+
+
+type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """One frame's body in the making."""
+
+    choice: int | None = None
+    last: int = -1
+    inner: dict[str, object] = field(default_factory=dict)
+    outer: dict[str, object] = field(default_factory=dict)
+    calls: list[object] = field(default_factory=list)
+    finish: str | None = None
+    usage: object = None
+
+    def takes(self, event: _Sayable) -> bool:
+        order = _ORDER[type(event)]
+        same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
+        return same_choice and (order > self.last or (order == self.last and isinstance(event, ToolCall)))
+
+    def hollow(self) -> bool:
+        said = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
+        return all(value is None or value in ("", [], {}) for value in said)
+
+    def body(self, head: Mapping[str, object]) -> dict[str, object]:
+        delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
+        choice = {"index": self.choice, "delta": delta, **self.outer, "finish_reason": self.finish}
+        body = {**head, "choices": [] if self.choice is None else [choice]}
+        return body if self.usage is None else {**body, "usage": self.usage}
+
+
+class _Chunker:
+    """Events in, bodies of frames out; a frame that goes on as it came is its bytes."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self._wanted = wanted
+        self._head: Mapping[str, object] = {}
+        self._after_thought: set[int] = set()
+        self._missing: list[str] = []
+        self._news = False  # the head says something that no frame has told yet
+
+    def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[dict[str, object] | bytes]:
+        sent = [name for event in events if isinstance(event, Thinking) for name in event.names]
+        self._missing = [name for name in self._wanted if name not in sent] if sent else []
+        if raw is not None and not self._missing:
+            self._head = next((event.head for event in events if isinstance(event, Start)), self._head)
+            yield raw
+        else:
+            yield from self._bodies(events)
+
+    def _bodies(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
+        chunk = _Chunk()
+        for event in events:
+            if isinstance(event, Start):
+                self._news = bool(_vendor(event.head)) and _vendor(event.head) != _vendor(self._head)
+                self._head = event.head
+            elif isinstance(event, ThinkingEnd):
+                self._after_thought.add(event.choice)
+            elif isinstance(event, OpaqueFrame | End | Failure):
+                yield from self._finished(chunk)
+                chunk = _Chunk()
+                if event.raw:
+                    yield event.raw
+            else:
+                if not chunk.takes(event):
+                    yield from self._finished(chunk)
+                    chunk = _Chunk()
+                self._add(chunk, event)
+        yield from self._finished(chunk)
+
+    def _finished(self, chunk: _Chunk) -> Iterator[dict[str, object]]:
+        if self._news or not chunk.hollow():
+            self._news = False
+            yield chunk.body(self._head)
+
+    def _add(self, chunk: _Chunk, event: _Sayable) -> None:
+        chunk.last = _ORDER[type(event)]
+        if isinstance(event, Usage):
+            chunk.usage = event.entry
+            return
+        chunk.choice = event.choice
+        match event:
+            case Opaque():
+                chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
+            case Thinking():
+                chunk.inner |= dict.fromkeys(self._names(event), self._joint(event) + event.text)
+            case Text():
+                chunk.inner["content"] = event.text
+            case ToolCall():
+                chunk.calls.append(event.entry or _entry(event))
+            case Finish():
+                chunk.finish = event.reason
+
+    def _names(self, event: Thinking) -> list[str]:
+        """The server's own names and, on its first piece, those it lacks; the names asked for when it stood in tags."""
+        if not event.names:
+            return list(self._wanted)
+        missing, self._missing = self._missing, []
+        return [*event.names, *missing]
+
+    def _joint(self, event: Thinking) -> str:
+        if event.names or event.choice not in self._after_thought:
+            return ""
+        self._after_thought.remove(event.choice)
+        return JOINT
+
+
+def _entry(event: ToolCall) -> dict[str, object]:
+    named = {"id": event.id, "type": "function"} if event.id else {}
+    function = {"name": event.name, "arguments": event.arguments} if event.name else {"arguments": event.arguments}
+    return {"index": event.index, **named, "function": function}
+
+
+class OpenAIStreamEncoder:
+    """Events in, frames out: none, one or more for one frame of the server's."""
+
+    failure = ""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self.notes: list[str] = []
+        self._chunker = _Chunker(fields)
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
+        bodies = self._chunker.feed(events, raw)
+        return [body if isinstance(body, bytes) else write_frame(json_text.write(body)) for body in bodies]
+
+    def close(self) -> list[bytes]:
+        """Return nothing: an end that the server left out (`[DONE]`, a finish) is not made up."""
+        return []
+
+
+class OpenAIWholeEncoder:
+    """Events in, one body out, at `close`: the frames of a stream, folded."""
+
+    failure = ""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self.notes: list[str] = []
+        self._chunker = _Chunker(fields)
+        self._raw: list[bytes] = []
+        self._body: dict[str, object] | None = None
+        self._choices: dict[int, dict[str, object]] = {}
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return nothing yet."""
+        for body in self._chunker.feed(events, raw):
+            if isinstance(body, bytes):
+                self._raw.append(body)
+            else:
+                self._fold(body)
+        return []
+
+    def close(self) -> list[bytes]:
+        """Return the body; as it came when nothing in it was to change or could be read."""
+        if self._body is None:
+            return self._raw
+        return [json_text.write(self._body | {"choices": [self._choices[index] for index in sorted(self._choices)]})]
+
+    def _fold(self, body: dict[str, object]) -> None:
+        choices = body.pop("choices")
+        self._body = (self._body or {}) | body
+        for choice in choices if isinstance(choices, list) else []:
+            delta = choice.pop("delta")
+            whole = self._choices.setdefault(choice["index"], {"message": {}})
+            whole |= {name: value for name, value in choice.items() if value is not None or name not in whole}
+            _fold_delta(whole["message"], delta)
+
+
+def _fold_delta(message: object, delta: dict[str, object]) -> None:
+    assert isinstance(message, dict)
+    for name, value in delta.items():
+        match message.get(name), value:
+            case str(before), str(more):
+                message[name] = before + more
+            case list(before), list(more):
+                message[name] = before + more
+            case _:
+                message[name] = value

@@ -1,0 +1,117 @@
+"""What a model's reply says, free of any dialect: the values that pass between the machines.
+
+A decoder makes them from frames, the think parser turns `Text` into `Text` and `Thinking`, an encoder writes them. They
+are flat: a delta is an event, a whole reply is the same events with longer texts. Finish reasons are the words of chat
+completions (`stop`, `length`, `tool_calls`, `content_filter`), being what every local server sends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+type Fields = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The head of a reply; comes again when a later frame has another head (`head`: the dialect's own fields, whole)."""
+
+    id: str
+    model: str
+    head: Fields = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of the answer."""
+
+    text: str
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when it stood in tags."""
+
+    text: str
+    choice: int = 0
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingEnd:
+    """The thought so far is complete; what follows is another block. The last two are only known of attribute forms."""
+
+    choice: int = 0
+    thought_type: str | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`: the piece as sent."""
+
+    index: int
+    id: str
+    name: str
+    arguments: str
+    choice: int = 0
+    entry: Fields = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells."""
+
+    reason: str
+    stop_sequence: str | None = None
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, counted by the server: `input` with the cached ones. `entry`: the count as sent."""
+
+    input: int
+    output: int
+    cached: int | None = None
+    created: int | None = None
+    thinking: int | None = None
+    entry: Fields = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The server says, within the reply, that it failed. `raw`: its frame."""
+
+    message: str
+    kind: str = "api_error"
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The server says that the reply is complete. `raw`: the frame that said so, if one did."""
+
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer` beside the delta."""
+
+    inner: Fields
+    outer: Fields
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueFrame:
+    """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is lost without it."""
+
+    raw: bytes
+    comment: bool = False
+
+
+type Event = (
+    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | OpaqueFrame
+)  # fmt: skip

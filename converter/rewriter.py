@@ -1,0 +1,175 @@
+"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies take the same way.
+
+chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkParser -> event -> Encoder -> chunk
+"""
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
+from converter.dialects.openai_reply import OpenAIDecoder
+from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.events import End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ToolCall
+from converter.settings import Settings, Start
+from converter.sse import Frame, FrameDecoder
+from converter.think import Mode, ThinkParser
+
+
+class Form(enum.Enum):
+    """How a reply is sent."""
+
+    STREAM = enum.auto()
+    WHOLE = enum.auto()
+
+
+class Client(enum.Enum):
+    """The dialect a client reads."""
+
+    OPENAI = enum.auto()
+    ANTHROPIC = enum.auto()
+
+
+class Encoder(Protocol):
+    """What writes the client's bytes. `notes`: what a person should know; `failure`: why the client got an error, or empty."""
+
+    notes: list[str]
+
+    @property
+    def failure(self) -> str:
+        """Why the client got an error instead of a message, or empty."""
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Write `events`; `raw`: the frame that says just them in the server's dialect."""
+
+    def close(self) -> list[bytes]:
+        """Write what is left."""
+
+
+_ENCODERS: dict[tuple[Client, Form], Callable[[Settings, str], Encoder]] = {
+    (Client.OPENAI, Form.STREAM): lambda settings, _: OpenAIStreamEncoder(settings.fields),
+    (Client.OPENAI, Form.WHOLE): lambda settings, _: OpenAIWholeEncoder(settings.fields),
+    (Client.ANTHROPIC, Form.STREAM): lambda settings, model: AnthropicStreamEncoder(settings.signature, model),
+    (Client.ANTHROPIC, Form.WHOLE): lambda settings, model: AnthropicWholeEncoder(settings.signature, model),
+}
+_SAMPLE = 200
+"""Bytes of an unread frame that a note quotes."""
+
+
+class _WholeFrame:
+    """A whole body is one frame."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        self._body += chunk
+        return []
+
+    def close(self) -> list[Frame]:
+        body = bytes(self._body)
+        return [Frame(body, body)] if body else []
+
+
+class ThinkStage:
+    """Events in, events out: each choice's text goes through a parser of its own, until the server sends thinking itself."""
+
+    def __init__(self, settings: Settings, whole: bool) -> None:
+        modes = {Start.AUTO: Mode.UNDECIDED if whole else Mode.ANSWERING, Start.TEXT: Mode.ANSWERING, Start.THINKING: Mode.THINKING}
+        self._start = modes[settings.start]
+        self._tags = settings.tag_set
+        self._parsers: dict[int, ThinkParser | None] = {}
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes. Held text comes out before what starts or ends something, not before bookkeeping."""
+        match event:
+            case Text():
+                parser = self._parser(event.choice)
+                return parser.feed(event.text) if parser else [event]
+            case Thinking():
+                parser, self._parsers[event.choice] = self._parsers.get(event.choice), None
+                return [*parser.flush(), event] if parser else [event]
+            case ToolCall() | Finish():
+                parser = self._parsers.get(event.choice)
+                return [*parser.flush(), event] if parser else [event]
+            case End() | Failure():
+                return [*self.close(), event]
+            case _:
+                return [event]
+
+    def close(self) -> list[Event]:
+        """Return what is held."""
+        return [event for parser in self._parsers.values() if parser for event in parser.flush()]
+
+    def _parser(self, choice: int) -> ThinkParser | None:
+        if choice not in self._parsers:
+            self._parsers[choice] = ThinkParser(self._tags, self._start, choice)
+        return self._parsers[choice]
+
+
+class Rewriter:
+    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
+
+    `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in the server's own dialect the
+    form stays. `model`: what the client asked for.
+    """
+
+    def __init__(
+        self, settings: Settings, client: Client, server_form: Form, client_form: Form | None = None, model: str = ""
+    ) -> None:
+        self._same_dialect = client is Client.OPENAI
+        client_form = server_form if self._same_dialect or client_form is None else client_form
+        self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
+        self._decoder = OpenAIDecoder()
+        self._stage = ThinkStage(settings, whole=Form.WHOLE in (server_form, client_form))
+        self._encoder = _ENCODERS[client, client_form](settings, model)
+        self._unread = 0
+        self._first_unread = b""
+        self._faults: list[str] = []
+
+    @property
+    def failure(self) -> str:
+        """Why the client got an error instead of a message, or empty."""
+        return self._encoder.failure
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know of this reply, a line each; whole after `close`."""
+        return [*self._faults, *self._unread_note(), *self._encoder.notes]
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return what the client can have now; never an empty piece."""
+        return [piece for frame in self._frames.feed(chunk) for piece in self._rewrite(frame)]
+
+    def close(self) -> list[bytes]:
+        """Return the rest: a stream is over, or a whole body complete."""
+        out = [piece for frame in self._frames.close() for piece in self._rewrite(frame)]
+        try:
+            return [*out, *self._encoder.feed(self._stage.close()), *self._encoder.close()]
+        except Exception as error:
+            self._faults.append(_fault(error))
+            return out
+
+    def _rewrite(self, frame: Frame) -> list[bytes]:
+        try:
+            read = self._decoder.feed(frame)
+            events = [event for part in read for event in self._stage.feed(part)]
+            self._count_unread(read)
+            return self._encoder.feed(events, frame.raw if self._same_dialect and events == read else None)
+        except Exception as error:
+            self._faults.append(_fault(error))
+            return [frame.raw] if self._same_dialect else self._encoder.feed([Failure(_fault(error))])
+
+    def _count_unread(self, read: list[Event]) -> None:
+        for event in read:
+            if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
+                self._first_unread = self._first_unread or event.raw[:_SAMPLE]
+                self._unread += 1
+
+    def _unread_note(self) -> list[str]:
+        done = "passed as they came" if self._same_dialect else "left out"
+        return [f"{self._unread} frames are no chat completion, {done}; the first: {self._first_unread!r}"] if self._unread else []
+
+
+def _fault(error: Exception) -> str:
+    return f"fault of the addon, please report it: {type(error).__name__}: {error}"
