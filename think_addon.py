@@ -1,43 +1,34 @@
 """Thinking of a local model arrives where the client looks for it: `mitmdump -s think_addon.py --mode reverse:http://localhost:8000`.
 
-The only file that meets mitmproxy: options, hooks, and the tap through which a streamed body passes. What a reply means is read and
-written by `converter`, which knows no proxy.
+The only file that meets mitmproxy: options, hooks, the tap through which a streamed body passes, and the questions to a server.
+What a request or reply means is read and written by `converter`, which knows no proxy.
 """
 
+import asyncio
 import logging
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from mitmproxy import ctx, exceptions, flowfilter, http
+from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
+from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter import json_text, settings
+from converter import json_text, routes, settings
+from converter.asking import count_tokens, estimate_tokens, recognise
 from converter.conversation import RequestError
-from converter.dialects import anthropic_request, openai_request
-from converter.dialects.anthropic_errors import error_body, error_reply
-from converter.rewriter import Client, Form, Rewriter
+from converter.dialects.anthropic_errors import error_body
+from converter.exchange import Answer, Exchange, is_stream, speaks_anthropic
+from converter.network import Upstream, answered
+from converter.rewriter import Dialect, Form, Rewriter
+from converter.routes import Route
+from converter.servers import GENERIC, Server
 
 _log = logging.getLogger(__name__)
 
 CLOUD = ("api.anthropic.com", "api.openai.com")
 """Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to read."""
-
-_CHAT = re.compile(r"[^?]*/chat/completions/?(\?.*)?")
-_MESSAGES = re.compile(r"(?P<prefix>[^?]*)/v1/messages/?(\?.*)?")
-
-
-@dataclass(slots=True)
-class Exchange:
-    """One request that the addon acts on, until its reply is complete."""
-
-    client: Client
-    settings: settings.Settings
-    target: str = ""
-    model: str = ""
-    form: Form = Form.WHOLE
-    rewriter: Rewriter | None = None
+_JSON = "application/json"
+_OURS = (Route.HELLO, Route.TELEMETRY)
 
 
 class Tap:
@@ -59,11 +50,14 @@ class ThinkAddon:
         self._exchanges: dict[str, Exchange] = {}
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
+        self._servers: dict[Upstream, asyncio.Task[Server | None]] = {}
+        self._parsing: set[Upstream] = set()  # servers seen to take thinking out of the text themselves
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
         for option in settings.OPTIONS:
-            loader.add_option(f"think_{option.name}", option.type, option.default, option.meaning, option.choices or None)
+            choices = option.choices if option.type is str else ()
+            loader.add_option(f"think_{option.name}", option.type, option.default, option.meaning, choices or None)
 
     def configure(self, updated: set[str]) -> None:
         """Take options over, for the next reply; refuse bad ones."""
@@ -72,7 +66,7 @@ class ThinkAddon:
         written = {option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS}
         try:
             chosen = settings.read(written)
-            self._filter = flowfilter.parse(chosen.flows) if chosen.flows else None
+            self._filter = _read_filter(chosen.flows)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         self._settings = chosen
@@ -82,7 +76,7 @@ class ThinkAddon:
         if ctx.master.addons.get("view") or ctx.options.save_stream_file:
             ctx.options.update(store_streamed_bodies=True)
 
-    def requestheaders(self, flow: http.HTTPFlow) -> None:
+    def requestheaders(self, flow: HTTPFlow) -> None:
         """Decide by method and path whether to act; what is not ours passes unbuffered."""
         if not flow.live:
             return  # read from a file
@@ -93,77 +87,109 @@ class ThinkAddon:
             self._exchanges[flow.id] = exchange
             flow.request.headers["accept-encoding"] = "identity"
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Translate a Messages request, or refuse one that breaks the format as the API itself would."""
+    async def request(self, flow: HTTPFlow) -> None:
+        """Translate a Messages request, answer what the server cannot, refuse what breaks the format as the API itself would."""
         exchange = self._exchanges.get(flow.id)
-        if exchange is None or exchange.client is not Client.ANTHROPIC:
+        if exchange is None:
             return
-        try:
-            _translate(flow.request, exchange)
-        except (RequestError, json_text.UnreadableError) as error:
+        if exchange.route in _OURS:
+            flow.response = Response.make(200, b"{}" if exchange.route is Route.TELEMETRY else b"", {"content-type": _JSON})
+        elif exchange.translated and exchange.route is not Route.MODELS:
+            try:
+                await self._translate(flow, exchange)
+            except (RequestError, json_text.UnreadableError) as error:
+                flow.response = _response(400, error_body(str(error), "invalid_request_error"))
+        if flow.response:
             del self._exchanges[flow.id]
-            flow.response = _json_response(400, error_body(str(error), "invalid_request_error"))
+        _report(flow, exchange.notes, logging.INFO)
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
+    def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         if not flow.live or flow.response is None or flow.error:
             return
-        streamed = _is_event_stream(flow.response)
+        streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed:
             _use_connection_once(flow)
         exchange = self._exchanges.get(flow.id)
         if exchange is None:
             flow.response.stream = True
         elif streamed and flow.response.status_code == 200 and "content-encoding" not in flow.response.headers:
-            self._tap(flow, flow.response, exchange)
+            _tap(flow.request, flow.response, exchange)
 
-    def response(self, flow: http.HTTPFlow) -> None:
+    def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
         exchange = self._exchanges.pop(flow.id, None)
         if exchange is None or flow.response is None:
             return
         if exchange.rewriter is None:
-            _rewrite_whole(flow.response, exchange)
+            answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), _body(flow.response))
+            if answer:
+                _replace(flow.response, answer)
         if exchange.rewriter:
+            if exchange.rewriter.native_thinking:
+                self._parsing.add(_upstream(flow.request, exchange))
             _report(flow, [exchange.rewriter.failure, *exchange.rewriter.notes])
 
-    def error(self, flow: http.HTTPFlow) -> None:
+    def error(self, flow: HTTPFlow) -> None:
         """The server or the client left."""
         if self._exchanges.pop(flow.id, None) and flow.error:
             left = "Client disconnected" in flow.error.msg
             _report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
 
-    def _exchange(self, flow: http.HTTPFlow) -> Exchange | None:
-        if flow.request.method != "POST" or not self._acts_on(flow):
+    def _exchange(self, flow: HTTPFlow) -> Exchange | None:
+        found = routes.find(flow.request.method, flow.request.path)
+        if found is None or not self._acts_on(flow):
             return None
-        if _CHAT.fullmatch(flow.request.path):
-            return Exchange(Client.OPENAI, self._settings)
-        if found := _MESSAGES.fullmatch(flow.request.path):
-            return Exchange(Client.ANTHROPIC, self._settings, target=found["prefix"] + "/v1/chat/completions")
-        return None
+        route, prefix = found
+        if route is Route.CHAT:
+            return Exchange(route, self._settings, prefix)
+        reverse = isinstance(flow.client_conn.proxy_mode, ReverseMode)
+        if (route in _OURS and not reverse) or (route is Route.MODELS and not speaks_anthropic(_headers(flow.request))):
+            return None
+        exchange = Exchange(route, self._settings, prefix, Dialect.ANTHROPIC)
+        return None if exchange.native and route is Route.COUNT_TOKENS else exchange
 
-    def _acts_on(self, flow: http.HTTPFlow) -> bool:
+    def _acts_on(self, flow: HTTPFlow) -> bool:
         if self._filter:
             matches: bool = flowfilter.match(self._filter, flow)
             return matches
         return isinstance(flow.client_conn.proxy_mode, ReverseMode) or flow.request.pretty_host not in CLOUD
 
-    def _tap(self, flow: http.HTTPFlow, response: http.Response, exchange: Exchange) -> None:
-        if exchange.client is Client.ANTHROPIC and exchange.form is Form.WHOLE:
-            return  # the client waits for one message, so all of the stream is needed first
-        exchange.rewriter = Rewriter(exchange.settings, exchange.client, Form.STREAM, model=exchange.model)
-        response.stream = Tap(exchange.rewriter)
-        response.headers.pop("content-length", None)
-        if flow.request.is_http11:
-            response.http_version = "HTTP/1.1"
-            response.headers["transfer-encoding"] = "chunked"
+    async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> None:
+        """Make a Messages request a chat completion, or count its tokens."""
+        asked = exchange.read(_body(flow.request))
+        exchange.server = self._settings.server or await self._recognise(flow.request, exchange)
+        exchange.server_parses = _upstream(flow.request, exchange) in self._parsing
+        body = exchange.write(asked)
+        if exchange.route is Route.COUNT_TOKENS:
+            flow.response = await _count(flow.request, exchange, body)
+            return
+        flow.request.headers.update(_credentials(flow.request))
+        flow.request.headers.pop("x-api-key", None)
+        flow.request.path = exchange.path()
+        flow.request.headers.pop("content-encoding", None)
+        flow.request.headers["content-type"] = _JSON
+        flow.request.content = json_text.write(body)
+
+    async def _recognise(self, request: Request, exchange: Exchange) -> Server:
+        """Return what the server says that it is: asked once, with the first request that depends on it."""
+        origin = _upstream(request, exchange)
+        if origin not in self._servers:
+            self._servers[origin] = asyncio.ensure_future(answered(recognise(), origin, _credentials(request)))
+        server = await self._servers[origin]
+        if server is None:
+            self._servers.pop(origin, None)  # nobody there yet: ask again
+        return server or GENERIC
 
 
-def _is_event_stream(response: http.Response) -> bool:
-    return response.headers.get("content-type", "").lower().startswith("text/event-stream")
+def _read_filter(written: str) -> flowfilter.TFilter | None:
+    try:
+        return flowfilter.parse(written) if written.strip() else None
+    except ValueError as error:
+        raise ValueError(f"think_flows: {error}") from None
 
 
-def _use_connection_once(flow: http.HTTPFlow) -> None:
+def _use_connection_once(flow: HTTPFlow) -> None:
     """Have the server's connection closed after this reply, unseen by the client.
 
     llama.cpp closes its connection after every streamed reply and announces the opposite; a next request that is quicker
@@ -176,62 +202,60 @@ def _use_connection_once(flow: http.HTTPFlow) -> None:
     from_server.headers["connection"] = "close"
 
 
-def _translate(request: http.Request, exchange: Exchange) -> None:
-    """Make a Messages request a chat completion."""
-    asked = anthropic_request.read(json_text.read(request.get_content(strict=False) or b""))
-    for note in asked.notes:
-        _log.info("think: %s: %s", request.path, note)
-    exchange.form = Form.STREAM if asked.stream else Form.WHOLE
-    exchange.model = asked.model
-    request.path = exchange.target
-    request.headers.pop("content-encoding", None)
-    request.headers["content-type"] = "application/json"
-    request.content = json_text.write(openai_request.write(asked, openai_request.RequestSettings()))
-    if key := request.headers.pop("x-api-key", None):
-        request.headers.setdefault("authorization", f"Bearer {key}")
+def _tap(request: Request, response: Response, exchange: Exchange) -> None:
+    if exchange.translated and exchange.form is Form.WHOLE:
+        return  # the client waits for one message, so all of the stream is needed first
+    response.stream = Tap(exchange.rewrite(Form.STREAM))
+    response.headers.pop("content-length", None)
+    if request.is_http11:
+        response.http_version = "HTTP/1.1"
+        response.headers["transfer-encoding"] = "chunked"
 
 
-def _rewrite_whole(response: http.Response, exchange: Exchange) -> None:
-    """Rewrite a body that is all there; an error status in the words of the client's dialect."""
-    try:
-        body = response.get_content() or b""
-    except ValueError:
-        body = response.raw_content or b""
-    if not 200 <= response.status_code < 300:
-        if exchange.client is Client.ANTHROPIC:
-            status, error = error_reply(response.status_code, body)
-            _replace(response, json_text.write(error), "application/json", status)
-        return
-    streamed = _is_event_stream(response) or body.lstrip().startswith((b"data:", b"event:", b":"))
-    rewriter = exchange.rewriter = Rewriter(
-        exchange.settings, exchange.client, Form.STREAM if streamed else Form.WHOLE, exchange.form, exchange.model
-    )
-    rewritten = b"".join([*rewriter.feed(body), *rewriter.close()])
-    if exchange.client is Client.OPENAI:
-        if rewritten != body:
-            _replace(response, rewritten, response.headers.get("content-type", ""), response.status_code)
-        return
-    whole = exchange.form is Form.WHOLE
-    status = 502 if whole and rewriter.failure else 200
-    _replace(response, rewritten, "application/json" if whole else "text/event-stream; charset=utf-8", status)
+def _body(message: Request | Response) -> bytes:
+    """Return the body, uncompressed; as it came when it is not what its encoding says."""
+    return message.get_content(strict=False) or b""
 
 
-def _replace(response: http.Response, body: bytes, content_type: str, status: int) -> None:
+def _replace(response: Response, answer: Answer) -> None:
     response.headers.pop("content-encoding", None)
     response.headers.pop("transfer-encoding", None)
-    response.headers["content-type"] = content_type
-    response.status_code, response.reason = status, http.Response.make(status).reason
-    response.content = body
+    response.headers["content-type"] = answer.content_type
+    response.status_code, response.reason = answer.status, Response.make(answer.status).reason
+    response.content = answer.body
 
 
-def _json_response(status: int, body: object) -> http.Response:
-    return http.Response.make(status, json_text.write(body), {"content-type": "application/json"})
+def _response(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
+    return Response.make(status, json_text.write(body), {"content-type": _JSON, **(headers or {})})
 
 
-def _report(flow: http.HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
+def _headers(request: Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
+def _credentials(request: Request) -> dict[str, str]:
+    """Return the header that lets the client in: its key becomes a bearer token, as chat-completions servers want it."""
+    if secret := request.headers.get("authorization"):
+        return {"authorization": secret}
+    key = request.headers.get("x-api-key")
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
     said = "; ".join(filter(None, words))
     if said:
         _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
+
+
+def _upstream(request: Request, exchange: Exchange) -> Upstream:
+    return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure))
+
+
+async def _count(request: Request, exchange: Exchange, body: Mapping[str, object]) -> Response:
+    question = count_tokens(exchange.server, body)
+    counted = await answered(question, _upstream(request, exchange), _credentials(request))
+    by = "estimate" if counted is None else exchange.server.name
+    return _response(200, {"input_tokens": counted or estimate_tokens(body)}, {"x-think-tokens-counted-by": by})
 
 
 addons = [ThinkAddon()]

@@ -39,11 +39,12 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """The thought so far is complete; what follows is another block. The last two are only known of attribute forms."""
+    """The thought so far is complete; what follows is another block. Type and confidence are only known of attribute forms."""
 
     choice: int = 0
     thought_type: str | None = None
     confidence: float | None = None
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from converter.dialects.anthropic_reply import AnthropicDecoder
 from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.openai_reply import OpenAIDecoder
 from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
@@ -23,11 +24,18 @@ class Form(enum.Enum):
     WHOLE = enum.auto()
 
 
-class Client(enum.Enum):
-    """The dialect a client reads."""
+class Dialect(enum.Enum):
+    """A wire format."""
 
     OPENAI = enum.auto()
     ANTHROPIC = enum.auto()
+
+
+class Decoder(Protocol):
+    """What reads the server's frames."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Read one frame."""
 
 
 class Encoder(Protocol):
@@ -46,12 +54,13 @@ class Encoder(Protocol):
         """Write what is left."""
 
 
-_ENCODERS: dict[tuple[Client, Form], Callable[[Settings, str], Encoder]] = {
-    (Client.OPENAI, Form.STREAM): lambda settings, _: OpenAIStreamEncoder(settings.fields),
-    (Client.OPENAI, Form.WHOLE): lambda settings, _: OpenAIWholeEncoder(settings.fields),
-    (Client.ANTHROPIC, Form.STREAM): lambda settings, model: AnthropicStreamEncoder(settings.signature, model),
-    (Client.ANTHROPIC, Form.WHOLE): lambda settings, model: AnthropicWholeEncoder(settings.signature, model),
+_ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, str, bool], Encoder]] = {
+    (Dialect.OPENAI, Form.STREAM): lambda settings, *_: OpenAIStreamEncoder(settings.fields),
+    (Dialect.OPENAI, Form.WHOLE): lambda settings, *_: OpenAIWholeEncoder(settings.fields),
+    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, *how: AnthropicStreamEncoder(settings.signature, *how),
+    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, *how: AnthropicWholeEncoder(settings.signature, *how),
 }
+_DECODERS: dict[Dialect, Callable[[], Decoder]] = {Dialect.OPENAI: OpenAIDecoder, Dialect.ANTHROPIC: AnthropicDecoder}
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
 
@@ -79,6 +88,7 @@ class ThinkStage:
         self._start = modes[settings.start]
         self._tags = settings.tag_set
         self._parsers: dict[int, ThinkParser | None] = {}
+        self.native = False
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return what the event becomes. Held text comes out before what starts or ends something, not before bookkeeping."""
@@ -87,6 +97,7 @@ class ThinkStage:
                 parser = self._parser(event.choice)
                 return parser.feed(event.text) if parser else [event]
             case Thinking():
+                self.native = True
                 parser, self._parsers[event.choice] = self._parsers.get(event.choice), None
                 return [*parser.flush(), event] if parser else [event]
             case ToolCall() | Finish():
@@ -111,18 +122,26 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in the server's own dialect the
-    form stays. `model`: what the client asked for.
+    form stays. `model`: what the client asked for. `shown`: whether it wants to see thinking.
     """
 
     def __init__(
-        self, settings: Settings, client: Client, server_form: Form, client_form: Form | None = None, model: str = ""
+        self,
+        settings: Settings,
+        client: Dialect,
+        server_form: Form,
+        client_form: Form | None = None,
+        *,
+        server: Dialect = Dialect.OPENAI,
+        model: str = "",
+        shown: bool = True,
     ) -> None:
-        self._same_dialect = client is Client.OPENAI
+        self._same_dialect = client is server is Dialect.OPENAI
         client_form = server_form if self._same_dialect or client_form is None else client_form
         self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
-        self._decoder = OpenAIDecoder()
+        self._decoder = _DECODERS[server]()
         self._stage = ThinkStage(settings, whole=Form.WHOLE in (server_form, client_form))
-        self._encoder = _ENCODERS[client, client_form](settings, model)
+        self._encoder = _ENCODERS[client, client_form](settings, model, shown)
         self._unread = 0
         self._first_unread = b""
         self._faults: list[str] = []
@@ -131,6 +150,11 @@ class Rewriter:
     def failure(self) -> str:
         """Why the client got an error instead of a message, or empty."""
         return self._encoder.failure
+
+    @property
+    def native_thinking(self) -> bool:
+        """Tell whether the server has sent thinking in a field of its own."""
+        return self._stage.native
 
     @property
     def notes(self) -> list[str]:

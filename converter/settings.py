@@ -6,11 +6,16 @@ A row's `read` turns what the user wrote into what the machines take, or raises 
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+from converter.servers import SERVERS, History, Order, Server, by_name
 from converter.tags import AUTO, TagSet, ThinkTags, choose, tag_set
 
 FIELDS = ("reasoning_content", "reasoning")
+HISTORIES: tuple[str, ...] = get_args(History.__value__)
+ORDERS: tuple[str, ...] = get_args(Order.__value__)
+_STARTS = ("auto", "text", "thinking")
+_MESSAGES = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
@@ -46,35 +51,40 @@ def _read_fields(written: object) -> tuple[str, ...]:
     return fields
 
 
+def _one_of(allowed: Sequence[str]) -> Callable[[object], str]:
+    def read(written: object) -> str:
+        if written not in allowed:
+            raise ValueError(f"{written!r} is none of: {', '.join(allowed)}")
+        return str(written)
+
+    return read
+
+
 def _read_start(written: object) -> Start:
-    allowed = [start.value for start in Start]
-    if written not in allowed:
-        raise ValueError(f"{written!r} is none of: {', '.join(allowed)}")
-    return Start(written)
+    return Start(_one_of(_STARTS)(written))
+
+
+def _read_server(written: object) -> Server | None:
+    return None if written == AUTO else by_name(str(written))
 
 
 OPTIONS = (
+    Option("tags", Sequence[str], [AUTO], "marks around thinking", lambda written: choose(_names(written))),
+    Option("start", str, AUTO, "whether a reply starts inside a thought", _read_start, _STARTS),
+    Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
+    Option("fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", _read_fields, FIELDS),
+    Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
     Option(
-        "tags",
-        Sequence[str],
-        [AUTO],
-        "Marks around thinking: auto (every family whose marks cannot be mistaken for prose), a family's name, "
-        "or a literal pair OPEN CLOSE, one space between. Empty: off.",
-        lambda written: choose(_names(written)),
+        "messages", str, _MESSAGES[0], "translate Messages requests, or mend a server's own replies", _one_of(_MESSAGES), _MESSAGES
     ),
     Option(
-        "start",
-        str,
-        Start.AUTO.value,
-        "Whether a reply starts inside a thought. auto: in whole replies, a closer with no opener before it says so.",
-        _read_start,
-        tuple(start.value for start in Start),
+        "server", str, AUTO, "what the server is; auto asks it, once", _read_server, (AUTO, *sorted(row.name for row in SERVERS))
     ),
-    Option("attributes", bool, True, 'Read attribute forms: <thinking thought="..." confidence="0.7"/>.', bool),
-    Option("fields", Sequence[str], [FIELDS[0]], f"Names that OpenAI clients get: {' or '.join(FIELDS)}, or both.", _read_fields),
-    Option("signature", str, DEFAULT_SIGNATURE, "Signature of the thinking blocks that Anthropic clients get.", str),
-    Option("flows", str, "", "Filter expression: which flows to act on. Empty: all but those to the cloud's own hosts.", str),
-)  # fmt: skip
+    Option("history", str, HISTORIES[0], "where earlier thoughts go in a translated request", _one_of(HISTORIES), HISTORIES),
+    Option("order", str, ORDERS[0], "tool results among the text of a user turn", _one_of(ORDERS), ORDERS),
+    Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
+)
+"""Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,10 @@ class Settings:
     attributes: bool
     fields: tuple[str, ...]
     signature: str
+    messages: str
+    server: Server | None
+    history: History
+    order: Order
     flows: str
 
     @property

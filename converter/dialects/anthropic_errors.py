@@ -25,12 +25,27 @@ _STATUS = {503: 529}
 """The API says overloaded with a status of its own, and clients wait and try again on it."""
 _PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
 """Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
+_OVERFLOWS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",  # llama.cpp 11549
+        r"maximum context length is (?P<most>\d+) tokens.{0,80}(?:requested|has) (?P<tokens>\d+) (?:input )?tokens",  # vLLM
+        r"input \((?P<tokens>\d+) tokens\) is longer than the model's context length \((?P<most>\d+) tokens\)",  # SGLang
+    )
+)
 _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 
 
 def error_body(message: str, kind: str = API_ERROR) -> Body:
-    """Return the dialect's error; a kind that the API does not have becomes `api_error`."""
+    """Return the dialect's error; a kind that the API does not have becomes `api_error`.
+
+    A prompt beyond the server's context is said in the API's own words, on which Claude Code compacts the conversation.
+    """
+    for overflow in _OVERFLOWS:
+        if found := overflow.search(message):
+            message = f"prompt is too long: {found['tokens']} tokens > {found['most']} maximum"
+            kind = "invalid_request_error"
     return {"type": "error", "error": {"type": kind if kind in TYPES.values() else API_ERROR, "message": message}}
 
 

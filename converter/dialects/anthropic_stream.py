@@ -16,10 +16,9 @@ type _Content = Text | Thinking | ThinkingEnd | ToolCall
 STOP_REASONS = {
     "stop": "end_turn",
     "length": "max_tokens",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
     "content_filter": "refusal",
 }
+_CALLS = ("tool_calls", "function_call")
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no chat completion: "
@@ -28,7 +27,8 @@ UNREAD = "the server's reply is no chat completion: "
 class MessageEvents:
     """Events in, the stream's own events out, as values."""
 
-    def __init__(self, signature: str, model: str) -> None:
+    def __init__(self, signature: str, model: str, shown: bool = True) -> None:
+        self._shown = shown
         self._signature = signature
         self._model = model
         self._started = False
@@ -40,6 +40,8 @@ class MessageEvents:
         self._calls = ToolCalls()
         self._called = False
         self._delayed: list[_Content] = []
+        self._said = 0
+        self._thought_out = 0
         self._finish: Finish | None = None
         self._usage = Usage(0, 0)
         self._unread = b""
@@ -68,7 +70,7 @@ class MessageEvents:
             case Thinking():
                 yield from self._thinking(event.text)
             case ThinkingEnd():
-                yield from self._leave() if self._open == "thinking" else ()
+                yield from self._leave(event.signature) if self._open == "thinking" else ()
             case ToolCall():
                 yield from self._tool_pieces(self._calls.feed(event))
                 yield from self._undelayed()
@@ -125,6 +127,9 @@ class MessageEvents:
 
     def _thinking(self, text: str) -> Iterator[Message]:
         for event in self._thought.feed(text):
+            if not self._shown:
+                self._thought_out += len(event.text)
+                continue
             yield from self._enter("thinking", {"type": "thinking", "thinking": "", "signature": ""})
             yield self._delta({"type": "thinking_delta", "thinking": event.text})
 
@@ -152,13 +157,13 @@ class MessageEvents:
             self._thought.end()
         yield {"type": "content_block_start", "index": self._index, "content_block": block}
 
-    def _leave(self) -> Iterator[Message]:
+    def _leave(self, signature: str = "") -> Iterator[Message]:
         """Close the open block. What ends a thought's text ends its held blanks."""
         if self._open is None:
             return
         if self._open == "thinking":
             self._thought.end()
-            yield self._delta({"type": "signature_delta", "signature": self._signature})
+            yield self._delta({"type": "signature_delta", "signature": signature or self._signature})
         yield {"type": "content_block_stop", "index": self._index}
         self._open = None
         self._index += 1
@@ -170,8 +175,23 @@ class MessageEvents:
         self._over = True
         reason, stop_sequence = _stop(finish, self._called)
         delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
-        yield {"type": "message_delta", "delta": delta, "usage": _usage(self._usage)}
+        yield {"type": "message_delta", "delta": delta, "usage": self._counts(self._usage)}
         yield {"type": "message_stop"}
+
+    def _counts(self, usage: Usage) -> Message:
+        """Return the counts. The API counts cached and created tokens apart from the input, chat completions within it."""
+        apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
+        said = {name: count for name, count in apart.items() if count is not None}
+        counts: Message = {"input_tokens": max(0, usage.input - sum(said.values())), **said, "output_tokens": usage.output}
+        if self._thought_out:
+            counts["output_tokens_details"] = {"thinking_tokens": self._thinking_tokens(usage)}
+        return counts
+
+    def _thinking_tokens(self, usage: Usage) -> int:
+        """The server's count, else the share of the characters: no server here counts them without a reasoning parser."""
+        if usage.thinking:
+            return min(usage.thinking, usage.output)
+        return round(usage.output * self._thought_out / (self._thought_out + self._said))
 
     def _fail(self, message: str, kind: str = "api_error") -> Iterator[Message]:
         self._over = True
@@ -179,6 +199,8 @@ class MessageEvents:
         yield error_body(message, kind)
 
     def _delta(self, delta: Message) -> Message:
+        self._said += len(str(delta.get("text") or delta.get("partial_json") or ""))
+        self._thought_out += len(str(delta.get("thinking") or ""))
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 
@@ -186,15 +208,8 @@ def _stop(finish: Finish, called: bool) -> tuple[str, str | None]:
     """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string, as on vLLM's own endpoint."""
     if finish.reason == "length":
         return "max_tokens", None
-    if called:
-        return "tool_use", None
+    if called or finish.reason in _CALLS:
+        return ("tool_use" if called else "end_turn"), None  # a client that is told of a call waits for one
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence
     return STOP_REASONS.get(finish.reason, "end_turn"), None
-
-
-def _usage(usage: Usage) -> Message:
-    """Return the counts; the API counts cached and created tokens apart from the input, chat completions within it."""
-    apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
-    said = {name: count for name, count in apart.items() if count is not None}
-    return {"input_tokens": max(0, usage.input - sum(said.values())), **said, "output_tokens": usage.output}

@@ -14,8 +14,8 @@ from converter.sse import write_frame
 class AnthropicStreamEncoder:
     """Events in, frames out. `signature`: of every thinking block; `model`: the one asked for, when the server names none."""
 
-    def __init__(self, signature: str, model: str = "") -> None:
-        self._events = MessageEvents(signature, model)
+    def __init__(self, signature: str, model: str = "", shown: bool = True) -> None:
+        self._events = MessageEvents(signature, model, shown)
         self.notes = self._events.notes
 
     @property
@@ -44,8 +44,8 @@ def _frame(message: Message) -> bytes:
 class AnthropicWholeEncoder:
     """Events in, one message out, at `close`; an error in its place has no role."""
 
-    def __init__(self, signature: str, model: str = "") -> None:
-        self._events = MessageEvents(signature, model)
+    def __init__(self, signature: str, model: str = "", shown: bool = True) -> None:
+        self._events = MessageEvents(signature, model, shown)
         self.notes = self._events.notes
         self._message: Message = {}
         self._content: list[Message] = []

@@ -1,0 +1,179 @@
+"""What a request asks, whatever dialect it was written in.
+
+The nouns between the two sides: one file per dialect reads a request into a `Conversation` or writes one out, so neither side
+knows the other's words. Everything here is a frozen value; what a block may hold was settled by the reader, so a writer need
+not check it again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+type Role = Literal["system", "user", "assistant"]
+type ThinkingMode = Literal["enabled", "adaptive", "disabled", "between_tools"]
+type ToolChoiceMode = Literal["auto", "required", "named", "none"]
+
+
+class RequestError(ValueError):
+    """A request breaks the format of its dialect: `place` says where, `message` is the place and what is wrong with it.
+
+    `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field required`, as Anthropic's API words
+    it. An empty place means the request as a whole.
+    """
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place = place
+        self.message = f"{place}: {problem}" if place else problem
+        super().__init__(self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Bytes that came with the request, still in base64."""
+
+    media_type: str
+    base64: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Bytes to be fetched from a URL."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes kept by the client's vendor under an id: no other server can fetch them."""
+
+    file_id: str
+
+
+type Source = Data | Link | Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A thought of an earlier reply. The signature says who vouches for it and never goes to a server."""
+
+    text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedThinking:
+    """A thought only its vendor can read: there is no text in it."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document: what can be read in it, or where its bytes are when it is no text (a PDF)."""
+
+    content: tuple[Text | Image, ...] | Source
+    title: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The model calls a tool."""
+
+    id: str
+    name: str
+    input: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a called tool gave."""
+
+    tool_use_id: str
+    content: tuple[Text | Image | Document, ...] = ()
+    is_error: bool = False
+
+
+type Block = Text | Thinking | RedactedThinking | Image | Document | ToolUse | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message: who says it, and its blocks in order."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool the client runs; `input_schema` is JSON Schema."""
+
+    name: str
+    input_schema: Mapping[str, object]
+    description: str = ""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether the model may, must or must not call a tool; `name` only in mode "named"."""
+
+    mode: ToolChoiceMode
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingSwitch:
+    """What the client asks about thinking: `budget` in tokens (None: no limit), `shown` False when it wants no thinking text."""
+
+    mode: ThinkingMode
+    budget: int | None = None
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw tokens; None leaves it to the server."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All a request asks. `extensions`: what it asks of the server in the server's own words. `notes` says in one line each what
+    was left out, for a log.
+    """
+
+    model: str
+    turns: tuple[Turn, ...]
+    system: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice | None = None
+    parallel_tool_use: bool = True
+    stop_sequences: tuple[str, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    stream: bool = False
+    thinking: ThinkingSwitch | None = None
+    effort: str | None = None
+    output_schema: Mapping[str, object] | None = None
+    user_id: str | None = None
+    extensions: Mapping[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,28 @@
+"""The list of models, in the words of the Anthropic API."""
+
+import datetime
+
+from converter import json_text
+
+_UNKNOWN = 0  # the API wants a date; of a model that names none: the epoch
+
+
+def write(body: bytes) -> dict[str, object] | None:
+    """Return the list (or the one model) that a chat-completions server told of; None for a body of another shape."""
+    try:
+        said = json_text.read(body)
+    except json_text.UnreadableError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    if isinstance(listed := said.get("data"), list):
+        models = [_model(entry) for entry in listed if isinstance(entry, dict) and entry.get("id")]
+        ids = [model["id"] for model in models] or [None]
+        return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
+    return _model(said) if said.get("id") else None
+
+
+def _model(entry: dict[str, object]) -> dict[str, object]:
+    created = entry.get("created")
+    moment = datetime.datetime.fromtimestamp(created if isinstance(created, int) else _UNKNOWN, datetime.UTC)
+    return {"type": "model", "id": entry["id"], "display_name": entry["id"], "created_at": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}

@@ -1,0 +1,128 @@
+"""One exchange: a client's request and the reply to it, from dialect to dialect. Values in, values out; the shell carries them.
+
+What a client asks of an endpoint that a model server lacks is answered here as well.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from converter import json_text
+from converter.conversation import Conversation
+from converter.dialects import anthropic_models, anthropic_request, openai_request
+from converter.dialects.anthropic_errors import error_reply
+from converter.rewriter import Dialect, Form, Rewriter
+from converter.routes import Route
+from converter.servers import GENERIC, Server
+from converter.settings import Settings
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+_CHAT_PATH = "/v1/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole body for the client."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request that the addon acts on, until its reply is complete. `prefix`: what stands before the endpoint in the path."""
+
+    route: Route
+    settings: Settings
+    prefix: str = ""
+    client: Dialect = Dialect.OPENAI
+    server: Server = GENERIC
+    server_parses: bool = False
+    model: str = ""
+    form: Form = Form.WHOLE
+    shown: bool = True
+    notes: list[str] = field(default_factory=list)
+    rewriter: Rewriter | None = None
+
+    @property
+    def translated(self) -> bool:
+        """Tell whether the client's dialect is not the server's."""
+        return self.client is Dialect.ANTHROPIC and not self.native
+
+    @property
+    def native(self) -> bool:
+        """Tell whether a Messages request goes to the server's own endpoint."""
+        return self.client is Dialect.ANTHROPIC and self.settings.messages == "native"
+
+    def read(self, body: bytes) -> Conversation:
+        """Read a Messages request. Raises RequestError or UnreadableError when it breaks the format."""
+        asked = anthropic_request.read(json_text.read(body), counting=self.route is Route.COUNT_TOKENS)
+        self.notes += asked.notes
+        self.form = Form.STREAM if asked.stream else Form.WHOLE
+        self.model = asked.model
+        self.shown = asked.thinking is None or asked.thinking.shown
+        return asked
+
+    def write(self, asked: Conversation) -> dict[str, object]:
+        """Return the chat completion that asks the same of the server."""
+        manner = openai_request.RequestSettings(
+            history=self.settings.history,
+            order=self.settings.order,
+            server=self.server,
+            server_parses=self.server_parses,
+        )
+        self.notes += openai_request.notes(asked, manner)
+        return openai_request.write(asked, manner)
+
+    def path(self) -> str:
+        """Return where a translated request goes."""
+        return self.prefix + _CHAT_PATH
+
+    def rewrite(self, server_form: Form) -> Rewriter:
+        """Return what rewrites the reply; remembered as this exchange's."""
+        server = Dialect.OPENAI
+        if self.native:
+            server, self.form = Dialect.ANTHROPIC, server_form
+        self.rewriter = Rewriter(
+            self.settings, self.client, server_form, self.form, server=server, model=self.model, shown=self.shown
+        )
+        return self.rewriter
+
+    def whole(self, status: int, content_type: str, body: bytes) -> Answer | None:
+        """Return what the client gets for a reply that is all there; None: as it came."""
+        if self.route is Route.MODELS:
+            return _models(status, body)
+        if not 200 <= status < 300:
+            return self._error(status, body)
+        rewriter = self.rewrite(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
+        rewritten = b"".join([*rewriter.feed(body), *rewriter.close()])
+        if self.client is Dialect.OPENAI:
+            return Answer(status, content_type, rewritten) if rewritten != body else None
+        if self.form is Form.STREAM:
+            return Answer(status, EVENT_STREAM + "; charset=utf-8", rewritten)
+        return Answer(502 if rewriter.failure else status, JSON, rewritten)
+
+    def _error(self, status: int, body: bytes) -> Answer | None:
+        if self.client is Dialect.OPENAI:
+            return None
+        status, error = error_reply(status, body)
+        return Answer(status, JSON, json_text.write(error))
+
+
+def _models(status: int, body: bytes) -> Answer | None:
+    if status != 200:
+        status, error = error_reply(status, body)
+        return Answer(status, JSON, json_text.write(error))
+    listed = anthropic_models.write(body)
+    return Answer(200, JSON, json_text.write(listed)) if listed else None
+
+
+def is_stream(content_type: str, body: bytes = b"") -> bool:
+    """Tell a stream by what it is called, or by how it begins: servers mislabel."""
+    return content_type.lower().startswith(EVENT_STREAM) or body.lstrip().startswith((b"data:", b"event:", b":"))
+
+
+def speaks_anthropic(headers: Mapping[str, str]) -> bool:
+    """Tell whether a request's headers are those of the Messages API; names in lower case."""
+    return "anthropic-version" in headers or "x-api-key" in headers
