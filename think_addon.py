@@ -207,6 +207,7 @@ def _tap(request: Request, response: Response, exchange: Exchange) -> None:
         return  # the client waits for one message, so all of the stream is needed first
     response.stream = Tap(exchange.rewrite(Form.STREAM))
     response.headers.pop("content-length", None)
+    response.headers.pop("transfer-encoding", None)
     if request.is_http11:
         response.http_version = "HTTP/1.1"
         response.headers["transfer-encoding"] = "chunked"
