@@ -142,11 +142,11 @@ class ThinkAddon:
             return None
         route, prefix = found
         if route is Route.CHAT:
-            return Exchange(route, self._settings, prefix)
+            return Exchange(route, self._settings, prefix, flow.id)
         reverse = isinstance(flow.client_conn.proxy_mode, ReverseMode)
         if (route in _OURS and not reverse) or (route is Route.MODELS and not speaks_anthropic(_headers(flow.request))):
             return None
-        exchange = Exchange(route, self._settings, prefix, Dialect.ANTHROPIC)
+        exchange = Exchange(route, self._settings, prefix, flow.id, Dialect.ANTHROPIC)
         return None if exchange.native and route is Route.COUNT_TOKENS else exchange
 
     def _acts_on(self, flow: HTTPFlow) -> bool:

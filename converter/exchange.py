@@ -31,16 +31,20 @@ class Answer:
 
 @dataclass(slots=True)
 class Exchange:
-    """One request that the addon acts on, until its reply is complete. `prefix`: what stands before the endpoint in the path."""
+    """One request that the addon acts on, until its reply is complete.
+
+    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server gives none.
+    """
 
     route: Route
     settings: Settings
     prefix: str = ""
+    id: str = "0"
     client: Dialect = Dialect.OPENAI
     server: Server = GENERIC
     server_parses: bool = False
-    model: str = ""
     form: Form = Form.WHOLE
+    model: str = ""
     shown: bool = True
     notes: list[str] = field(default_factory=list)
     rewriter: Rewriter | None = None
@@ -85,7 +89,14 @@ class Exchange:
         if self.native:
             server, self.form = Dialect.ANTHROPIC, server_form
         self.rewriter = Rewriter(
-            self.settings, self.client, server_form, self.form, server=server, model=self.model, shown=self.shown
+            self.settings,
+            self.client,
+            server_form,
+            self.form,
+            server=server,
+            model=self.model,
+            shown=self.shown,
+            reply_id=self.id,
         )
         return self.rewriter
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from converter.dialects.anthropic_reply import AnthropicDecoder
+from converter.dialects.anthropic_stream import Asked
 from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.openai_reply import OpenAIDecoder
 from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
@@ -54,11 +55,11 @@ class Encoder(Protocol):
         """Write what is left."""
 
 
-_ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, str, bool], Encoder]] = {
-    (Dialect.OPENAI, Form.STREAM): lambda settings, *_: OpenAIStreamEncoder(settings.fields),
-    (Dialect.OPENAI, Form.WHOLE): lambda settings, *_: OpenAIWholeEncoder(settings.fields),
-    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, *how: AnthropicStreamEncoder(settings.signature, *how),
-    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, *how: AnthropicWholeEncoder(settings.signature, *how),
+_ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, Asked], Encoder]] = {
+    (Dialect.OPENAI, Form.STREAM): lambda settings, _: OpenAIStreamEncoder(settings.fields),
+    (Dialect.OPENAI, Form.WHOLE): lambda settings, _: OpenAIWholeEncoder(settings.fields),
+    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, asked: AnthropicStreamEncoder(settings.signature, asked),
+    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(settings.signature, asked),
 }
 _DECODERS: dict[Dialect, Callable[[], Decoder]] = {Dialect.OPENAI: OpenAIDecoder, Dialect.ANTHROPIC: AnthropicDecoder}
 _SAMPLE = 200
@@ -122,7 +123,7 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in the server's own dialect the
-    form stays. `model`: what the client asked for. `shown`: whether it wants to see thinking.
+    form stays. `model` and `reply_id`: for a server that names none. `shown`: whether the client wants to see thinking.
     """
 
     def __init__(
@@ -135,13 +136,14 @@ class Rewriter:
         server: Dialect = Dialect.OPENAI,
         model: str = "",
         shown: bool = True,
+        reply_id: str = "0",
     ) -> None:
         self._same_dialect = client is server is Dialect.OPENAI
         client_form = server_form if self._same_dialect or client_form is None else client_form
         self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
         self._decoder = _DECODERS[server]()
         self._stage = ThinkStage(settings, whole=Form.WHOLE in (server_form, client_form))
-        self._encoder = _ENCODERS[client, client_form](settings, model, shown)
+        self._encoder = _ENCODERS[client, client_form](settings, Asked(model, reply_id, shown))
         self._unread = 0
         self._first_unread = b""
         self._faults: list[str] = []

@@ -51,9 +51,11 @@ def error_body(message: str, kind: str = API_ERROR) -> Body:
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply; what is no error at all is a bad gateway."""
-    message = _message(body) or f"the server answered with status {status} and no words"
+    message = _message(body)
+    answered = f"the server answered with status {status}"
     if status < 400:
-        return 502, error_body(f"the server answered with status {status}: {message}")
+        return 502, error_body(f"{answered}: {message}" if message else answered)
+    message = message or f"{answered} and no words"
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))
 
 

@@ -25,4 +25,12 @@ def write(body: bytes) -> dict[str, object] | None:
 def _model(entry: dict[str, object]) -> dict[str, object]:
     created = entry.get("created")
     moment = datetime.datetime.fromtimestamp(created if isinstance(created, int) else _UNKNOWN, datetime.UTC)
-    return {"type": "model", "id": entry["id"], "display_name": entry["id"], "created_at": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    length = entry.get("max_model_len")  # vLLM and SGLang tell
+    return {
+        "type": "model",
+        "id": entry["id"],
+        "display_name": entry["id"],
+        "created_at": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lifecycle": "active",
+        **({"max_input_tokens": length} if isinstance(length, int) else {}),
+    }

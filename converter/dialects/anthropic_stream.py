@@ -4,6 +4,7 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from converter.dialects.anthropic_errors import error_body
 from converter.dialects.anthropic_tools import ToolCalls, ToolPiece
@@ -24,13 +25,21 @@ EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no chat completion: "
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reply takes from its request: the model and an id, for a server that names none; whether thinking is to be shown."""
+
+    model: str = ""
+    id: str = "0"
+    shown: bool = True
+
+
 class MessageEvents:
     """Events in, the stream's own events out, as values."""
 
-    def __init__(self, signature: str, model: str, shown: bool = True) -> None:
-        self._shown = shown
+    def __init__(self, signature: str, asked: Asked) -> None:
         self._signature = signature
-        self._model = model
+        self._asked = asked
         self._started = False
         self._over = False
         self._open: str | None = None
@@ -84,9 +93,8 @@ class MessageEvents:
                 self._finish = event
             case Usage():
                 self._usage = event
-            case End():
-                self._finish = self._finish or Finish("stop")
-                yield from self._end(self._finish)
+            case End() if self._started:
+                yield from self._end(self._finish or Finish("stop"))
             case Failure():
                 yield from self._fail(event.message, event.kind)
             case OpaqueFrame(comment=False) if not self._unread:
@@ -96,7 +104,7 @@ class MessageEvents:
         """End the message, or say why it has no end."""
         if self._over:
             return
-        if self._finish:
+        if self._finish and self._started:
             yield from self._end(self._finish)
         elif self._started:
             yield from self._fail(CUT_SHORT)
@@ -105,10 +113,10 @@ class MessageEvents:
 
     def _start(self, event: Start) -> Message:
         message: Message = {
-            "id": "msg_" + event.id.removeprefix("chatcmpl-"),
+            "id": "msg_" + (event.id.removeprefix("chatcmpl-") or self._asked.id),
             "type": "message",
             "role": "assistant",
-            "model": event.model or self._model,
+            "model": event.model or self._asked.model,
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
@@ -127,7 +135,7 @@ class MessageEvents:
 
     def _thinking(self, text: str) -> Iterator[Message]:
         for event in self._thought.feed(text):
-            if not self._shown:
+            if not self._asked.shown:
                 self._thought_out += len(event.text)
                 continue
             yield from self._enter("thinking", {"type": "thinking", "thinking": "", "signature": ""})

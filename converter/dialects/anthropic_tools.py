@@ -26,6 +26,7 @@ class _Call:
     id: str
     name: str = ""
     begun: bool = False
+    identified: bool = False  # the id is the server's
     object: ObjectText = field(default_factory=ObjectText)
     ready: list[str] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ class ToolCalls:
         self.notes: list[str] = []
         self._waiting: list[_Call] = []
         self._at_index: dict[int, _Call] = {}
+        self._of_id: dict[str, _Call] = {}
         self._count = 0
 
     @property
@@ -51,22 +53,32 @@ class ToolCalls:
 
     def feed(self, event: ToolCall) -> list[ToolPiece]:
         """Return what can be written."""
-        call = self._at_index.get(event.index)
-        if call is None or _is_new(call, event):
-            self._count += 1
-            call = self._at_index[event.index] = _Call(event.id or f"toolu_{self._count}")
-            self._waiting.append(call)
+        call = self._call(event)
         call.add(event)
         out: list[ToolPiece] = []
         while len(self._waiting) > 1 and self._waiting[0].object.complete:
             out += self._last_pieces(self._waiting.pop(0))
         return [*out, *_pieces(self._waiting[0])]
 
+    def _call(self, event: ToolCall) -> _Call:
+        """Return the call that the piece belongs to: by its id, else the last one at its index, else a new one."""
+        call = self._of_id.get(event.id) or self._at_index.get(event.index)
+        if call is None or _is_new(call, event):
+            self._count += 1
+            call = _Call(event.id or f"toolu_{self._count}")
+            self._waiting.append(call)
+        self._at_index[event.index] = call
+        if event.id:
+            self._of_id[event.id] = call
+            call.identified = True
+        return call
+
     def end(self) -> list[ToolPiece]:
         """Return the rest of every call."""
         out = [piece for call in self._waiting for piece in self._last_pieces(call)]
         self._waiting.clear()
         self._at_index.clear()
+        self._of_id.clear()
         return out
 
     def _last_pieces(self, call: _Call) -> Iterator[ToolPiece]:
@@ -80,7 +92,7 @@ class ToolCalls:
 
 
 def _is_new(call: _Call, event: ToolCall) -> bool:
-    if event.id:
+    if event.id and call.identified:
         return event.id != call.id
     return bool(event.name) and call.object.complete
 

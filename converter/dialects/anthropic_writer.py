@@ -6,16 +6,16 @@ A whole message is the stream, folded as the client's own SDK folds it, so that 
 from collections.abc import Sequence
 
 from converter import json_text
-from converter.dialects.anthropic_stream import Message, MessageEvents
+from converter.dialects.anthropic_stream import Asked, Message, MessageEvents
 from converter.events import Event, OpaqueFrame
 from converter.sse import write_frame
 
 
 class AnthropicStreamEncoder:
-    """Events in, frames out. `signature`: of every thinking block; `model`: the one asked for, when the server names none."""
+    """Events in, frames out. `signature`: of every thinking block."""
 
-    def __init__(self, signature: str, model: str = "", shown: bool = True) -> None:
-        self._events = MessageEvents(signature, model, shown)
+    def __init__(self, signature: str, asked: Asked) -> None:
+        self._events = MessageEvents(signature, asked)
         self.notes = self._events.notes
 
     @property
@@ -44,8 +44,8 @@ def _frame(message: Message) -> bytes:
 class AnthropicWholeEncoder:
     """Events in, one message out, at `close`; an error in its place has no role."""
 
-    def __init__(self, signature: str, model: str = "", shown: bool = True) -> None:
-        self._events = MessageEvents(signature, model, shown)
+    def __init__(self, signature: str, asked: Asked) -> None:
+        self._events = MessageEvents(signature, asked)
         self.notes = self._events.notes
         self._message: Message = {}
         self._content: list[Message] = []

@@ -28,6 +28,10 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 _DONE = b"[DONE]"
 
 
+SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+"""What the head of a frame holds; anything else in it is a vendor's."""
+
+
 class _MisshapenError(Exception):
     """The frame is JSON, but no chat completion."""
 
@@ -52,7 +56,7 @@ class OpenAIDecoder:
 
     def _failure(self, body: dict[str, object], raw: bytes) -> list[Event]:
         error = body.get("error")
-        if not error or body.get("choices"):
+        if not error:
             return []
         if not isinstance(error, dict):
             return [Failure(str(error), raw=raw)]
@@ -62,21 +66,23 @@ class OpenAIDecoder:
         choices = body.get("choices") or []
         if not isinstance(choices, list) or not ("choices" in body or "usage" in body):
             raise _MisshapenError
-        out: list[Event] = []
+        usage = body.get("usage")
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
+        beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
+        said = [event for position, choice in enumerate(choices) for event in _choice(_object(choice), position, beside)]
+        whole = any("message" in choice for choice in choices)
+        out: list[Event] = []
         if head != self._head:
             self._head = head
             out.append(Start(_string(head.get("id")), _string(head.get("model")), head))
-        whole = False
-        for position, choice in enumerate(choices):
-            whole = whole or "message" in _object(choice)
-            out += _choice(choice, position)
-        if isinstance(usage := body.get("usage"), dict):
+        out += said
+        if isinstance(usage, dict):
             out.append(_usage(usage))
         return [*out, End()] if whole else out
 
 
-def _choice(choice: dict[str, object], position: int) -> Iterator[Event]:
+def _choice(choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+    """`beside`: the frame says something next to its choices, which then has to find its place though their text be held."""
     index = choice.get("index", position)
     if not isinstance(index, int):
         raise _MisshapenError
@@ -86,7 +92,7 @@ def _choice(choice: dict[str, object], position: int) -> Iterator[Event]:
     said = [*_thinking(inner, index), *_text(inner, index), *_tool_calls(inner, index)]
     if key == "message" and said and "content" not in inner:
         inner["content"] = ""
-    if inner or outer:
+    if inner or outer or beside:
         yield Opaque(inner, outer, index)
     yield from said
     if reason := choice.get("finish_reason"):
@@ -126,9 +132,9 @@ def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
 
 def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
     function = _object(entry.get("function") or {})
-    index = entry.get("index", position)
+    index = entry.get("index")
     if not isinstance(index, int):
-        raise _MisshapenError
+        index = position
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json_text.write(arguments or {}).decode() if arguments else ""
     return ToolCall(index, _string(entry.get("id")), _string(function.get("name")), text, choice, entry)

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter import json_text
+from converter.dialects.openai_reply import SAME_IN_EVERY_FRAME
 from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.sse import write_frame
 
 JOINT = "\n\n"
 """Between two thoughts that share one field."""
-_SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 """Within one frame kinds come in this order; what would break it begins another frame."""
 
 
 def _vendor(head: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in head.items() if name not in _SAME_IN_EVERY_FRAME}
+    return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
 
 
 type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
@@ -59,13 +59,16 @@ class _Chunker:
         self._wanted = wanted
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
-        self._missing: list[str] = []
+        self._missing: dict[int, list[str]] = {}
         self._news = False  # the head says something that no frame has told yet
 
     def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[dict[str, object] | bytes]:
-        sent = [name for event in events if isinstance(event, Thinking) for name in event.names]
-        self._missing = [name for name in self._wanted if name not in sent] if sent else []
-        if raw is not None and not self._missing:
+        sent: dict[int, list[str]] = {}
+        for event in events:
+            if isinstance(event, Thinking) and event.names:
+                sent.setdefault(event.choice, []).extend(event.names)
+        self._missing = {choice: [name for name in self._wanted if name not in names] for choice, names in sent.items()}
+        if raw is not None and not any(self._missing.values()):
             self._head = next((event.head for event in events if isinstance(event, Start)), self._head)
             yield raw
         else:
@@ -118,8 +121,7 @@ class _Chunker:
         """The server's own names and, on its first piece, those it lacks; the names asked for when it stood in tags."""
         if not event.names:
             return list(self._wanted)
-        missing, self._missing = self._missing, []
-        return [*event.names, *missing]
+        return [*event.names, *self._missing.pop(event.choice, [])]
 
     def _joint(self, event: Thinking) -> str:
         if event.names or event.choice not in self._after_thought:
