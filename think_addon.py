@@ -100,7 +100,7 @@ class ThinkAddon:
             except (RequestError, json_text.UnreadableError) as error:
                 flow.response = _response(400, error_body(str(error), "invalid_request_error"))
         if flow.response:
-            del self._exchanges[flow.id]
+            self._exchanges.pop(flow.id, None)
         _report(flow, exchange.notes, logging.INFO)
 
     def responseheaders(self, flow: HTTPFlow) -> None:
@@ -113,7 +113,7 @@ class ThinkAddon:
         exchange = self._exchanges.get(flow.id)
         if exchange is None:
             flow.response.stream = True
-        elif streamed and flow.response.status_code == 200 and "content-encoding" not in flow.response.headers:
+        elif streamed and flow.response.status_code == 200 and not _is_compressed(flow.response):
             _tap(flow.request, flow.response, exchange)
 
     def response(self, flow: HTTPFlow) -> None:
@@ -121,7 +121,7 @@ class ThinkAddon:
         exchange = self._exchanges.pop(flow.id, None)
         if exchange is None or flow.response is None:
             return
-        if exchange.rewriter is None:
+        if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
             answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), _body(flow.response))
             if answer:
                 _replace(flow.response, answer)
@@ -153,7 +153,7 @@ class ThinkAddon:
         if self._filter:
             matches: bool = flowfilter.match(self._filter, flow)
             return matches
-        return isinstance(flow.client_conn.proxy_mode, ReverseMode) or flow.request.pretty_host not in CLOUD
+        return isinstance(flow.client_conn.proxy_mode, ReverseMode) or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
 
     async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> None:
         """Make a Messages request a chat completion, or count its tokens."""
@@ -187,6 +187,10 @@ def _read_filter(written: str) -> flowfilter.TFilter | None:
         return flowfilter.parse(written) if written.strip() else None
     except ValueError as error:
         raise ValueError(f"think_flows: {error}") from None
+
+
+def _is_compressed(response: Response) -> bool:
+    return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
 
 
 def _use_connection_once(flow: HTTPFlow) -> None:
@@ -243,7 +247,7 @@ def _credentials(request: Request) -> dict[str, str]:
 
 
 def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
-    said = "; ".join(filter(None, words))
+    said = " ".join("; ".join(filter(None, words)).split())
     if said:
         _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
 

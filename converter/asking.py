@@ -71,7 +71,7 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Question[int | N
         asked = {name: body[name] for name in ("model", "messages", "tools", "chat_template_kwargs") if name in body}
         reply = yield Ask("/tokenize", json_text.write(asked))
         count = _field(reply, "count")
-        return count if isinstance(count, int) else None
+        return count if type(count) is int else None
     return None
 
 

@@ -90,4 +90,5 @@ class CodeSpans:
         self._closing = self._closing and blank
         self._line_blank = self._line_blank and blank
         self._line_start = self._line_start and _LINE_PREFIX.fullmatch(text) is not None
-        self._escaped = (len(text) - len(text.rstrip("\\"))) % 2 == 1
+        slashes = len(text) - len(text.rstrip("\\"))
+        self._escaped = (slashes + (self._escaped if slashes == len(text) else 0)) % 2 == 1

@@ -22,10 +22,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of the answer."""
+    """Words of the answer. `field`: where they stood, when it was not the content (a refusal)."""
 
     text: str
     choice: int = 0
+    field: str = "content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The server says, within the reply, that it failed. `raw`: its frame."""
+    """The server says, within the reply, that it failed. `raw`: its frame; `status`: the HTTP status it would have had."""
 
     message: str
     kind: str = "api_error"
     raw: bytes = b""
+    status: int = 0
 
 
 @dataclass(frozen=True, slots=True)

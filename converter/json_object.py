@@ -62,6 +62,11 @@ class ObjectText:
         """Tell whether the object is closed and nothing but blanks can follow."""
         return self._want is _Want.NOTHING
 
+    @property
+    def said(self) -> bool:
+        """Tell whether there was anything but blanks."""
+        return self._want is not _Want.OBJECT or bool((self.unfit + self._held).strip())
+
     def feed(self, text: str) -> str:
         """Return what can go on."""
         if self.unfit:
@@ -83,7 +88,7 @@ class ObjectText:
         if self._want is _Want.OBJECT:
             text = self.unfit or self._held
             return json.dumps({WRAPPED: text} if text.strip() else {}, ensure_ascii=False)
-        if self._held and self._want in (_Want.VALUE, _Want.VALUE_OR_END):
+        if self._held:  # a bare value; half an escape says nothing yet
             self._scalar(self._held)
         if self._want is _Want.VALUE and self._nested[-1] == "{":
             self._say("null")
@@ -150,7 +155,7 @@ class ObjectText:
         if self._want not in (_Want.VALUE, _Want.VALUE_OR_END):
             return False
         try:
-            json.loads(text)
+            json.loads(text, parse_constant=_refuse_constant)
         except ValueError:
             return False
         self._say(text)
@@ -160,3 +165,7 @@ class ObjectText:
     def _refuse(self, buffer: str, position: int) -> int:
         self.unfit = buffer[position:] if self._want is not _Want.OBJECT else self._gap + buffer[position:]
         return len(buffer)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is Python's, not JSON's")

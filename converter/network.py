@@ -47,7 +47,7 @@ def _fetch(upstream: Upstream, ask: Ask, headers: Mapping[str, str]) -> Reply | 
         connection.request("GET" if ask.body is None else "POST", path, ask.body, said)
         answer = connection.getresponse()
         return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: what cannot be written into a request
         _log.info("think: %s: no answer: %s", path, error)
         return None
     finally:

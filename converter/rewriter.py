@@ -7,14 +7,16 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from converter import json_text
+from converter.dialects.anthropic_errors import error_body
 from converter.dialects.anthropic_reply import AnthropicDecoder
 from converter.dialects.anthropic_stream import Asked
 from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.openai_reply import OpenAIDecoder
 from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.events import End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ToolCall
+from converter.events import End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ThinkingEnd, ToolCall
 from converter.settings import Settings, Start
-from converter.sse import Frame, FrameDecoder
+from converter.sse import Frame, FrameDecoder, write_frame
 from converter.think import Mode, ThinkParser
 
 
@@ -62,6 +64,7 @@ _ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, Asked], Encoder]] = {
     (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(settings.signature, asked),
 }
 _DECODERS: dict[Dialect, Callable[[], Decoder]] = {Dialect.OPENAI: OpenAIDecoder, Dialect.ANTHROPIC: AnthropicDecoder}
+_FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
 
@@ -94,7 +97,7 @@ class ThinkStage:
     def feed(self, event: Event) -> Sequence[Event]:
         """Return what the event becomes. Held text comes out before what starts or ends something, not before bookkeeping."""
         match event:
-            case Text():
+            case Text(field="content"):
                 parser = self._parser(event.choice)
                 return parser.feed(event.text) if parser else [event]
             case Thinking():
@@ -147,11 +150,15 @@ class Rewriter:
         self._unread = 0
         self._first_unread = b""
         self._faults: list[str] = []
+        self._whole = server_form is Form.WHOLE
+        self._client_form = client_form
+        self._broken = False
+        self.closed = False
 
     @property
     def failure(self) -> str:
         """Why the client got an error instead of a message, or empty."""
-        return self._encoder.failure
+        return self._encoder.failure or (self._faults[0] if self._broken else "")
 
     @property
     def native_thinking(self) -> bool:
@@ -169,22 +176,40 @@ class Rewriter:
 
     def close(self) -> list[bytes]:
         """Return the rest: a stream is over, or a whole body complete."""
-        out = [piece for frame in self._frames.close() for piece in self._rewrite(frame)]
-        try:
-            return [*out, *self._encoder.feed(self._stage.close()), *self._encoder.close()]
-        except Exception as error:
-            self._faults.append(_fault(error))
+        self.closed = True
+        frames = self._frames.close()
+        out = [piece for frame in frames for piece in self._rewrite(frame)]
+        if self._broken:
             return out
+        try:
+            rest = [*self._encoder.feed(self._stage.close()), *self._encoder.close()]
+        except Exception as error:
+            return [*out, *self._fault(error, frames[-1].raw if self._whole and not out else b"")]
+        if out and rest and not out[-1].endswith(_FRAME_ENDS):
+            out.append(b"\n\n")  # the server was cut short in the middle of a frame
+        return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
+        if self._broken:
+            return []
         try:
             read = self._decoder.feed(frame)
             events = [event for part in read for event in self._stage.feed(part)]
             self._count_unread(read)
-            return self._encoder.feed(events, frame.raw if self._same_dialect and events == read else None)
+            said = [event for event in events if not isinstance(event, ThinkingEnd)]  # an end alone is on no wire here
+            return self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
         except Exception as error:
-            self._faults.append(_fault(error))
-            return [frame.raw] if self._same_dialect else self._encoder.feed([Failure(_fault(error))])
+            return self._fault(error, frame.raw)
+
+    def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
+        """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the last word."""
+        words = " ".join(f"fault of the addon, please report it: {type(error).__name__}: {error}".split())
+        self._faults.append(words)
+        if self._same_dialect:
+            return [raw] if raw else []
+        self._broken = True
+        said = json_text.write(error_body(words))
+        return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
 
     def _count_unread(self, read: list[Event]) -> None:
         for event in read:
@@ -195,7 +220,3 @@ class Rewriter:
     def _unread_note(self) -> list[str]:
         done = "passed as they came" if self._same_dialect else "left out"
         return [f"{self._unread} frames are no chat completion, {done}; the first: {self._first_unread!r}"] if self._unread else []
-
-
-def _fault(error: Exception) -> str:
-    return f"fault of the addon, please report it: {type(error).__name__}: {error}"

@@ -20,10 +20,12 @@ _ROWS = (
     ("POST", r"/v1/messages", Route.MESSAGES),
     ("POST", r"/v1/messages/count_tokens", Route.COUNT_TOKENS),
     ("GET", r"/v1/models(?:/[^/]+)?", Route.MODELS),
-    ("HEAD", r"", Route.HELLO),
     ("POST", r"/api/event_logging(?:/v\d+)?/batch", Route.TELEMETRY),
 )
-_PATTERNS = [(method, re.compile(rf"(?P<prefix>[^?]*){path}/?(?:\?.*)?"), route) for method, path, route in _ROWS]
+_PATTERNS = [
+    *((method, re.compile(rf"(?P<prefix>[^?]*){path}/?(?:\?.*)?"), route) for method, path, route in _ROWS),
+    ("HEAD", re.compile(r"(?P<prefix>)/(?:\?.*)?"), Route.HELLO),  # with a prefix it would be any HEAD
+]
 
 
 def find(method: str, path: str) -> tuple[Route, str] | None:

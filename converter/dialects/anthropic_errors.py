@@ -37,8 +37,8 @@ _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 
 
-def error_body(message: str, kind: str = API_ERROR) -> Body:
-    """Return the dialect's error; a kind that the API does not have becomes `api_error`.
+def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
+    """Return the dialect's error; a kind that the API does not have becomes that of the status, or `api_error`.
 
     A prompt beyond the server's context is said in the API's own words, on which Claude Code compacts the conversation.
     """
@@ -46,7 +46,9 @@ def error_body(message: str, kind: str = API_ERROR) -> Body:
         if found := overflow.search(message):
             message = f"prompt is too long: {found['tokens']} tokens > {found['most']} maximum"
             kind = "invalid_request_error"
-    return {"type": "error", "error": {"type": kind if kind in TYPES.values() else API_ERROR, "message": message}}
+    if kind not in TYPES.values():
+        kind = TYPES.get(status, API_ERROR)
+    return {"type": "error", "error": {"type": kind, "message": message}}
 
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:

@@ -16,21 +16,33 @@ def write(body: bytes) -> dict[str, object] | None:
     if not isinstance(said, dict):
         return None
     if isinstance(listed := said.get("data"), list):
-        models = [_model(entry) for entry in listed if isinstance(entry, dict) and entry.get("id")]
+        models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
         ids = [model["id"] for model in models] or [None]
         return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
-    return _model(said) if said.get("id") else None
+    return _model(said) if _name(said) else None
+
+
+def _name(entry: dict[str, object]) -> str:
+    name = entry.get("id")
+    return name if isinstance(name, str) else ""
+
+
+def _date(created: object) -> str:
+    try:
+        seconds = created if isinstance(created, int) else _UNKNOWN
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        moment = datetime.datetime.fromtimestamp(_UNKNOWN, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _model(entry: dict[str, object]) -> dict[str, object]:
-    created = entry.get("created")
-    moment = datetime.datetime.fromtimestamp(created if isinstance(created, int) else _UNKNOWN, datetime.UTC)
     length = entry.get("max_model_len")  # vLLM and SGLang tell
     return {
         "type": "model",
         "id": entry["id"],
         "display_name": entry["id"],
-        "created_at": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created_at": _date(entry.get("created")),
         "lifecycle": "active",
         **({"max_input_tokens": length} if isinstance(length, int) else {}),
     }

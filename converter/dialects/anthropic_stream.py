@@ -96,7 +96,7 @@ class MessageEvents:
             case End() if self._started:
                 yield from self._end(self._finish or Finish("stop"))
             case Failure():
-                yield from self._fail(event.message, event.kind)
+                yield from self._fail(event.message, event.kind, event.status)
             case OpaqueFrame(comment=False) if not self._unread:
                 self._unread = event.raw[:200]
 
@@ -201,10 +201,10 @@ class MessageEvents:
             return min(usage.thinking, usage.output)
         return round(usage.output * self._thought_out / (self._thought_out + self._said))
 
-    def _fail(self, message: str, kind: str = "api_error") -> Iterator[Message]:
+    def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
         self._over = True
         self.failure = message
-        yield error_body(message, kind)
+        yield error_body(message, kind, status)
 
     def _delta(self, delta: Message) -> Message:
         self._said += len(str(delta.get("text") or delta.get("partial_json") or ""))

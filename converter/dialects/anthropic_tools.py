@@ -61,11 +61,14 @@ class ToolCalls:
         return [*out, *_pieces(self._waiting[0])]
 
     def _call(self, event: ToolCall) -> _Call:
-        """Return the call that the piece belongs to: by its id, else the last one at its index, else a new one."""
-        call = self._of_id.get(event.id) or self._at_index.get(event.index)
+        """Return the call that the piece belongs to: the last one at its index, or the one there with its id, or a new one."""
+        call = self._at_index.get(event.index)
+        if call and event.id != call.id:
+            call = self._of_id.get(event.id, call)
         if call is None or _is_new(call, event):
             self._count += 1
-            call = _Call(event.id or f"toolu_{self._count}")
+            known = event.id in self._of_id or not event.id
+            call = _Call(f"{event.id or 'toolu'}_{self._count}" if known else event.id)
             self._waiting.append(call)
         self._at_index[event.index] = call
         if event.id:
@@ -82,19 +85,21 @@ class ToolCalls:
         return out
 
     def _last_pieces(self, call: _Call) -> Iterator[ToolPiece]:
+        call.name = call.name or "unnamed"
+        if call.object.said and not call.object.complete:
+            self.notes.append(f"the arguments of the call to {call.name!r} are no JSON object and were made one")
+        elif call.object.unfit:
+            self.notes.append(f"the arguments of the call to {call.name!r} go on after their object: {call.object.unfit[:200]!r}")
         if not call.object.complete:
             call.ready.append(call.object.close())
-            self.notes.append(f"the arguments of the call to {call.name!r} are no JSON object and were made one")
-        if call.object.unfit:
-            self.notes.append(f"the arguments of the call to {call.name!r} go on after their object: {call.object.unfit[:200]!r}")
-        call.name = call.name or "unnamed"
         return _pieces(call)
 
 
 def _is_new(call: _Call, event: ToolCall) -> bool:
     if event.id and call.identified:
-        return event.id != call.id
-    return bool(event.name) and call.object.complete
+        return not call.id.startswith(event.id)
+    another = bool(event.arguments.strip()) or event.name != call.name
+    return bool(event.name and call.name) and call.object.complete and another
 
 
 def _pieces(call: _Call) -> Iterator[ToolPiece]:

@@ -3,11 +3,14 @@
 A whole message is the stream, folded as the client's own SDK folds it, so that the two cannot disagree.
 """
 
+import json
+import math
 from collections.abc import Sequence
 
 from converter import json_text
 from converter.dialects.anthropic_stream import Asked, Message, MessageEvents
 from converter.events import Event, OpaqueFrame
+from converter.json_object import WRAPPED
 from converter.sse import write_frame
 
 
@@ -28,7 +31,7 @@ class AnthropicStreamEncoder:
         out: list[bytes] = []
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment:
-                out.append(event.raw)
+                out.append(event.raw.rstrip(b"\r\n") + b"\n\n")
             out += map(_frame, self._events.feed(event))
         return out
 
@@ -90,4 +93,12 @@ class AnthropicWholeEncoder:
 
 def _fill(block: Message, said: str) -> None:
     kind = str(block["type"])
-    block.update({"input": json_text.read(said.encode())} if kind == "tool_use" else {kind: said})
+    block.update({"input": _input(said)} if kind == "tool_use" else {kind: said})
+
+
+def _input(said: str) -> object:
+    """Return a call's input. What JSON can write and Python cannot hold (a number without end, a thousand nestings) is a text."""
+    try:
+        return json.loads(said, parse_float=lambda number: float(number) if math.isfinite(float(number)) else number)
+    except (ValueError, RecursionError):
+        return {WRAPPED: said}

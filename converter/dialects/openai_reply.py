@@ -25,6 +25,8 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking_content", "think
 """Names under which servers send thinking: DeepSeek, SGLang, llama.cpp, LM Studio, NIM; vLLM, Ollama, OpenRouter; gateways."""
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are numbers)."""
+IN_PARTS = "content[]"
+"""Field of what stood in a content of parts."""
 _DONE = b"[DONE]"
 
 
@@ -60,7 +62,9 @@ class OpenAIDecoder:
             return []
         if not isinstance(error, dict):
             return [Failure(str(error), raw=raw)]
-        return [Failure(str(error.get("message") or error), str(error.get("type") or "api_error"), raw)]
+        code = error.get("code")
+        status = code if isinstance(code, int) else 0
+        return [Failure(str(error.get("message") or error), str(error.get("type") or "api_error"), raw, status)]
 
     def _body(self, body: dict[str, object]) -> list[Event]:
         choices = body.get("choices") or []
@@ -112,12 +116,31 @@ def _thinking(inner: dict[str, object], index: int) -> list[Event]:
 
 def _text(inner: dict[str, object], index: int) -> list[Event]:
     content = inner.get("content")
-    if content is None or content == "" or isinstance(content, list):
-        return []
-    if not isinstance(content, str):
-        raise _MisshapenError
-    del inner["content"]
-    return [Text(content, index)]
+    if isinstance(content, list):
+        return _parts(content, index)
+    said: list[Event] = []
+    for name, text in (("content", content), ("refusal", inner.get("refusal"))):
+        if text is None or text == "":
+            continue
+        if not isinstance(text, str):
+            raise _MisshapenError
+        del inner[name]
+        said.append(Text(text, index, name))
+    return said
+
+
+def _parts(content: list[object], index: int) -> list[Event]:
+    """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
+    said: list[Event] = []
+    for part in map(_object, content):
+        kind = part.get("type")
+        if kind == "text":
+            said.append(Text(_string(part.get("text")), index, IN_PARTS))
+        elif kind == "thinking":
+            thought = part.get("thinking")
+            inner = thought if isinstance(thought, list) else [{"text": thought}]
+            said.append(Thinking("".join(_string(_object(piece).get("text")) for piece in inner), index, (IN_PARTS,)))
+    return said
 
 
 def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter import json_text
-from converter.dialects.openai_reply import SAME_IN_EVERY_FRAME
+from converter.dialects.openai_reply import IN_PARTS, SAME_IN_EVERY_FRAME
 from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.sse import write_frame
 
@@ -69,10 +69,17 @@ class _Chunker:
                 sent.setdefault(event.choice, []).extend(event.names)
         self._missing = {choice: [name for name in self._wanted if name not in names] for choice, names in sent.items()}
         if raw is not None and not any(self._missing.values()):
-            self._head = next((event.head for event in events if isinstance(event, Start)), self._head)
+            self._note(events)
             yield raw
         else:
             yield from self._bodies(events)
+
+    def _note(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Start):
+                self._head = event.head
+            elif isinstance(event, ThinkingEnd):
+                self._after_thought.add(event.choice)
 
     def _bodies(self, events: Sequence[Event]) -> Iterator[dict[str, object] | bytes]:
         chunk = _Chunk()
@@ -111,7 +118,7 @@ class _Chunker:
             case Thinking():
                 chunk.inner |= dict.fromkeys(self._names(event), self._joint(event) + event.text)
             case Text():
-                chunk.inner["content"] = event.text
+                chunk.inner |= {event.field: event.text} if event.field != IN_PARTS else {}
             case ToolCall():
                 chunk.calls.append(event.entry or _entry(event))
             case Finish():
@@ -121,7 +128,8 @@ class _Chunker:
         """The server's own names and, on its first piece, those it lacks; the names asked for when it stood in tags."""
         if not event.names:
             return list(self._wanted)
-        return [*event.names, *self._missing.pop(event.choice, [])]
+        sent = [name for name in event.names if name != IN_PARTS]
+        return [*sent, *self._missing.pop(event.choice, [])]
 
     def _joint(self, event: Thinking) -> str:
         if event.names or event.choice not in self._after_thought:
