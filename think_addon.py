@@ -58,6 +58,7 @@ class ThinkAddon:
         for option in settings.OPTIONS:
             choices = option.choices if option.type is str else ()
             loader.add_option(f"think_{option.name}", option.type, option.default, option.meaning, choices or None)
+        _refuse_unreadable()
 
     def configure(self, updated: set[str]) -> None:
         """Take options over, for the next reply; refuse bad ones."""
@@ -98,10 +99,12 @@ class ThinkAddon:
             try:
                 await self._translate(flow, exchange)
             except (RequestError, json_text.UnreadableError) as error:
+                exchange.notes.append(f"refused: {error}")
                 flow.response = _response(400, error_body(str(error), "invalid_request_error"))
         if flow.response:
             self._exchanges.pop(flow.id, None)
         _report(flow, exchange.notes, logging.INFO)
+        exchange.notes.clear()
 
     def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
@@ -122,13 +125,15 @@ class ThinkAddon:
         if exchange is None or flow.response is None:
             return
         if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
-            answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), _body(flow.response))
+            body = _body(flow.response, exchange)
+            answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), body)
             if answer:
                 _replace(flow.response, answer)
         if exchange.rewriter:
             if exchange.rewriter.native_thinking:
                 self._parsing.add(_upstream(flow.request, exchange))
-            _report(flow, [exchange.rewriter.failure, *exchange.rewriter.notes])
+            exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
+        _report(flow, exchange.notes)
 
     def error(self, flow: HTTPFlow) -> None:
         """The server or the client left."""
@@ -157,8 +162,8 @@ class ThinkAddon:
 
     async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> None:
         """Make a Messages request a chat completion, or count its tokens."""
-        asked = exchange.read(_body(flow.request))
-        exchange.server = self._settings.server or await self._recognise(flow.request, exchange)
+        asked = exchange.read(_body(flow.request, exchange))
+        exchange.server = exchange.settings.server or await self._recognise(flow, exchange)
         exchange.server_parses = _upstream(flow.request, exchange) in self._parsing
         body = exchange.write(asked)
         if exchange.route is Route.COUNT_TOKENS:
@@ -171,8 +176,11 @@ class ThinkAddon:
         flow.request.headers["content-type"] = _JSON
         flow.request.content = json_text.write(body)
 
-    async def _recognise(self, request: Request, exchange: Exchange) -> Server:
+    async def _recognise(self, flow: HTTPFlow, exchange: Exchange) -> Server:
         """Return what the server says that it is: asked once, with the first request that depends on it."""
+        if flow.server_conn.via:
+            return GENERIC  # behind another proxy: questions of our own would go around it
+        request = flow.request
         origin = _upstream(request, exchange)
         if origin not in self._servers:
             self._servers[origin] = asyncio.ensure_future(answered(recognise(), origin, _credentials(request)))
@@ -180,6 +188,16 @@ class ThinkAddon:
         if server is None:
             self._servers.pop(origin, None)  # nobody there yet: ask again
         return server or GENERIC
+
+
+def _refuse_unreadable() -> None:
+    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this addon, and say nothing (12.2)."""
+    try:
+        ctx.options.process_deferred()
+    except exceptions.OptionsError as error:
+        _log.error("think: %s", error)
+        for name in [name for name in ctx.options.deferred if name.startswith("think_")]:
+            del ctx.options.deferred[name]
 
 
 def _read_filter(written: str) -> flowfilter.TFilter | None:
@@ -217,9 +235,13 @@ def _tap(request: Request, response: Response, exchange: Exchange) -> None:
         response.headers["transfer-encoding"] = "chunked"
 
 
-def _body(message: Request | Response) -> bytes:
+def _body(message: Request | Response, exchange: Exchange) -> bytes:
     """Return the body, uncompressed; as it came when it is not what its encoding says."""
-    return message.get_content(strict=False) or b""
+    try:
+        return message.get_content() or b""
+    except ValueError:
+        exchange.notes.append(f"the body is no {message.headers['content-encoding']}, though its content-encoding says so")
+        return message.raw_content or b""
 
 
 def _replace(response: Response, answer: Answer) -> None:

@@ -50,7 +50,7 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`: the piece as sent."""
+    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`: as sent; `field`: where."""
 
     index: int
     id: str
@@ -58,6 +58,7 @@ class ToolCall:
     arguments: str
     choice: int = 0
     entry: Fields = field(default_factory=dict)
+    field: str = "tool_calls"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from converter import json_text
 from converter.conversation import Conversation
 from converter.dialects import anthropic_models, anthropic_request, openai_request
-from converter.dialects.anthropic_errors import error_reply
+from converter.dialects.anthropic_errors import error_reply, server_words
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.routes import Route
 from converter.servers import GENERIC, Server
@@ -111,10 +111,12 @@ class Exchange:
         if self.client is Dialect.OPENAI:
             return Answer(status, content_type, rewritten) if rewritten != body else None
         if self.form is Form.STREAM:
-            return Answer(status, EVENT_STREAM + "; charset=utf-8", rewritten)
-        return Answer(502 if rewriter.failure else status, JSON, rewritten)
+            return Answer(200, EVENT_STREAM + "; charset=utf-8", rewritten)
+        return Answer(502 if rewriter.failure else 200, JSON, rewritten)
 
     def _error(self, status: int, body: bytes) -> Answer | None:
+        if not json_text.readable(body):  # a gateway's page; an error object needs no line
+            self.notes.append(f"the server answered with status {status}: {server_words(body) or 'no words'}")
         if self.client is Dialect.OPENAI:
             return None
         status, error = error_reply(status, body)

@@ -1,5 +1,6 @@
 """JSON as replies carry it: bytes in, values out, and back without making it longer."""
 
+import codecs
 import json
 
 
@@ -13,9 +14,18 @@ def read(data: bytes) -> object:
     Raises UnreadableError.
     """
     try:
-        return json.loads(data.decode("utf-8", "replace"))
+        return json.loads(data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
+
+
+def readable(data: bytes) -> bool:
+    """Tell whether the bytes are JSON."""
+    try:
+        read(data)
+    except UnreadableError:
+        return False
+    return True
 
 
 def write(value: object) -> bytes:

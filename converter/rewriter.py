@@ -42,9 +42,11 @@ class Decoder(Protocol):
 
 
 class Encoder(Protocol):
-    """What writes the client's bytes. `notes`: what a person should know; `failure`: why the client got an error, or empty."""
+    """What writes the client's bytes."""
 
-    notes: list[str]
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, a line each."""
 
     @property
     def failure(self) -> str:
@@ -104,7 +106,7 @@ class ThinkStage:
                 self.native = True
                 parser, self._parsers[event.choice] = self._parsers.get(event.choice), None
                 return [*parser.flush(), event] if parser else [event]
-            case ToolCall() | Finish():
+            case Text() | ToolCall() | Finish():
                 parser = self._parsers.get(event.choice)
                 return [*parser.flush(), event] if parser else [event]
             case End() | Failure():
@@ -147,6 +149,8 @@ class Rewriter:
         self._decoder = _DECODERS[server]()
         self._stage = ThinkStage(settings, whole=Form.WHOLE in (server_form, client_form))
         self._encoder = _ENCODERS[client, client_form](settings, Asked(model, reply_id, shown))
+        self._came = False
+        self._mended = 0
         self._unread = 0
         self._first_unread = b""
         self._faults: list[str] = []
@@ -168,10 +172,13 @@ class Rewriter:
     @property
     def notes(self) -> list[str]:
         """What a person should know of this reply, a line each; whole after `close`."""
-        return [*self._faults, *self._unread_note(), *self._encoder.notes]
+        mended = [f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else []
+        empty = ["the server's reply was empty"] if self.closed and not self._came and not self.failure else []
+        return [*self._faults, *self._unread_note(), *mended, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return what the client can have now; never an empty piece."""
+        self._came = self._came or bool(chunk)
         return [piece for frame in self._frames.feed(chunk) for piece in self._rewrite(frame)]
 
     def close(self) -> list[bytes]:
@@ -184,7 +191,7 @@ class Rewriter:
         try:
             rest = [*self._encoder.feed(self._stage.close()), *self._encoder.close()]
         except Exception as error:
-            return [*out, *self._fault(error, frames[-1].raw if self._whole and not out else b"")]
+            return [*out, *self._fault(error, frames[-1].raw if self._whole and frames and not out else b"")]
         if out and rest and not out[-1].endswith(_FRAME_ENDS):
             out.append(b"\n\n")  # the server was cut short in the middle of a frame
         return [*out, *rest]
@@ -195,7 +202,7 @@ class Rewriter:
         try:
             read = self._decoder.feed(frame)
             events = [event for part in read for event in self._stage.feed(part)]
-            self._count_unread(read)
+            self._count_unread(frame, read)
             said = [event for event in events if not isinstance(event, ThinkingEnd)]  # an end alone is on no wire here
             return self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
         except Exception as error:
@@ -211,7 +218,8 @@ class Rewriter:
         said = json_text.write(error_body(words))
         return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
 
-    def _count_unread(self, read: list[Event]) -> None:
+    def _count_unread(self, frame: Frame, read: list[Event]) -> None:
+        self._mended += not _is_utf8(frame.data or b"")
         for event in read:
             if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
                 self._first_unread = self._first_unread or event.raw[:_SAMPLE]
@@ -220,3 +228,11 @@ class Rewriter:
     def _unread_note(self) -> list[str]:
         done = "passed as they came" if self._same_dialect else "left out"
         return [f"{self._unread} frames are no chat completion, {done}; the first: {self._first_unread!r}"] if self._unread else []
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

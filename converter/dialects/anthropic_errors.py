@@ -33,6 +33,8 @@ _OVERFLOWS = tuple(
         r"input \((?P<tokens>\d+) tokens\) is longer than the model's context length \((?P<most>\d+) tokens\)",  # SGLang
     )
 )
+_PAGE = 8192
+"""Characters of a page that are looked at: what it says, it says early."""
 _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 
@@ -53,7 +55,7 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
 
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply; what is no error at all is a bad gateway."""
-    message = _message(body)
+    message = server_words(body)
     answered = f"the server answered with status {status}"
     if status < 400:
         return 502, error_body(f"{answered}: {message}" if message else answered)
@@ -61,7 +63,8 @@ def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))
 
 
-def _message(body: bytes) -> str:
+def server_words(body: bytes) -> str:
+    """Return what an error answer says, wherever it says it."""
     try:
         said = json_text.read(body)
     except json_text.UnreadableError:
@@ -76,6 +79,7 @@ def _message(body: bytes) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return what a page says, without its marks."""
+    """Return what a page says at its beginning, without its marks."""
+    text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
-    return " ".join(re.sub(r"<[^>]*>", " ", unstyled).split())[:_WORDS]
+    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_WORDS]

@@ -14,6 +14,7 @@ FINISHES = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
@@ -25,6 +26,7 @@ class AnthropicDecoder:
 
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}
+        self._asked: set[int] = set()  # tool_use blocks whose input has come
         self._usage: Fields = {}
         self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
             "message": self._whole,
@@ -59,7 +61,7 @@ class AnthropicDecoder:
 
     def _start(self, message: Fields) -> Iterator[Event]:
         yield Start(str(message.get("id") or ""), str(message.get("model") or ""), message)
-        self._usage |= _dict(message.get("usage"))
+        self._count(_dict(message.get("usage")))
 
     def _whole(self, message: Fields) -> Iterator[Event]:
         yield from self._start(message)
@@ -70,12 +72,16 @@ class AnthropicDecoder:
         yield from self._finish(message, self._usage)
         yield End()
 
+    def _count(self, usage: Fields) -> None:
+        self._usage |= {name: count for name, count in usage.items() if count is not None}
+
     def _block(self, index: int, block: Fields) -> Iterator[Event]:
         self._kinds[index] = kind = str(block.get("type") or "")
         if kind == "tool_use":
             given = block.get("input")
-            arguments = json_text.write(given).decode() if given else ""
-            yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), arguments)
+            yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
+            if given:
+                yield self._arguments(index, json_text.write(given).decode())
         elif kind in ("text", "thinking"):
             yield from _said(kind, block.get(kind))
         else:
@@ -85,11 +91,18 @@ class AnthropicDecoder:
         """A thought's stop may come late, when another block is open already: then it ended long ago."""
         if self._kinds.get(index) == "thinking" and index == max(self._kinds):
             yield ThinkingEnd(signature=signature)
+        if self._kinds.get(index) == "tool_use" and index not in self._asked:
+            yield self._arguments(index, "{}")
+
+    def _arguments(self, index: int, text: str) -> ToolCall:
+        self._asked.add(index)
+        return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: Fields) -> Iterator[Event]:
         kind = delta.get("type")
         if kind == "input_json_delta":
-            yield ToolCall(index, "", "", str(delta.get("partial_json") or ""))
+            if text := str(delta.get("partial_json") or ""):
+                yield self._arguments(index, text)
         elif kind == "signature_delta":
             yield from self._stop(index, str(delta.get("signature") or ""))
         elif kind in ("text_delta", "thinking_delta"):
@@ -102,7 +115,7 @@ class AnthropicDecoder:
         if reason := delta.get("stop_reason"):
             stop = delta.get("stop_sequence")
             yield Finish(FINISHES.get(str(reason), "stop"), stop if isinstance(stop, str) else None)
-        self._usage |= usage
+        self._count(usage)
         yield _usage(self._usage)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from converter.dialects.anthropic_errors import error_body
 from converter.dialects.anthropic_tools import ToolCalls, ToolPiece
-from converter.events import End, Event, Failure, Finish, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.think import Thought
 
 type Message = dict[str, object]
@@ -19,6 +19,8 @@ STOP_REASONS = {
     "length": "max_tokens",
     "content_filter": "refusal",
 }
+_SILENT = {"role", "logprobs", "stop_reason", "matched_stop", "token_ids", "annotations"}
+"""Fields of chat completions that a message says otherwise, or that nobody reads."""
 _CALLS = ("tool_calls", "function_call")
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 EMPTY = "the server's reply was empty"
@@ -49,6 +51,7 @@ class MessageEvents:
         self._calls = ToolCalls()
         self._called = False
         self._delayed: list[_Content] = []
+        self._left_out: set[str] = set()
         self._said = 0
         self._thought_out = 0
         self._finish: Finish | None = None
@@ -59,7 +62,8 @@ class MessageEvents:
     @property
     def notes(self) -> list[str]:
         """What was mended, a line each."""
-        return self._calls.notes
+        left = [f"fields that a message has no place for: {', '.join(sorted(self._left_out))}"] if self._left_out else []
+        return [*left, *self._calls.notes]
 
     def feed(self, event: Event) -> Iterator[Message]:
         """Return what can be said. Choices but the first have no place in a message: nobody can ask for them."""
@@ -99,6 +103,8 @@ class MessageEvents:
                 yield from self._fail(event.message, event.kind, event.status)
             case OpaqueFrame(comment=False) if not self._unread:
                 self._unread = event.raw[:200]
+            case Opaque():
+                self._left_out |= _unsaid(event)
 
     def close(self) -> Iterator[Message]:
         """End the message, or say why it has no end."""
@@ -113,7 +119,7 @@ class MessageEvents:
 
     def _start(self, event: Start) -> Message:
         message: Message = {
-            "id": "msg_" + (event.id.removeprefix("chatcmpl-") or self._asked.id),
+            "id": "msg_" + (event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._asked.id),
             "type": "message",
             "role": "assistant",
             "model": event.model or self._asked.model,
@@ -202,6 +208,8 @@ class MessageEvents:
         return round(usage.output * self._thought_out / (self._thought_out + self._said))
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
+        yield from self._tool_pieces(self._calls.end())
+        yield from self._undelayed()
         self._over = True
         self.failure = message
         yield error_body(message, kind, status)
@@ -210,6 +218,14 @@ class MessageEvents:
         self._said += len(str(delta.get("text") or delta.get("partial_json") or ""))
         self._thought_out += len(str(delta.get("thinking") or ""))
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+
+def _unsaid(event: Opaque) -> set[str]:
+    """Return the names of fields that say something and have no place in a message."""
+    fields = {name: value for name, value in {**event.outer, **event.inner}.items() if name not in _SILENT and value}
+    if isinstance(parts := fields.get("content"), list) and all(part.get("type") in ("text", "thinking") for part in parts):
+        del fields["content"]
+    return set(fields)
 
 
 def _stop(finish: Finish, called: bool) -> tuple[str, str | None]:

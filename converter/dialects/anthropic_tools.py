@@ -26,7 +26,7 @@ class _Call:
     id: str
     name: str = ""
     begun: bool = False
-    identified: bool = False  # the id is the server's
+    sent_id: str = ""  # as the server has it, once it tells
     object: ObjectText = field(default_factory=ObjectText)
     ready: list[str] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class ToolCalls:
     def _call(self, event: ToolCall) -> _Call:
         """Return the call that the piece belongs to: the last one at its index, or the one there with its id, or a new one."""
         call = self._at_index.get(event.index)
-        if call and event.id != call.id:
+        if event.id and (call is None or event.id != call.sent_id) and (call is not None or not event.name):
             call = self._of_id.get(event.id, call)
         if call is None or _is_new(call, event):
             self._count += 1
@@ -73,7 +73,7 @@ class ToolCalls:
         self._at_index[event.index] = call
         if event.id:
             self._of_id[event.id] = call
-            call.identified = True
+            call.sent_id = event.id
         return call
 
     def end(self) -> list[ToolPiece]:
@@ -96,8 +96,8 @@ class ToolCalls:
 
 
 def _is_new(call: _Call, event: ToolCall) -> bool:
-    if event.id and call.identified:
-        return not call.id.startswith(event.id)
+    if event.id and call.sent_id:
+        return event.id != call.sent_id
     another = bool(event.arguments.strip()) or event.name != call.name
     return bool(event.name and call.name) and call.object.complete and another
 

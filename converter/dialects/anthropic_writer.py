@@ -19,7 +19,11 @@ class AnthropicStreamEncoder:
 
     def __init__(self, signature: str, asked: Asked) -> None:
         self._events = MessageEvents(signature, asked)
-        self.notes = self._events.notes
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended or left out, a line each."""
+        return self._events.notes
 
     @property
     def failure(self) -> str:
@@ -49,10 +53,14 @@ class AnthropicWholeEncoder:
 
     def __init__(self, signature: str, asked: Asked) -> None:
         self._events = MessageEvents(signature, asked)
-        self.notes = self._events.notes
         self._message: Message = {}
         self._content: list[Message] = []
         self._pieces: list[str] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended or left out, a line each."""
+        return self._events.notes
 
     @property
     def failure(self) -> str:

@@ -3,7 +3,9 @@
 A frame's fields become events or ride in `Opaque` and `Start.head`, so that a frame written anew holds all that the server sent.
 """
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from converter import json_text
 from converter.events import (
@@ -67,14 +69,16 @@ class OpenAIDecoder:
         return [Failure(str(error.get("message") or error), str(error.get("type") or "api_error"), raw, status)]
 
     def _body(self, body: dict[str, object]) -> list[Event]:
-        choices = body.get("choices") or []
-        if not isinstance(choices, list) or not ("choices" in body or "usage" in body):
-            raise _MisshapenError
         usage = body.get("usage")
+        choices = body.get("choices")
+        if choices is None and isinstance(usage, dict):
+            choices = []
+        if not isinstance(choices, list):
+            raise _MisshapenError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
         said = [event for position, choice in enumerate(choices) for event in _choice(_object(choice), position, beside)]
-        whole = any("message" in choice for choice in choices)
+        whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
             self._head = head
@@ -87,10 +91,8 @@ class OpenAIDecoder:
 
 def _choice(choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
     """`beside`: the frame says something next to its choices, which then has to find its place though their text be held."""
-    index = choice.get("index", position)
-    if not isinstance(index, int):
-        raise _MisshapenError
-    key = "message" if "message" in choice else "delta"
+    index = _index(choice, position)
+    key = "message" if choice.get("message") else "delta"
     inner = dict(_object(choice.get(key) or {}))
     outer = {name: value for name, value in choice.items() if name not in ("index", key, "finish_reason")}
     said = [*_thinking(inner, index), *_text(inner, index), *_tool_calls(inner, index)]
@@ -144,6 +146,9 @@ def _parts(content: list[object], index: int) -> list[Event]:
 
 
 def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    if isinstance(legacy := inner.get("function_call"), dict):
+        del inner["function_call"]
+        return [replace(_tool_call({"function": legacy}, 0, index), field="function_call", entry=legacy)]
     entries = inner.get("tool_calls")
     if not entries:
         return []
@@ -155,12 +160,9 @@ def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
 
 def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
     function = _object(entry.get("function") or {})
-    index = entry.get("index")
-    if not isinstance(index, int):
-        index = position
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json_text.write(arguments or {}).decode() if arguments else ""
-    return ToolCall(index, _string(entry.get("id")), _string(function.get("name")), text, choice, entry)
+    return ToolCall(_index(entry, position), _string(entry.get("id")), _string(function.get("name")), text, choice, entry)
 
 
 def _usage(entry: dict[str, object]) -> Usage:
@@ -177,7 +179,19 @@ def _usage(entry: dict[str, object]) -> Usage:
 
 def _number(fields: object, name: str) -> int | None:
     value = fields.get(name) if isinstance(fields, dict) else None
-    return value if isinstance(value, int) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return int(value)
+
+
+def _index(fields: dict[str, object], position: int) -> int:
+    """Return where a choice or call stands; some servers send null, or leave it out."""
+    index = fields.get("index")
+    if index is None:
+        return position
+    if type(index) is not int:
+        raise _MisshapenError
+    return index
 
 
 def _object(value: object) -> dict[str, object]:

@@ -5,6 +5,7 @@ Both write a frame that the rewriter did not change as the very bytes that came,
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from converter import json_text
 from converter.dialects.openai_reply import IN_PARTS, SAME_IN_EVERY_FRAME
@@ -120,7 +121,10 @@ class _Chunker:
             case Text():
                 chunk.inner |= {event.field: event.text} if event.field != IN_PARTS else {}
             case ToolCall():
-                chunk.calls.append(event.entry or _entry(event))
+                if event.field == "tool_calls":
+                    chunk.calls.append(event.entry or _entry(event))
+                else:
+                    chunk.inner[event.field] = event.entry
             case Finish():
                 chunk.finish = event.reason
 
@@ -148,9 +152,9 @@ class OpenAIStreamEncoder:
     """Events in, frames out: none, one or more for one frame of the server's."""
 
     failure = ""
+    notes: ClassVar[list[str]] = []
 
     def __init__(self, fields: Sequence[str]) -> None:
-        self.notes: list[str] = []
         self._chunker = _Chunker(fields)
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
@@ -167,9 +171,9 @@ class OpenAIWholeEncoder:
     """Events in, one body out, at `close`: the frames of a stream, folded."""
 
     failure = ""
+    notes: ClassVar[list[str]] = []
 
     def __init__(self, fields: Sequence[str]) -> None:
-        self.notes: list[str] = []
         self._chunker = _Chunker(fields)
         self._raw: list[bytes] = []
         self._body: dict[str, object] | None = None
