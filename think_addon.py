@@ -4,31 +4,25 @@ The only file that meets mitmproxy: options, hooks, the tap through which a stre
 What a request or reply means is read and written by `converter`, which knows no proxy.
 """
 
-import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter import json_text, routes, settings
-from converter.asking import count_tokens, estimate_tokens, recognise
-from converter.conversation import RequestError
-from converter.dialects.anthropic_errors import error_body
-from converter.exchange import Answer, Exchange, is_stream, speaks_anthropic
-from converter.network import Upstream, answered
-from converter.rewriter import Dialect, Form, Rewriter
+from converter import json_text, settings
+from converter.asking import estimate_tokens
+from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
+from converter.network import KnownServers, Upstream, credentials
+from converter.rewriter import Form, Rewriter
 from converter.routes import Route
-from converter.servers import GENERIC, Server
 
 _log = logging.getLogger(__name__)
 
 CLOUD = ("api.anthropic.com", "api.openai.com")
 """Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to read."""
-_JSON = "application/json"
-_OURS = (Route.HELLO, Route.TELEMETRY)
 
 
 class Tap:
@@ -50,8 +44,7 @@ class ThinkAddon:
         self._exchanges: dict[str, Exchange] = {}
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
-        self._servers: dict[Upstream, asyncio.Task[Server | None]] = {}
-        self._parsing: set[Upstream] = set()  # servers seen to take thinking out of the text themselves
+        self._servers = KnownServers()
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -59,18 +52,20 @@ class ThinkAddon:
             choices = option.choices if option.type is str else ()
             loader.add_option(f"think_{option.name}", option.type, option.default, option.meaning, choices or None)
         _refuse_unreadable()
+        try:
+            _chosen()
+        except ValueError as error:
+            _log.error("think: %s", error)  # an error at start stops mitmproxy, without the traceback of a failing hook
+            ctx.options.update(**{f"think_{option.name}": option.default for option in settings.OPTIONS})
 
     def configure(self, updated: set[str]) -> None:
         """Take options over, for the next reply; refuse bad ones."""
         if not any(name.startswith("think_") for name in updated):
             return
-        written = {option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS}
         try:
-            chosen = settings.read(written)
-            self._filter = _read_filter(chosen.flows)
+            self._settings, self._filter = _chosen()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        self._settings = chosen
 
     def running(self) -> None:
         """Where people look at flows or keep them, streamed bodies are to be kept as well."""
@@ -93,14 +88,10 @@ class ThinkAddon:
         exchange = self._exchanges.get(flow.id)
         if exchange is None:
             return
-        if exchange.route in _OURS:
-            flow.response = Response.make(200, b"{}" if exchange.route is Route.TELEMETRY else b"", {"content-type": _JSON})
+        if exchange.route in OURS:
+            flow.response = _response(Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b""))
         elif exchange.translated and exchange.route is not Route.MODELS:
-            try:
-                await self._translate(flow, exchange)
-            except (RequestError, json_text.UnreadableError) as error:
-                exchange.notes.append(f"refused: {error}")
-                flow.response = _response(400, error_body(str(error), "invalid_request_error"))
+            flow.response = await self._answer_or_translate(flow, exchange)
         if flow.response:
             self._exchanges.pop(flow.id, None)
         _report(flow, exchange.notes, logging.INFO)
@@ -119,19 +110,26 @@ class ThinkAddon:
         elif streamed and flow.response.status_code == 200 and not _is_compressed(flow.response):
             _tap(flow.request, flow.response, exchange)
 
-    def response(self, flow: HTTPFlow) -> None:
+    async def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
         exchange = self._exchanges.pop(flow.id, None)
         if exchange is None or flow.response is None:
             return
         if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
             body = _body(flow.response, exchange)
+            if exchange.wants_count(flow.response.status_code, body):
+                exchange.counted = await self._servers.count(
+                    _upstream(flow.request, exchange),
+                    credentials(flow.request.headers),
+                    exchange.server,
+                    json_text.read(flow.request.content or b""),
+                )
             answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), body)
             if answer:
                 _replace(flow.response, answer)
         if exchange.rewriter:
             if exchange.rewriter.native_thinking:
-                self._parsing.add(_upstream(flow.request, exchange))
+                self._servers.saw_thinking(_upstream(flow.request, exchange))
             exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
         _report(flow, exchange.notes)
 
@@ -142,17 +140,11 @@ class ThinkAddon:
             _report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
-        found = routes.find(flow.request.method, flow.request.path)
-        if found is None or not self._acts_on(flow):
+        if not self._acts_on(flow):
             return None
-        route, prefix = found
-        if route is Route.CHAT:
-            return Exchange(route, self._settings, prefix, flow.id)
         reverse = isinstance(flow.client_conn.proxy_mode, ReverseMode)
-        if (route in _OURS and not reverse) or (route is Route.MODELS and not speaks_anthropic(_headers(flow.request))):
-            return None
-        exchange = Exchange(route, self._settings, prefix, flow.id, Dialect.ANTHROPIC)
-        return None if exchange.native and route is Route.COUNT_TOKENS else exchange
+        headers = {name.lower(): value for name, value in flow.request.headers.items()}
+        return begin(flow.request.method, flow.request.path, headers, self._settings, flow.id, reverse)
 
     def _acts_on(self, flow: HTTPFlow) -> bool:
         if self._filter:
@@ -160,34 +152,38 @@ class ThinkAddon:
             return matches
         return isinstance(flow.client_conn.proxy_mode, ReverseMode) or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
 
-    async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        """Make a Messages request a chat completion, or count its tokens."""
+    async def _answer_or_translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
+        """Return the answer to a request that goes no further; never raise, or it would go on as it came."""
+        try:
+            return await self._translate(flow, exchange)
+        except Exception as error:
+            words, answer = refusal(error)
+            exchange.notes.append(words)
+            return _response(answer)
+
+    async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
+        """Make a Messages request a chat completion, or answer with the count of its tokens."""
         asked = exchange.read(_body(flow.request, exchange))
-        exchange.server = exchange.settings.server or await self._recognise(flow, exchange)
-        exchange.server_parses = _upstream(flow.request, exchange) in self._parsing
+        upstream, client = _upstream(flow.request, exchange), credentials(flow.request.headers)
+        if exchange.settings.server:
+            exchange.server = exchange.settings.server
+        elif not flow.server_conn.via:  # behind another proxy, questions of our own would go around it
+            exchange.server = await self._servers.recognise(upstream, client)
+        exchange.server_parses = self._servers.parses(upstream)
         body = exchange.write(asked)
         if exchange.route is Route.COUNT_TOKENS:
-            flow.response = await _count(flow.request, exchange, body)
-            return
-        flow.request.headers.update(_credentials(flow.request))
+            counted = await self._servers.count(upstream, client, exchange.server, body)
+            by = "estimate" if counted is None else exchange.server.name
+            answer = _response(Answer(200, JSON, json_text.write({"input_tokens": counted or estimate_tokens(body)})))
+            answer.headers["x-think-tokens-counted-by"] = by
+            return answer
+        flow.request.headers.update(client)
         flow.request.headers.pop("x-api-key", None)
         flow.request.path = exchange.path()
         flow.request.headers.pop("content-encoding", None)
-        flow.request.headers["content-type"] = _JSON
+        flow.request.headers["content-type"] = JSON
         flow.request.content = json_text.write(body)
-
-    async def _recognise(self, flow: HTTPFlow, exchange: Exchange) -> Server:
-        """Return what the server says that it is: asked once, with the first request that depends on it."""
-        if flow.server_conn.via:
-            return GENERIC  # behind another proxy: questions of our own would go around it
-        request = flow.request
-        origin = _upstream(request, exchange)
-        if origin not in self._servers:
-            self._servers[origin] = asyncio.ensure_future(answered(recognise(), origin, _credentials(request)))
-        server = await self._servers[origin]
-        if server is None:
-            self._servers.pop(origin, None)  # nobody there yet: ask again
-        return server or GENERIC
+        return None
 
 
 def _refuse_unreadable() -> None:
@@ -200,9 +196,11 @@ def _refuse_unreadable() -> None:
             del ctx.options.deferred[name]
 
 
-def _read_filter(written: str) -> flowfilter.TFilter | None:
+def _chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
+    """Return what the options say; raise ValueError for the first bad one."""
+    chosen = settings.read({option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS})
     try:
-        return flowfilter.parse(written) if written.strip() else None
+        return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
     except ValueError as error:
         raise ValueError(f"think_flows: {error}") from None
 
@@ -252,37 +250,18 @@ def _replace(response: Response, answer: Answer) -> None:
     response.content = answer.body
 
 
-def _response(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
-    return Response.make(status, json_text.write(body), {"content-type": _JSON, **(headers or {})})
-
-
-def _headers(request: Request) -> dict[str, str]:
-    return {name.lower(): value for name, value in request.headers.items()}
-
-
-def _credentials(request: Request) -> dict[str, str]:
-    """Return the header that lets the client in: its key becomes a bearer token, as chat-completions servers want it."""
-    if secret := request.headers.get("authorization"):
-        return {"authorization": secret}
-    key = request.headers.get("x-api-key")
-    return {"authorization": f"Bearer {key}"} if key else {}
-
-
-def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
-    said = " ".join("; ".join(filter(None, words)).split())
-    if said:
-        _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
+def _response(answer: Answer) -> Response:
+    return Response.make(answer.status, answer.body, {"content-type": answer.content_type})
 
 
 def _upstream(request: Request, exchange: Exchange) -> Upstream:
     return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure))
 
 
-async def _count(request: Request, exchange: Exchange, body: Mapping[str, object]) -> Response:
-    question = count_tokens(exchange.server, body)
-    counted = await answered(question, _upstream(request, exchange), _credentials(request))
-    by = "estimate" if counted is None else exchange.server.name
-    return _response(200, {"input_tokens": counted or estimate_tokens(body)}, {"x-think-tokens-counted-by": by})
+def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
+    said = " ".join("; ".join(filter(None, words)).split())
+    if said:
+        _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
 
 
 addons = [ThinkAddon()]

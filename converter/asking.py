@@ -39,7 +39,7 @@ type Question[Result] = Generator[Ask, Reply | None, Result]
 
 
 def recognise() -> Question[Server | None]:
-    """Return the row of the server that answers, generic when no row's marks fit, None when nobody answers."""
+    """Return the row of the server that answers, generic when no row's marks fit; None when it would not say."""
     replies: dict[str, Reply] = {}
     for path in dict.fromkeys(mark.path for server in SERVERS for mark in server.marks):
         reply = yield Ask(path)
@@ -47,7 +47,10 @@ def recognise() -> Question[Server | None]:
             return None
         if reply:
             replies[path] = reply
-    return next((server for server in SERVERS if any(_fits(mark, replies) for mark in server.marks)), GENERIC)
+    known = next((server for server in SERVERS if any(_fits(mark, replies) for mark in server.marks)), None)
+    if known is None and any(reply.status in _SHUT or reply.status >= 500 for reply in replies.values()):
+        return None
+    return known or GENERIC
 
 
 def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
@@ -89,6 +92,8 @@ def _field(reply: Reply | None, name: str) -> object:
     return value.get(name) if isinstance(value, dict) else None
 
 
+_SHUT = (401, 403)
+"""A server that did not let the client in has said nothing of itself, nor has one that is still starting."""
 CHARACTERS_PER_TOKEN = 4
 """Of English text and JSON; the estimate for servers without a tokenizer to ask."""
 

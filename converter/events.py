@@ -109,6 +109,13 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """One event of a block that only the Messages API has (`redacted_thinking`, ...), as it came."""
+
+    event: Fields
+
+
+@dataclass(frozen=True, slots=True)
 class OpaqueFrame:
     """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is lost without it."""
 
@@ -117,5 +124,5 @@ class OpaqueFrame:
 
 
 type Event = (
-    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | OpaqueFrame
+    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | Block | OpaqueFrame
 )  # fmt: skip

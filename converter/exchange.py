@@ -6,10 +6,10 @@ What a client asks of an endpoint that a model server lacks is answered here as 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter import json_text
-from converter.conversation import Conversation
+from converter import json_text, overflow, routes
+from converter.conversation import Conversation, RequestError
 from converter.dialects import anthropic_models, anthropic_request, openai_request
-from converter.dialects.anthropic_errors import error_reply, server_words
+from converter.dialects.anthropic_errors import error_body, error_reply, server_words
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.routes import Route
 from converter.servers import GENERIC, Server
@@ -17,6 +17,8 @@ from converter.settings import Settings
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
+OURS = (Route.HELLO, Route.TELEMETRY)
+"""Endpoints that the addon answers by itself; only where it stands before one server, a host of its own elsewhere."""
 _CHAT_PATH = "/v1/chat/completions"
 
 
@@ -46,6 +48,7 @@ class Exchange:
     form: Form = Form.WHOLE
     model: str = ""
     shown: bool = True
+    counted: int | None = None
     notes: list[str] = field(default_factory=list)
     rewriter: Rewriter | None = None
 
@@ -78,6 +81,11 @@ class Exchange:
         )
         self.notes += openai_request.notes(asked, manner)
         return openai_request.write(asked, manner)
+
+    def wants_count(self, status: int, body: bytes) -> bool:
+        """Tell whether the server found the prompt too long without counting it: then the client needs a count to act on."""
+        too_long = overflow.find(server_words(body)) if self.translated and status == 400 else None
+        return too_long is not None and too_long.bound
 
     def path(self) -> str:
         """Return where a translated request goes."""
@@ -119,8 +127,30 @@ class Exchange:
             self.notes.append(f"the server answered with status {status}: {server_words(body) or 'no words'}")
         if self.client is Dialect.OPENAI:
             return None
-        status, error = error_reply(status, body)
+        status, error = error_reply(status, body, self.counted)
         return Answer(status, JSON, json_text.write(error))
+
+
+def begin(method: str, path: str, headers: Mapping[str, str], settings: Settings, name: str, reverse: bool) -> Exchange | None:
+    """Return the exchange that a request begins, None for one that is not ours.
+
+    `headers`: names in lower case. `name`: for a reply that has none. `reverse`: all that comes is for one server.
+    """
+    route, prefix = routes.find(method, path) or (None, "")
+    if route is None or (route in OURS and not reverse) or (route is Route.MODELS and not speaks_anthropic(headers)):
+        return None
+    exchange = Exchange(route, settings, prefix, name, Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC)
+    return None if exchange.native and route is Route.COUNT_TOKENS else exchange
+
+
+def refusal(error: Exception) -> tuple[str, Answer]:
+    """Return the words for the log and the answer to a Messages request that goes no further."""
+    status, kind, words = 500, "api_error", f"fault of the addon, please report it: {type(error).__name__}: {error}"
+    if isinstance(error, RequestError | json_text.UnreadableError):
+        status, kind, words = 400, "invalid_request_error", str(error)
+    elif isinstance(error, ConnectionError):
+        status, words = 502, f"no server there: {error}"
+    return words, Answer(status, JSON, json_text.write(error_body(words, kind)))
 
 
 def _models(status: int, body: bytes) -> Answer | None:

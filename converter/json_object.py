@@ -8,6 +8,8 @@ import enum
 import json
 import re
 
+SCALAR_LIMIT = 512
+"""Characters of a bare value, which waits until something follows it; no number that a tool can use is as long."""
 WRAPPED = "arguments"
 """Key under which a text that is no object at all goes out."""
 
@@ -42,20 +44,26 @@ _STEPS = {
     _Want.NEXT: {",": _Want.KEY, "}": _Want.NEXT, "]": _Want.NEXT},
 }
 _AFTER_STRING = {_Want.IN_KEY: _Want.COLON, _Want.IN_VALUE: _Want.NEXT}
+_VALUE_WANTED = (_Want.VALUE, _Want.VALUE_OR_END)
 _CLOSING = {"{": "}", "[": "]"}
 _LEFT_OPEN = {_Want.IN_KEY: '":null', _Want.COLON: ":null", _Want.IN_VALUE: '"'}
 
 
 class ObjectText:
-    """Feed the text; what comes out, `close` included, is one JSON object. `unfit`: what could not be part of it."""
+    """Feed the text; what comes out, `close` included, is one JSON object."""
 
     def __init__(self) -> None:
-        self.unfit = ""
+        self._unfit: list[str] = []
         self._want = _Want.OBJECT
         self._nested: list[str] = []
         self._held = ""
-        self._gap = ""  # comma and blanks that wait for what they lead to
+        self._gap: list[str] = []  # comma and blanks that wait for what they lead to
         self._out: list[str] = []
+
+    @property
+    def unfit(self) -> str:
+        """What could not be part of the object."""
+        return "".join(self._unfit)
 
     @property
     def complete(self) -> bool:
@@ -69,8 +77,8 @@ class ObjectText:
 
     def feed(self, text: str) -> str:
         """Return what can go on."""
-        if self.unfit:
-            self.unfit += text
+        if self._unfit:
+            self._unfit.append(text)
             return ""
         buffer, self._held = self._held + text, ""
         position = 0
@@ -104,8 +112,8 @@ class ObjectText:
         return out
 
     def _say(self, text: str) -> None:
-        self._out += (self._gap, text)
-        self._gap = ""
+        self._out += (*self._gap, text)
+        self._gap.clear()
 
     def _read_string(self, buffer: str, position: int) -> int | None:
         if plain := _PLAIN.match(buffer, position):
@@ -125,17 +133,17 @@ class ObjectText:
     def _read_token(self, buffer: str, position: int) -> int | None:
         character = buffer[position]
         if character in _BLANKS:
-            self._gap += character
+            self._gap.append(character)
             return position + 1
-        if scalar := _SCALAR.match(buffer, position):
-            if scalar.end() == len(buffer):
+        if self._want in _VALUE_WANTED and (scalar := _SCALAR.match(buffer, position)):
+            if scalar.end() == len(buffer) and scalar.end() - position <= SCALAR_LIMIT:
                 return None
             return scalar.end() if self._scalar(scalar[0]) else self._refuse(buffer, position)
         want = _STEPS.get(self._want, {}).get(character)
         if want is None or not self._nest(character):
             return self._refuse(buffer, position)
         if character == ",":
-            self._gap += character
+            self._gap.append(character)
             self._want = _Want.KEY if self._nested[-1] == "{" else _Want.VALUE
             return position + 1
         self._say(character)
@@ -152,7 +160,7 @@ class ObjectText:
         return True
 
     def _scalar(self, text: str) -> bool:
-        if self._want not in (_Want.VALUE, _Want.VALUE_OR_END):
+        if self._want not in _VALUE_WANTED:
             return False
         try:
             json.loads(text, parse_constant=_refuse_constant)
@@ -163,7 +171,8 @@ class ObjectText:
         return True
 
     def _refuse(self, buffer: str, position: int) -> int:
-        self.unfit = buffer[position:] if self._want is not _Want.OBJECT else self._gap + buffer[position:]
+        before = self._gap if self._want is _Want.OBJECT else []
+        self._unfit = [*before, buffer[position:]]
         return len(buffer)
 
 

@@ -3,15 +3,20 @@
 import asyncio
 import http.client
 import logging
+import socket
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from converter.asking import Ask, Question, Reply
+from converter.asking import Ask, Question, Reply, count_tokens, recognise
+from converter.servers import GENERIC, Server
 
 PATIENCE = 3.0
 """Seconds to wait for each answer: the client's request waits as long."""
+
+READ_LIMIT = 16 * 1024 * 1024
+"""Bytes of an answer; the tokens of the longest prompt are some megabytes."""
 
 _log = logging.getLogger(__name__)
 
@@ -27,8 +32,43 @@ class Upstream:
     insecure: bool = False
 
 
+class KnownServers:
+    """What the servers asked so far are. Each is asked once, with the first request that depends on it."""
+
+    def __init__(self) -> None:
+        self._asked: dict[Upstream, asyncio.Task[Server | None]] = {}
+        self._parsing: set[Upstream] = set()
+
+    async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
+        """Return the server's row. Raises ConnectionError when nobody is there."""
+        if upstream not in self._asked:
+            self._asked[upstream] = asyncio.ensure_future(answered(recognise(), upstream, headers))
+        server = None
+        try:
+            server = await self._asked[upstream]
+        finally:
+            if server is None:
+                self._asked.pop(upstream, None)  # nobody there yet, or it would not say: ask again
+        return server or GENERIC
+
+    async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: object) -> int | None:
+        """Return the tokens of a chat completion's prompt, counted by the server; None when it cannot."""
+        return await answered(count_tokens(server, body if isinstance(body, dict) else {}), upstream, headers)
+
+    def saw_thinking(self, upstream: Upstream) -> None:
+        """Remember that the server takes thinking out of the text itself."""
+        self._parsing.add(upstream)
+
+    def parses(self, upstream: Upstream) -> bool:
+        """Tell whether the server has been seen to take thinking out of the text itself."""
+        return upstream in self._parsing
+
+
 async def answered[Result](question: Question[Result], upstream: Upstream, headers: Mapping[str, str]) -> Result:
-    """Return a question's result; `headers`: the client's credentials. No answer within `PATIENCE` is None to the question."""
+    """Return a question's result; `headers`: the client's credentials. No answer within `PATIENCE` is None to the question.
+
+    Raises ConnectionError when nobody listens there.
+    """
     reply: Reply | None = None
     while True:
         try:
@@ -36,17 +76,31 @@ async def answered[Result](question: Question[Result], upstream: Upstream, heade
         except StopIteration as settled:
             result: Result = settled.value
             return result
-        reply = await asyncio.to_thread(_fetch, upstream, ask, headers)
+        try:
+            reply = await asyncio.wait_for(asyncio.to_thread(_fetch, upstream, ask, headers), PATIENCE)
+        except TimeoutError:
+            reply = None  # the thread ends with the server, or at the limit of what it reads
 
 
 def _fetch(upstream: Upstream, ask: Ask, headers: Mapping[str, str]) -> Reply | None:
+    """Return the answer, None for none. Raises ConnectionError when nobody is there."""
     connection = _connection(upstream)
     path = upstream.prefix + ask.path
+    try:
+        connection.connect()
+    except (ConnectionRefusedError, socket.gaierror) as error:
+        raise ConnectionError(error.strerror or str(error)) from None
+    except (OSError, ValueError) as error:
+        _log.info("think: %s: no answer: %s", path, error)
+        return None
     try:
         said = {"content-type": "application/json", "accept": "application/json", **headers}
         connection.request("GET" if ask.body is None else "POST", path, ask.body, said)
         answer = connection.getresponse()
-        return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+        content = answer.read(READ_LIMIT)
+        if answer.length:
+            raise http.client.IncompleteRead(content, answer.length)
+        return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, content)
     except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: what cannot be written into a request
         _log.info("think: %s: no answer: %s", path, error)
         return None
@@ -59,3 +113,11 @@ def _connection(upstream: Upstream) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(upstream.host, upstream.port, timeout=PATIENCE)
     secure: dict[str, Any] = {"context": ssl._create_unverified_context()} if upstream.insecure else {}
     return http.client.HTTPSConnection(upstream.host, upstream.port, timeout=PATIENCE, **secure)
+
+
+def credentials(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the header that lets the client in: its key becomes a bearer token, as chat-completions servers want it."""
+    if secret := headers.get("authorization"):
+        return {"authorization": secret}
+    key = headers.get("x-api-key")
+    return {"authorization": f"Bearer {key}"} if key else {}

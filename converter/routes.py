@@ -19,7 +19,7 @@ _ROWS = (
     ("POST", r"/chat/completions", Route.CHAT),
     ("POST", r"/v1/messages", Route.MESSAGES),
     ("POST", r"/v1/messages/count_tokens", Route.COUNT_TOKENS),
-    ("GET", r"/v1/models(?:/[^/]+)?", Route.MODELS),
+    ("GET", r"/v1/models(?:/[^?]+?)?", Route.MODELS),
     ("POST", r"/api/event_logging(?:/v\d+)?/batch", Route.TELEMETRY),
 )
 _PATTERNS = [

@@ -1,8 +1,9 @@
 """Errors in the words of the Messages API: a server's error answer, whatever its shape, with a fitting type and its own message."""
 
 import re
+from dataclasses import replace
 
-from converter import json_text
+from converter import json_text, overflow
 
 type Body = dict[str, object]
 
@@ -25,14 +26,6 @@ _STATUS = {503: 529}
 """The API says overloaded with a status of its own, and clients wait and try again on it."""
 _PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
 """Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
-_OVERFLOWS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",  # llama.cpp 11549
-        r"maximum context length is (?P<most>\d+) tokens.{0,80}(?:requested|has) (?P<tokens>\d+) (?:input )?tokens",  # vLLM
-        r"input \((?P<tokens>\d+) tokens\) is longer than the model's context length \((?P<most>\d+) tokens\)",  # SGLang
-    )
-)
 _PAGE = 8192
 """Characters of a page that are looked at: what it says, it says early."""
 _WORDS = 400
@@ -42,24 +35,28 @@ _WORDS = 400
 def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
     """Return the dialect's error; a kind that the API does not have becomes that of the status, or `api_error`.
 
-    A prompt beyond the server's context is said in the API's own words, on which Claude Code compacts the conversation.
+    A request beyond the server's context is said in the API's own words, on which Claude Code acts.
     """
-    for overflow in _OVERFLOWS:
-        if found := overflow.search(message):
-            message = f"prompt is too long: {found['tokens']} tokens > {found['most']} maximum"
-            kind = "invalid_request_error"
+    if too_long := overflow.find(message):
+        message, kind = too_long.words(), "invalid_request_error"
     if kind not in TYPES.values():
         kind = TYPES.get(status, API_ERROR)
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def error_reply(status: int, body: bytes) -> tuple[int, Body]:
-    """Return the client's status and body for a server's answer that is no reply; what is no error at all is a bad gateway."""
+def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, Body]:
+    """Return the client's status and body for a server's answer that is no reply; what is no error at all is a bad gateway.
+
+    `counted`: tokens of the prompt, when the server only told a lower bound.
+    """
     message = server_words(body)
     answered = f"the server answered with status {status}"
     if status < 400:
         return 502, error_body(f"{answered}: {message}" if message else answered)
     message = message or f"{answered} and no words"
+    too_long = overflow.find(message)
+    if too_long and counted:
+        message = replace(too_long, tokens=counted).words()
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))
 
 

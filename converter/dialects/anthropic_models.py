@@ -13,8 +13,8 @@ def write(body: bytes) -> dict[str, object] | None:
         said = json_text.read(body)
     except json_text.UnreadableError:
         return None
-    if not isinstance(said, dict):
-        return None
+    if not isinstance(said, dict) or "has_more" in said or said.get("type") == "model":
+        return None  # no list, or in these words already
     if isinstance(listed := said.get("data"), list):
         models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
         ids = [model["id"] for model in models] or [None]

@@ -7,7 +7,7 @@ Reading the blocks as what they say, and writing that anew, mends them all.
 from collections.abc import Callable, Iterator
 
 from converter import json_text
-from converter.events import End, Event, Failure, Finish, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.events import Block, End, Event, Failure, Finish, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
 from converter.sse import Frame
 
 FINISHES = {
@@ -18,6 +18,7 @@ FINISHES = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
+_KINDS = ("text", "thinking", "tool_use")
 type Fields = dict[str, object]
 
 
@@ -85,12 +86,14 @@ class AnthropicDecoder:
         elif kind in ("text", "thinking"):
             yield from _said(kind, block.get(kind))
         else:
-            yield OpaqueFrame(json_text.write(block))
+            yield Block({"type": "content_block_start", "index": index, "content_block": block})
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
         """A thought's stop may come late, when another block is open already: then it ended long ago."""
         if self._kinds.get(index) == "thinking" and index == max(self._kinds):
             yield ThinkingEnd(signature=signature)
+        if self._kinds.get(index) not in _KINDS:
+            yield Block({"type": "content_block_stop", "index": index})
         if self._kinds.get(index) == "tool_use" and index not in self._asked:
             yield self._arguments(index, "{}")
 
@@ -109,12 +112,12 @@ class AnthropicDecoder:
             name = kind.removesuffix("_delta")
             yield from _said(name, delta.get(name))
         else:
-            yield OpaqueFrame(json_text.write(delta))
+            yield Block({"type": "content_block_delta", "index": index, "delta": delta})
 
     def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop = delta.get("stop_sequence")
-            yield Finish(FINISHES.get(str(reason), "stop"), stop if isinstance(stop, str) else None)
+            yield Finish(FINISHES.get(str(reason), str(reason)), stop if isinstance(stop, str) else None)
         self._count(usage)
         yield _usage(self._usage)
 

@@ -6,22 +6,30 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from converter.dialects.anthropic_ending import counts, left_out, stop
 from converter.dialects.anthropic_errors import error_body
 from converter.dialects.anthropic_tools import ToolCalls, ToolPiece
-from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Fields,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
 from converter.think import Thought
 
 type Message = dict[str, object]
-type _Content = Text | Thinking | ThinkingEnd | ToolCall
+type _Content = Text | Thinking | ThinkingEnd | ToolCall | Block
 
-STOP_REASONS = {
-    "stop": "end_turn",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-}
-_SILENT = {"role", "logprobs", "stop_reason", "matched_stop", "token_ids", "annotations"}
-"""Fields of chat completions that a message says otherwise, or that nobody reads."""
-_CALLS = ("tool_calls", "function_call")
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no chat completion: "
@@ -46,7 +54,7 @@ class MessageEvents:
         self._over = False
         self._open: str | None = None
         self._index = 0
-        self._blanks = ""
+        self._blanks: list[str] = []
         self._thought = Thought()
         self._calls = ToolCalls()
         self._called = False
@@ -69,14 +77,14 @@ class MessageEvents:
         """Return what can be said. Choices but the first have no place in a message: nobody can ask for them."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall):
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Block):
             yield from self._content(event)
         else:
             yield from self._course(event)
 
     def _content(self, event: _Content) -> Iterator[Message]:
         match event:
-            case Text() | Thinking() | ThinkingEnd() if self._calls.open:
+            case Text() | Thinking() | ThinkingEnd() | Block() if self._calls.open:
                 self._delayed.append(event)  # its block would tear the call apart
             case Text():
                 yield from self._text(event.text)
@@ -87,6 +95,8 @@ class MessageEvents:
             case ToolCall():
                 yield from self._tool_pieces(self._calls.feed(event))
                 yield from self._undelayed()
+            case Block():
+                yield from self._block(event.event)
 
     def _course(self, event: Event) -> Iterator[Message]:
         match event:
@@ -104,7 +114,7 @@ class MessageEvents:
             case OpaqueFrame(comment=False) if not self._unread:
                 self._unread = event.raw[:200]
             case Opaque():
-                self._left_out |= _unsaid(event)
+                self._left_out |= left_out(event)
 
     def close(self) -> Iterator[Message]:
         """End the message, or say why it has no end."""
@@ -118,11 +128,13 @@ class MessageEvents:
             yield from self._fail(UNREAD + self._unread.decode(errors="replace").strip() if self._unread.strip() else EMPTY)
 
     def _start(self, event: Start) -> Message:
+        name = event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._asked.id
+        self._calls.reply = name
         message: Message = {
-            "id": "msg_" + (event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._asked.id),
+            "id": f"msg_{name}",
             "type": "message",
             "role": "assistant",
-            "model": event.model or self._asked.model,
+            "model": self._asked.model or event.model,  # Claude Code 2.1.197 drops thoughts of a model it did not ask for
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
@@ -132,10 +144,10 @@ class MessageEvents:
 
     def _text(self, text: str) -> Iterator[Message]:
         if self._open != "text":
-            self._blanks += text
-            if self._blanks.isspace():  # the API refuses a text block of blanks when it comes back
+            self._blanks.append(text)
+            if text.isspace():  # the API refuses a text block of blanks when it comes back
                 return
-            text, self._blanks = self._blanks, ""
+            text = "".join(self._blanks)
             yield from self._enter("text", {"type": "text", "text": ""})
         yield self._delta({"type": "text_delta", "text": text})
 
@@ -153,6 +165,16 @@ class MessageEvents:
             for event in delayed:
                 yield from self._content(event)
 
+    def _block(self, event: Fields) -> Iterator[Message]:
+        """Pass a block of a kind that is none of ours, at its place."""
+        if event.get("type") == "content_block_start":
+            yield from self._leave()
+            yield from self._enter("other", {**_fields(event.get("content_block"))})
+        elif self._open == "other" and event.get("type") == "content_block_stop":
+            yield from self._leave()
+        elif self._open == "other":
+            yield {**event, "index": self._index}
+
     def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Message]:
         for piece in pieces:
             if piece.begins:
@@ -166,7 +188,7 @@ class MessageEvents:
         if self._open == kind:
             return
         yield from self._leave()
-        self._open, self._blanks = kind, ""
+        self._open, self._blanks = kind, []
         if kind != "thinking":
             self._thought.end()
         yield {"type": "content_block_start", "index": self._index, "content_block": block}
@@ -187,25 +209,10 @@ class MessageEvents:
         yield from self._undelayed()
         yield from self._leave()
         self._over = True
-        reason, stop_sequence = _stop(finish, self._called)
+        reason, stop_sequence = stop(finish, self._called)
         delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
-        yield {"type": "message_delta", "delta": delta, "usage": self._counts(self._usage)}
+        yield {"type": "message_delta", "delta": delta, "usage": counts(self._usage, self._thought_out, self._said)}
         yield {"type": "message_stop"}
-
-    def _counts(self, usage: Usage) -> Message:
-        """Return the counts. The API counts cached and created tokens apart from the input, chat completions within it."""
-        apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
-        said = {name: count for name, count in apart.items() if count is not None}
-        counts: Message = {"input_tokens": max(0, usage.input - sum(said.values())), **said, "output_tokens": usage.output}
-        if self._thought_out:
-            counts["output_tokens_details"] = {"thinking_tokens": self._thinking_tokens(usage)}
-        return counts
-
-    def _thinking_tokens(self, usage: Usage) -> int:
-        """The server's count, else the share of the characters: no server here counts them without a reasoning parser."""
-        if usage.thinking:
-            return min(usage.thinking, usage.output)
-        return round(usage.output * self._thought_out / (self._thought_out + self._said))
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
         yield from self._tool_pieces(self._calls.end())
@@ -220,20 +227,5 @@ class MessageEvents:
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 
-def _unsaid(event: Opaque) -> set[str]:
-    """Return the names of fields that say something and have no place in a message."""
-    fields = {name: value for name, value in {**event.outer, **event.inner}.items() if name not in _SILENT and value}
-    if isinstance(parts := fields.get("content"), list) and all(part.get("type") in ("text", "thinking") for part in parts):
-        del fields["content"]
-    return set(fields)
-
-
-def _stop(finish: Finish, called: bool) -> tuple[str, str | None]:
-    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string, as on vLLM's own endpoint."""
-    if finish.reason == "length":
-        return "max_tokens", None
-    if called or finish.reason in _CALLS:
-        return ("tool_use" if called else "end_turn"), None  # a client that is told of a call waits for one
-    if finish.stop_sequence is not None:
-        return "stop_sequence", finish.stop_sequence
-    return STOP_REASONS.get(finish.reason, "end_turn"), None
+def _fields(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}

@@ -41,6 +41,7 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.reply = ""  # name of the reply; calls without ids need some that no other reply of the conversation has
         self._waiting: list[_Call] = []
         self._at_index: dict[int, _Call] = {}
         self._of_id: dict[str, _Call] = {}
@@ -68,7 +69,7 @@ class ToolCalls:
         if call is None or _is_new(call, event):
             self._count += 1
             known = event.id in self._of_id or not event.id
-            call = _Call(f"{event.id or 'toolu'}_{self._count}" if known else event.id)
+            call = _Call(f"{event.id or 'toolu'}_{self.reply}_{self._count}" if known else event.id)
             self._waiting.append(call)
         self._at_index[event.index] = call
         if event.id:

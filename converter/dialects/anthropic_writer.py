@@ -100,7 +100,9 @@ class AnthropicWholeEncoder:
 
 
 def _fill(block: Message, said: str) -> None:
-    kind = str(block["type"])
+    kind = str(block.get("type"))
+    if kind not in ("text", "thinking", "tool_use"):
+        return
     block.update({"input": _input(said)} if kind == "tool_use" else {kind: said})
 
 

@@ -9,7 +9,21 @@ from typing import ClassVar
 
 from converter import json_text
 from converter.dialects.openai_reply import IN_PARTS, SAME_IN_EVERY_FRAME
-from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, ToolCall, Usage
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
 from converter.sse import write_frame
 
 JOINT = "\n\n"
@@ -90,6 +104,8 @@ class _Chunker:
                 self._head = event.head
             elif isinstance(event, ThinkingEnd):
                 self._after_thought.add(event.choice)
+            elif isinstance(event, Block):
+                pass  # of a dialect that a client of this one never meets
             elif isinstance(event, OpaqueFrame | End | Failure):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
