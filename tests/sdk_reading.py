@@ -1,0 +1,89 @@
+"""The official SDKs as readers: they get the bytes as if a server had sent them, and what they make of them is compared."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+from anthropic.types import Message, RawMessageStreamEvent
+from pydantic import TypeAdapter
+
+from converter.rewriter import Form
+
+STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
+MESSAGE = TypeAdapter(Message)
+_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
+_QUESTION: list[Any] = [{"role": "user", "content": "hi"}]
+
+
+class Wire:
+    """A server that answers with the bytes it was given last."""
+
+    def __init__(self) -> None:
+        self._body = b""
+        self._form = Form.STREAM
+        web = httpx2.Client(transport=httpx2.MockTransport(self._answer))
+        self.openai = openai.OpenAI(api_key="none", base_url="http://server/v1", http_client=web, max_retries=0)
+        self.anthropic = anthropic.Anthropic(api_key="none", base_url="http://server", http_client=web, max_retries=0)
+
+    def _answer(self, _: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": _TYPES[self._form]}, content=self._pieces())
+
+    def _pieces(self) -> Iterator[bytes]:
+        """In short pieces, as a network might deliver them."""
+        yield from (self._body[place : place + 100] for place in range(0, len(self._body), 100))
+
+    def serve(self, body: bytes, form: Form) -> "Wire":
+        self._body, self._form = body, form
+        return self
+
+
+def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
+    """What `create` returns."""
+    message = wire.serve(body, Form.WHOLE).anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION)
+    MESSAGE.validate_python(message.to_dict(), strict=True)
+    return message.to_dict()
+
+
+def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
+    """What `stream` has put together at the end."""
+    wire.serve(body, Form.STREAM)
+    with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
+        return stream.get_final_message().to_dict()
+
+
+def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
+    """Every event of `create(stream=True)`; each must be of the SDK's own types."""
+    wire.serve(body, Form.STREAM)
+    stream = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=True)
+    events = [event.to_dict() for event in stream]
+    for event in events:
+        STREAM_EVENTS.validate_python(event, strict=True)
+    return events
+
+
+def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
+    wire.serve(body, Form.WHOLE)
+    return wire.openai.chat.completions.create(model="small", messages=_QUESTION).to_dict()
+
+
+def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
+    wire.serve(body, Form.STREAM)
+    return [chunk.to_dict() for chunk in wire.openai.chat.completions.create(model="small", messages=_QUESTION, stream=True)]
+
+
+def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
+    """What `stream` has put together at the end; reading on to the end, where the SDK stops at a cut reply."""
+    wire.serve(body, Form.STREAM)
+    with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
+        for _ in stream:
+            pass
+        return stream.current_completion_snapshot.to_dict()
+
+
+def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """A Messages reply's blocks: what each is, and what it says."""
+    said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
+    return [(block["type"], json.dumps(block[said[block["type"]]], sort_keys=True)) for block in message["content"]]
