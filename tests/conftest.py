@@ -1,0 +1,126 @@
+"""What the end-to-end tests share: each process is started when the first test asks for it, and stopped after the last."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, question
+from tests.frames import stream
+from tests.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
+from tests.scripted_server import Reply, ScriptedServer
+
+# The scripted server is asked for what a test asks, and not for what it is.
+UNASKED = ["--set", "think_server=generic"]
+
+
+@pytest.fixture(scope="session")
+def proxy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs, and the one folder for mitmproxy's own files, so that it makes its certificates once."""
+    return tmp_path_factory.mktemp("proxies")
+
+
+@dataclass(frozen=True)
+class Llama:
+    """One llama.cpp server and the proxy's port in front of it."""
+
+    name: str
+    address: str
+    proxy: Proxy
+    port: int
+
+
+@pytest.fixture(scope="session")
+def llamas(proxy_folder: Path) -> Iterator[dict[str, Llama]]:
+    """All variants, behind one mitmdump that listens on a port for each."""
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(LlamaServer(variant, proxy_folder / f"llama-{number}.log"))
+            for number, variant in enumerate(VARIANTS.values())
+        ]
+        addresses = [server.address for server in servers]
+        proxy = stack.enter_context(start_proxy([f"reverse:{address}" for address in addresses], [], proxy_folder, "llamas"))
+        yield {
+            name: Llama(name, address, proxy, port) for name, address, port in zip(VARIANTS, addresses, proxy.ports, strict=True)
+        }
+
+
+@pytest.fixture(scope="session")
+def scripted_server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def server(scripted_server: ScriptedServer) -> Iterator[ScriptedServer]:
+    """The server that a test tells what to answer."""
+    yield scripted_server
+    scripted_server.release()
+
+
+def scripted_modes(server: ScriptedServer) -> list[str]:
+    """Each mode that needs no rights: reverse, regular, and upstream, in which the scripted server stands for any host."""
+    return [f"reverse:{server.address}", "regular", f"upstream:{server.address}"]
+
+
+@pytest.fixture(scope="session")
+def scripted_proxy(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
+    """The one that most tests use."""
+    with start_proxy(scripted_modes(scripted_server), UNASKED, proxy_folder, "scripted") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(scripted_proxy: Proxy) -> Iterator[Proxy]:
+    """The proxy with default options, which must be in good health after each test."""
+    mark = scripted_proxy.mark()
+    yield scripted_proxy
+    scripted_proxy.check(mark)
+
+
+@pytest.fixture
+def client(proxy: Proxy) -> Iterator[Client]:
+    with Client(proxy.ports[0]) as client:
+        yield client
+
+
+type Complaints = Callable[[], list[str]]
+
+
+@pytest.fixture
+def complaints(proxy: Proxy, server: ScriptedServer) -> Complaints:
+    """What the log says of the test so far. To ask is also the proof that good requests still go through."""
+    mark = proxy.mark()
+    return lambda: _complaints_after_good_replies(proxy, server, mark)
+
+
+def _complaints_after_good_replies(proxy: Proxy, server: ScriptedServer, mark: int) -> list[str]:
+    for dialect in (OPENAI, ANTHROPIC):
+        server.answer(Reply(stream("<think>still", " here</think>", "fine")))
+        with Client(proxy.ports[0]) as client:
+            said = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
+        assert (said.thinking, said.text) == ("still here", "fine")
+    return proxy.troubles(mark)
+
+
+@pytest.fixture(scope="session")
+def changing_proxy(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
+    """A proxy whose options a test may change with POST /set-options."""
+    arguments = ["-s", str(TESTS / "option_setter.py"), *UNASKED]
+    with start_proxy(scripted_modes(scripted_server), arguments, proxy_folder, "changing") as proxy:
+        yield proxy
+
+
+@pytest.fixture(params=[OPENAI, ANTHROPIC], ids=lambda dialect: dialect.name)
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    chosen = request.param
+    assert isinstance(chosen, Dialect)
+    return chosen
+
+
+@pytest.fixture(params=[True, False], ids=["streamed", "whole"])
+def streamed(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)

@@ -1,0 +1,185 @@
+"""Errors reach an Anthropic client in its own dialect, with a fitting type and status, in the server's words."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+
+from tests.clients import Client, anthropic_error, question
+from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.end_to_end.error_words import HTML, OVERFLOWS, PAGE, SHAPES, TOGETHER, WORDS
+from tests.end_to_end.sdk_types import judged_stream
+from tests.end_to_end.sdks import anthropic_client
+from tests.frames import DONE, ROLE, data, delta, text
+from tests.harness import TESTS, Program, start_proxy
+from tests.strict_reader import read_strictly
+
+pytest_plugins = ["tests.end_to_end.front"]
+
+ASKED: dict[str, Any] = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.mark.parametrize("says", SHAPES.values(), ids=SHAPES.keys())
+def test_the_words_of_every_server_arrive(front: Client, model: ByPathServer, says: Says, streamed: bool) -> None:
+    model.rows[CHAT] = says
+    answer = front.ask(MESSAGES, question(streamed))
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
+    assert WORDS in anthropic_error(answer.body)
+    assert answer.headers["content-type"].startswith("application/json")
+
+
+type Row = tuple[int, int, str, type[anthropic.APIStatusError]]
+STATUSES: list[Row] = [
+    (400, 400, "invalid_request_error", anthropic.BadRequestError),
+    (401, 401, "authentication_error", anthropic.AuthenticationError),
+    (403, 403, "permission_error", anthropic.PermissionDeniedError),
+    (404, 404, "not_found_error", anthropic.NotFoundError),
+    (413, 413, "request_too_large", anthropic.APIStatusError),
+    (422, 422, "invalid_request_error", anthropic.UnprocessableEntityError),
+    (429, 429, "rate_limit_error", anthropic.RateLimitError),
+    (500, 500, "api_error", anthropic.InternalServerError),
+    (502, 502, "api_error", anthropic.InternalServerError),
+    (503, 529, "overloaded_error", anthropic.APIStatusError),
+    (504, 504, "timeout_error", anthropic.APIStatusError),
+]
+
+
+@pytest.mark.parametrize("row", STATUSES, ids=lambda row: row[0])
+def test_the_sdk_raises_what_it_has_for_the_status(model: ByPathServer, sdk: anthropic.Anthropic, row: Row) -> None:
+    status, seen, kind, error = row
+    model.rows[CHAT] = Says({"error": {"message": WORDS, "type": "own", "code": status}}, status)
+    with pytest.raises(error, match="does not exist") as raised:
+        sdk.messages.create(**ASKED)
+    body = raised.value.body
+    assert isinstance(body, dict)
+    assert (raised.value.status_code, body["error"]["type"]) == (seen, kind)
+    with pytest.raises(error), sdk.messages.stream(**ASKED) as stream:
+        stream.get_final_message()
+
+
+def test_a_gateways_page_is_told_in_plain_words(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    model.rows[CHAT] = Says(PAGE, 502, HTML)
+    with pytest.raises(anthropic.InternalServerError) as raised:
+        sdk.messages.create(**ASKED)
+    assert "502 Bad Gateway" in str(raised.value)
+    assert "<" not in anthropic_error(json.dumps(raised.value.body).encode())
+
+
+# Context overflow, in the words on which Claude Code compacts the conversation.
+@pytest.mark.parametrize(("words", "numbers"), OVERFLOWS.values(), ids=OVERFLOWS.keys())
+def test_a_prompt_too_long_is_told_in_the_apis_words(
+    model: ByPathServer, sdk: anthropic.Anthropic, words: str, numbers: str
+) -> None:
+    model.rows[CHAT] = Says({"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400)
+    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum") as raised:
+        sdk.messages.create(**ASKED)
+    assert isinstance(raised.value.body, dict)
+    assert raised.value.body["error"]["type"] == "invalid_request_error"
+    assert numbers in str(raised.value)
+
+
+# A prompt that would fit, were it not for max_tokens: on these words Claude Code asks again for a shorter reply.
+@pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER.keys())
+def test_a_prompt_and_a_reply_too_long_together_are_told_in_the_apis_words(
+    model: ByPathServer, sdk: anthropic.Anthropic, words: str
+) -> None:
+    model.rows[CHAT] = Says({"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400)
+    limit = r"input length and `max_tokens` exceed context limit: 5000 \+ 32000 > 32768"
+    with pytest.raises(anthropic.BadRequestError, match=limit):
+        sdk.messages.create(**ASKED)
+
+
+def test_lm_studios_overflow_is_a_prompt_too_long(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    words = (
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5228 >= n_ctx: 4096). "
+        "Try to load the model with a larger context length, or provide a shorter input."
+    )
+    model.rows[CHAT] = Says({"error": words}, 400)
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long: 5228 tokens > 4096 maximum"):
+        sdk.messages.create(**ASKED)
+
+
+def test_when_to_come_again_is_passed_on(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    model.rows[CHAT] = Says({"error": "busy"}, 429, {"content-type": "application/json", "retry-after": "7"})
+    with pytest.raises(anthropic.RateLimitError) as raised:
+        sdk.messages.create(**ASKED)
+    assert raised.value.response.headers["retry-after"] == "7"
+
+
+def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(front: Client, model: ByPathServer) -> None:
+    words = OVERFLOWS["llama.cpp"][0]
+    model.rows[CHAT] = Says(steps=[data({"error": {"message": words, "code": 400}})])
+    reader = read_strictly(front.ask(MESSAGES, question(stream=True)).body)
+    error = {"type": "invalid_request_error", "message": "prompt is too long: 5000 tokens > 4096 maximum"}
+    assert reader.error["error"] == error
+
+
+@pytest.fixture(scope="module")
+def narrow(proxy_folder: Path) -> Iterator[anthropic.Anthropic]:
+    """A llama.cpp with room for few tokens, behind the addon."""
+    command = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", "256"]
+    with Program(command, proxy_folder / "narrow.log") as server:
+        address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
+        with start_proxy([f"reverse:{address}"], [], proxy_folder, "narrow") as proxy, anthropic_client(proxy.ports[0]) as client:
+            yield client
+
+
+def test_llamas_own_overflow_is_a_prompt_too_long(narrow: anthropic.Anthropic, streamed: bool) -> None:
+    words = [{"role": "user", "content": "word " * 2000}]
+    asked: Any = {"model": "small", "max_tokens": 9, "messages": words}
+    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d{4,} tokens > 256 maximum"):
+        narrow.messages.stream(**asked).__enter__() if streamed else narrow.messages.create(**asked)
+
+
+def test_a_prompt_that_fits_is_answered_after_one_that_did_not(narrow: anthropic.Anthropic) -> None:
+    message = narrow.messages.create(model="small", max_tokens=40, messages=[{"role": "user", "content": "12 * 7"}])
+    assert message.content
+
+
+# Within a stream.
+
+
+def test_an_error_in_mid_stream_is_raised_with_what_came_before_in_place(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    broken = data({"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}})
+    model.rows[CHAT] = Says(steps=[ROLE, *text("<think>deep</think>", "Hel"), broken, DONE])
+    seen = []
+    with pytest.raises(anthropic.APIStatusError, match="CUDA out of memory"), sdk.messages.stream(**ASKED) as stream:
+        seen = [event.text for event in stream if event.type == "text"]
+    assert seen == []
+    assert stream.current_message_snapshot.content[-1].to_dict()["text"] == "Hel"
+
+
+CUT = {
+    "in a thought": ["<think>dee"],
+    "between thought and text": ["<think>deep</think>"],
+    "in the text": ["<think>deep</think>", "Hel"],
+    "at once": [],
+}
+
+
+@pytest.mark.parametrize("pieces", CUT.values(), ids=CUT.keys())
+def test_a_stream_cut_short_ends_with_an_error_event(front: Client, model: ByPathServer, pieces: list[str]) -> None:
+    model.rows[CHAT] = Says(steps=[ROLE, *text(*pieces)])
+    reader = judged_stream(front.ask(MESSAGES, question(stream=True)).body)
+    assert reader.error["error"]["type"] == "api_error"
+    assert "cut short" in reader.error["error"]["message"]
+
+
+def test_a_call_cut_short_is_not_made(front: Client, model: ByPathServer, streamed: bool) -> None:
+    entry = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "remove", "arguments": '{"path": "/'}}
+    model.rows[CHAT] = Says(steps=[ROLE, delta(tool_calls=[entry])])
+    answer = front.ask(MESSAGES, question(streamed))
+    if streamed:
+        assert judged_stream(answer.body).error
+    else:
+        assert (answer.status, bool(anthropic_error(answer.body))) == (502, True)
+
+
+def test_the_sdk_raises_on_a_stream_cut_short(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    model.rows[CHAT] = Says(steps=[ROLE, *text("Hel")])
+    with pytest.raises(anthropic.APIStatusError, match="cut short"), sdk.messages.stream(**ASKED) as stream:
+        stream.get_final_message()

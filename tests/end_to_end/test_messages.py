@@ -1,0 +1,148 @@
+"""Every reply of the Messages API as the official SDK sees it, from llama.cpp's own server and the small model."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic.types import Message
+
+from tests.clients import ANTHROPIC, Client
+from tests.conftest import Llama
+from tests.end_to_end.prompts import BETWEEN_STEPS, CUT, MODEL, PROMPTS, Prompt
+from tests.end_to_end.sdk_types import judged_message, judged_stream
+from tests.end_to_end.sdks import SAMPLING, anthropic_client
+
+SERVERS = ["tags", "extracted", "opened by the template", "tags of many tokens"]
+SUM = PROMPTS[0]
+
+
+@pytest.fixture(params=SERVERS)
+def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[Llama]:
+    chosen = llamas[request.param]
+    mark = chosen.proxy.mark()
+    yield chosen
+    chosen.proxy.check(mark)
+
+
+@pytest.fixture
+def sdk(llama: Llama) -> Iterator[anthropic.Anthropic]:
+    with anthropic_client(llama.port) as client:
+        yield client
+
+
+def asked(prompt: Prompt, **more: object) -> dict[str, Any]:
+    system = {"system": prompt.system} if prompt.system else {}
+    return {"model": MODEL, "messages": prompt.user, "max_tokens": prompt.max_tokens, **system, "extra_body": SAMPLING | more}
+
+
+def raw(prompt: Prompt, **more: object) -> bytes:
+    wanted = asked(prompt, **more)
+    return json.dumps(wanted | wanted.pop("extra_body")).encode()
+
+
+def said(message: Message) -> dict[str, Any]:
+    """All but the id, which is another for each reply, and the nulls that the stream helper adds."""
+    return message.to_dict(exclude_none=True) | {"id": ""}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
+def test_every_event_and_every_message_is_of_the_sdks_types_and_says_the_same(llama: Llama, prompt: Prompt) -> None:
+    with Client(llama.port) as client:
+        streamed = judged_stream(client.ask(ANTHROPIC.path, raw(prompt, stream=True)).body)
+        whole = judged_message(client.ask(ANTHROPIC.path, raw(prompt)).body)
+    assert not streamed.error
+    assert streamed.message | {"id": ""} == whole | {"id": ""}
+
+
+@pytest.mark.parametrize("prompt", [SUM, BETWEEN_STEPS, CUT], ids=lambda prompt: prompt.name)
+def test_the_stream_helper_accumulates_to_the_whole_message(sdk: anthropic.Anthropic, prompt: Prompt) -> None:
+    whole = sdk.messages.create(**asked(prompt))
+    with sdk.messages.stream(**asked(prompt)) as stream:
+        streamed = stream.get_final_message()
+    assert said(streamed) == said(whole)
+    assert whole.content[0].type == "thinking"
+
+
+def test_the_stream_helper_gives_text_and_thinking_as_they_come(sdk: anthropic.Anthropic) -> None:
+    with sdk.messages.stream(**asked(SUM)) as stream:
+        events = list(stream)
+        message = stream.get_final_message()
+    pieces = {kind: [getattr(event, kind) for event in events if event.type == kind] for kind in ("text", "thinking")}
+    for block in message.content:
+        assert "".join(pieces[block.type]) == getattr(block, block.type)
+        assert len(pieces[block.type]) > 1, "as it comes, not at once"
+
+
+def test_the_async_client_sees_what_the_other_sees(sdk: anthropic.Anthropic) -> None:
+    async def ask() -> tuple[Message, Message]:
+        async with anthropic.AsyncAnthropic(base_url=str(sdk.base_url), api_key="none", max_retries=0) as client:
+            async with client.messages.stream(**asked(SUM)) as stream:
+                streamed = await stream.get_final_message()
+            return await client.messages.create(**asked(SUM)), streamed
+
+    whole, streamed = asyncio.run(ask())
+    assert said(whole) == said(streamed) == said(sdk.messages.create(**asked(SUM)))
+
+
+def test_several_async_streams_at_once_are_kept_apart(llamas: dict[str, Llama]) -> None:
+    prompts = PROMPTS[:4]
+
+    async def ask() -> list[Message]:
+        address = f"http://127.0.0.1:{llamas['tags'].port}"
+        async with anthropic.AsyncAnthropic(base_url=address, api_key="none", max_retries=0) as client:
+
+            async def one(prompt: Prompt) -> Message:
+                async with client.messages.stream(**asked(prompt)) as stream:
+                    return await stream.get_final_message()
+
+            return await asyncio.gather(*map(one, prompts))
+
+    with anthropic_client(llamas["tags"].port) as client:
+        alone = [said(client.messages.create(**asked(prompt))) for prompt in prompts]
+    assert [said(message) for message in asyncio.run(ask())] == alone
+
+
+def test_create_with_stream_gives_raw_events_from_start_to_stop(sdk: anthropic.Anthropic) -> None:
+    kinds = [event.type for event in sdk.messages.create(**asked(SUM), stream=True)]
+    assert (kinds[0], kinds[-2:]) == ("message_start", ["message_delta", "message_stop"])
+
+
+def test_a_thought_cut_off_is_thinking_and_the_limit_is_told(sdk: anthropic.Anthropic) -> None:
+    message = sdk.messages.create(**asked(CUT))
+    assert ([block.type for block in message.content], message.stop_reason) == (["thinking"], "max_tokens")
+    assert message.usage.output_tokens == CUT.max_tokens
+
+
+def test_thinking_tokens_are_told_as_a_part_of_the_output(sdk: anthropic.Anthropic) -> None:
+    usage = sdk.messages.create(**asked(SUM)).usage
+    assert usage.output_tokens_details
+    assert 0 < usage.output_tokens_details.thinking_tokens < usage.output_tokens
+
+
+def test_thinking_that_is_sent_back_is_read_again(sdk: anthropic.Anthropic) -> None:
+    wanted = asked(SUM)
+    before = sdk.messages.create(**wanted)
+    wanted["messages"] = [
+        *wanted["messages"],
+        {"role": "assistant", "content": before.content},
+        {"role": "user", "content": "8 * 7"},
+    ]
+    after = sdk.messages.create(**wanted)
+    assert [block.type for block in after.content] == ["thinking", "text"]
+    assert after.usage.input_tokens > before.usage.input_tokens + before.usage.output_tokens // 2
+
+
+def test_no_thinking_is_shown_to_who_wants_none_of_it(sdk: anthropic.Anthropic) -> None:
+    wanted = asked(SUM) | {"max_tokens": 2048, "thinking": {"type": "enabled", "budget_tokens": 1024, "display": "omitted"}}
+    message = sdk.messages.create(**wanted)
+    assert [block.type for block in message.content if getattr(block, "thinking", "")] == []
+    assert "think" not in message.content[-1].to_dict().get("text", "think")
+
+
+def test_thinking_that_is_disabled_does_not_happen(llamas: dict[str, Llama]) -> None:
+    with anthropic_client(llamas["tags"].port) as client:
+        message = client.messages.create(**asked(Prompt("tea", "How do I make tea?")), thinking={"type": "disabled"})
+    assert [block.type for block in message.content] == ["text"]

@@ -1,0 +1,139 @@
+"""`think_messages=native`: a server's own Messages endpoint is asked as the client asked it, and its replies are mended."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.clients import Client
+from tests.conftest import Llama
+from tests.end_to_end.by_path_server import MESSAGES, ByPathServer, Says
+from tests.end_to_end.native_streams import CALL, HEX, STREAMS, THOUGHT, Block, Event, begin, piece, said, start
+from tests.end_to_end.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
+from tests.end_to_end.sdk_types import judged_message, judged_stream
+from tests.end_to_end.sdks import GREEDY
+from tests.end_to_end.test_tools import IN_BOTH, WEATHER
+
+pytest_plugins = ["tests.end_to_end.front"]
+
+
+def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[str, Any]:
+    """The message, whichever way it came; it is judged by the SDK's types."""
+    body = {"model": MODEL, "max_tokens": 200, "messages": [{"role": "user", "content": "hi"}], "stream": streamed, **fields}
+    answer = client.ask(f"{address}{MESSAGES}?beta=true", json.dumps(body).encode())
+    assert answer.status == 200, answer.body
+    if not streamed:
+        return judged_message(answer.body)
+    reader = judged_stream(answer.body)
+    assert not reader.error
+    return reader.message
+
+
+def parts(message: dict[str, Any]) -> list[Block]:
+    """The blocks without what differs between two replies that say the same."""
+    return [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in message["content"]]
+
+
+def trimmed(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """llama.cpp trims the text of its own Messages replies, and that of its chat completions otherwise."""
+    return [(block["type"], block[block["type"]].strip()) for block in message["content"]]
+
+
+@pytest.mark.parametrize("variant", ["tags", "extracted", "opened by the template"])
+@pytest.mark.parametrize("prompt", [PROMPTS[0], BETWEEN_STEPS], ids=lambda prompt: prompt.name)
+def test_llamas_own_messages_say_what_the_translated_ones_say(
+    native: Client, llamas: dict[str, Llama], variant: str, prompt: Prompt, streamed: bool
+) -> None:
+    llama = llamas[variant]
+    fields = {"messages": prompt.user, "system": prompt.system, **GREEDY}
+    with Client(llama.port) as translating:
+        translated = ask(translating, "", streamed, **fields)
+    own = ask(native, llama.address, streamed, **fields)
+    assert parts(own)[0]["type"] == "thinking"
+    assert trimmed(own) == trimmed(translated)
+
+
+@pytest.mark.parametrize("variant", ["tags", "extracted"])
+def test_llamas_overlapping_calls_come_one_after_another(
+    native: Client, llamas: dict[str, Llama], variant: str, streamed: bool
+) -> None:
+    fields = {"messages": [{"role": "user", "content": IN_BOTH}], "tools": [WEATHER], **GREEDY}
+    message = ask(native, llamas[variant].address, streamed, **fields)
+    calls = [block["input"] for block in message["content"] if block["type"] == "tool_use"]
+    assert (calls, message["stop_reason"]) == ([{"city": "Oslo"}, {"city": "Rome"}], "tool_use")
+    assert message["content"][0]["type"] == "thinking"
+    assert message["usage"]["input_tokens"] > 0
+
+
+def frames(events: list[Event]) -> list[bytes]:
+    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
+
+
+@pytest.mark.parametrize(("events", "blocks"), STREAMS.values(), ids=STREAMS.keys())
+def test_a_stream_is_mended(native: Client, unknown: ByPathServer, events: list[Event], blocks: list[Block]) -> None:
+    unknown.rows[MESSAGES] = Says(steps=frames(events))
+    message = ask(native, unknown.address, streamed=True)
+    expected = [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in blocks]
+    assert parts(message) == expected
+    assert message["id"].startswith("msg_")
+    assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
+    calls = any(block["type"] == "tool_use" for block in blocks)
+    assert message["stop_reason"] == ("tool_use" if calls else "end_turn")
+
+
+WHOLE: dict[str, tuple[list[Block], list[Block]]] = {
+    "all as it should be": ([said("Hello")], [said("Hello")]),
+    "tags left in the text": ([said("<think>deep</think>Hello")], [THOUGHT, said("Hello")]),
+    "a text block of blanks": ([said("\n\n"), CALL], [CALL]),
+    "no signature": ([{"type": "thinking", "thinking": "deep"}, said("Hello")], [THOUGHT, said("Hello")]),
+    "a call without input": ([{"type": "tool_use", "id": "call_1", "name": "look"}], [CALL | {"input": {}}]),
+}
+
+
+@pytest.mark.parametrize(("content", "blocks"), WHOLE.values(), ids=WHOLE.keys())
+def test_a_whole_message_is_mended(native: Client, unknown: ByPathServer, content: list[Block], blocks: list[Block]) -> None:
+    unknown.rows[MESSAGES] = Says(start()["message"] | {"content": content, "stop_reason": "end_turn"})
+    message = ask(native, unknown.address, streamed=False)
+    assert parts(message) == [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in blocks]
+
+
+def test_the_servers_own_signature_is_kept(native: Client, unknown: ByPathServer, streamed: bool) -> None:
+    events = STREAMS["vllm: a signature of its own"][0]
+    whole = start()["message"] | {"content": [THOUGHT, said("Hello")], "stop_reason": "end_turn"}
+    unknown.rows[MESSAGES] = Says(steps=frames(events)) if streamed else Says(whole)
+    assert ask(native, unknown.address, streamed)["content"][0]["signature"] == HEX
+
+
+def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[MESSAGES] = Says(steps=frames(STREAMS["all as it should be"][0]))
+    body = b' {"model": "small", "stream": true, "own": 1.0, "messages": "even this"} '
+    native.ask(f"{unknown.address}{MESSAGES}?beta=true", body, {"x-api-key": "key", "anthropic-beta": "own"})
+    (asked,) = unknown.asked
+    assert (asked.target, asked.body) == (f"{MESSAGES}?beta=true", body)
+    assert (asked.headers["x-api-key"], asked.headers["anthropic-beta"]) == ("key", "own")
+
+
+def test_tokens_are_counted_by_the_server_itself(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[f"{MESSAGES}/count_tokens"] = Says({"input_tokens": 42})
+    answer = native.ask(f"{unknown.address}{MESSAGES}/count_tokens", b"{}")
+    assert json.loads(answer.body) == {"input_tokens": 42}
+    assert unknown.paths() == [f"{MESSAGES}/count_tokens"]
+
+
+def test_an_error_of_another_shape_is_made_one_of_the_api(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[MESSAGES] = Says({"error": {"message": "no such model", "type": "NotFoundError", "code": 404}}, 404)
+    answer = native.ask(unknown.address + MESSAGES, b"{}")
+    error = {"type": "not_found_error", "message": "no such model"}
+    assert (answer.status, json.loads(answer.body)) == (404, {"type": "error", "error": error})
+
+
+def test_an_error_in_mid_stream_ends_the_stream_with_its_words(native: Client, unknown: ByPathServer) -> None:
+    broken = {"type": "error", "error": {"type": "BadRequestError", "message": "thinking needs a reasoning parser"}}
+    unknown.rows[MESSAGES] = Says(steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel"), broken]))
+    reader = judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body)
+    assert "reasoning parser" in reader.error["error"]["message"]
+
+
+def test_a_stream_without_an_end_is_an_error(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[MESSAGES] = Says(steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel")]))
+    assert judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body).error

@@ -1,0 +1,55 @@
+"""What a message says at its end."""
+
+import pytest
+
+from converter.dialects.anthropic_ending import counts, left_out, stop
+from converter.events import Finish, Opaque, Usage
+
+
+@pytest.mark.parametrize(
+    ("finish", "called", "expected"),
+    [
+        (Finish("stop"), False, ("end_turn", None)),
+        (Finish("stop"), True, ("tool_use", None)),
+        (Finish("stop", "END"), False, ("stop_sequence", "END")),
+        (Finish("stop", "END"), True, ("tool_use", None)),
+        (Finish("length", "END"), True, ("max_tokens", None)),
+        (Finish("tool_calls"), True, ("tool_use", None)),
+        (Finish("tool_calls"), False, ("end_turn", None)),
+        (Finish("function_call"), True, ("tool_use", None)),
+        (Finish("content_filter"), False, ("refusal", None)),
+        (Finish("pause_turn"), False, ("pause_turn", None)),
+        (Finish("eos"), False, ("end_turn", None)),
+    ],
+)
+def test_reasons_to_stop(finish: Finish, called: bool, expected: tuple[str, str | None]) -> None:
+    assert stop(finish, called) == expected
+
+
+def test_cached_and_created_tokens_are_apart_from_the_input() -> None:
+    told = counts(Usage(10, 5, cached=3, created=2), 0, 9)
+    assert told == {"input_tokens": 5, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 2, "output_tokens": 5}
+
+
+def test_an_input_is_never_less_than_nothing() -> None:
+    assert counts(Usage(1, 5, cached=3), 0, 9)["input_tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    ("thinking", "expected"),
+    [(None, 6), (4, 4), (40, 8)],
+    ids=["estimated by characters", "the server's count", "never more than the output"],
+)
+def test_thinking_tokens(thinking: int | None, expected: int) -> None:
+    told = counts(Usage(1, 8, thinking=thinking), 75, 25)
+    assert told["output_tokens_details"] == {"thinking_tokens": expected}
+
+
+def test_what_says_something_and_has_no_place_is_named() -> None:
+    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
+    assert left_out(Opaque(inner, {"logprobs": {}, "vendor": 1})) == {"audio", "vendor"}
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("text", set()), ("image_url", {"content"})])
+def test_a_content_in_parts_is_named_when_a_part_has_no_place(kind: str, expected: set[str]) -> None:
+    assert left_out(Opaque({"content": [{"type": kind}]}, {})) == expected

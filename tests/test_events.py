@@ -1,0 +1,36 @@
+"""Events are flat values."""
+
+import dataclasses
+from typing import get_args
+
+import pytest
+
+from converter import events
+
+KINDS = get_args(events.Event.__value__)
+
+
+def test_every_value_of_the_module_is_an_event() -> None:
+    here = {value for value in vars(events).values() if dataclasses.is_dataclass(value)}
+    assert here == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_event_cannot_be_changed_and_has_no_room_for_more(kind: type) -> None:
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert hasattr(kind, "__slots__")
+
+
+@pytest.mark.parametrize("kind", [events.Text, events.Thinking])
+def test_words_belong_to_the_first_choice_unless_they_say_so(kind: type[events.Text | events.Thinking]) -> None:
+    assert kind("a") == kind("a", choice=0)
+    assert kind("a") != kind("a", choice=1)
+
+
+def test_thinking_and_text_of_the_same_words_are_not_the_same() -> None:
+    thinking, text = (kind("a") for kind in (events.Thinking, events.Text))
+    assert thinking != text
+
+
+def test_the_fields_of_two_events_are_not_shared() -> None:
+    assert events.Start("", "").head is not events.Start("", "").head

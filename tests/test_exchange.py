@@ -1,0 +1,249 @@
+"""One exchange, values in and values out: what each kind of client gets for whatever the server sent."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from converter import settings
+from converter.conversation import RequestError
+from converter.dialects.anthropic_stream import CUT_SHORT
+from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
+from converter.json_text import UnreadableError
+from converter.rewriter import Dialect, Form
+from converter.routes import Route
+from converter.servers import by_name
+from tests import sdk_reading
+from tests.frames import stream, whole
+from tests.frames_of import Json
+from tests.messages_of import folded
+from tests.strict_reader import read_strictly
+
+PLAIN_STREAM = b"".join(stream("Hi."))
+STREAM_BODY = b"".join(stream("<think>hm</think>", "Hi."))
+WHOLE_BODY = whole("<think>hm</think>Hi.")
+EVENTS = "text/event-stream"
+THOUGHT_AND_TEXT = [("thinking", '"hm"'), ("text", '"Hi."')]
+ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+
+
+def _exchange(route: Route, **options: object) -> Exchange:
+    client = Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC
+    return Exchange(route, settings.read(options), prefix="/gateway", client=client, server=by_name("llama.cpp"))
+
+
+def _openai() -> Exchange:
+    return _exchange(Route.CHAT)
+
+
+def _messages(asked: Json | None = None, **options: object) -> Exchange:
+    """A Messages request that was read."""
+    exchange = _exchange(Route.MESSAGES, **options)
+    exchange.read(json.dumps(ASKED | (asked or {})).encode())
+    return exchange
+
+
+def _native(**asked: object) -> Exchange:
+    return _messages(asked, messages="native")
+
+
+def _answer(exchange: Exchange, body: bytes, content_type: str = JSON, status: int = 200) -> Answer:
+    answer = exchange.whole(status, content_type, body)
+    assert answer is not None
+    return answer
+
+
+def _message(answer: Answer) -> Json:
+    message: Json = folded([answer.body]) if answer.content_type.startswith(EVENTS) else json.loads(answer.body)
+    return message
+
+
+def _blocks(answer: Answer) -> Sequence[tuple[str, object]]:
+    return sdk_reading.blocks(_message(answer))
+
+
+def test_an_openai_client_gets_the_body_with_thinking_beside_the_answer() -> None:
+    answer = _answer(_openai(), WHOLE_BODY, "application/json; charset=utf-8")
+    message = json.loads(answer.body)["choices"][0]["message"]
+    assert (message["reasoning_content"], message["content"]) == ("hm", "Hi.")
+    assert (answer.status, answer.content_type) == (200, "application/json; charset=utf-8")
+
+
+@pytest.mark.parametrize("content_type", [EVENTS, JSON, ""], ids=repr)
+def test_an_openai_client_gets_a_stream_for_a_stream_whatever_it_is_called(content_type: str) -> None:
+    answer = _answer(_openai(), STREAM_BODY, content_type)
+    assert b'"reasoning_content":"hm"' in answer.body
+    assert (answer.content_type, answer.body[-14:]) == (content_type, b"data: [DONE]\n\n")
+
+
+UNCHANGED = [whole("Hi."), PLAIN_STREAM, b"", b"<html>", b'{"object":"list"}', b"[1]", b"\xff"]
+
+
+@pytest.mark.parametrize("body", UNCHANGED, ids=lambda body: repr(body[:16]))
+def test_an_openai_client_gets_what_needs_no_change_as_it_came(body: bytes) -> None:
+    assert _openai().whole(200, JSON, body) is None
+
+
+@pytest.mark.parametrize("status", [302, 400, 500])
+def test_an_openai_client_gets_errors_as_they_came(status: int) -> None:
+    assert _openai().whole(status, JSON, b'{"error":{"message":"<think>m</think>"}}') is None
+
+
+FORMS = {"whole to whole": (WHOLE_BODY, False), "whole to stream": (WHOLE_BODY, True)}
+FORMS |= {"stream to whole": (STREAM_BODY, False), "stream to stream": (STREAM_BODY, True)}
+
+
+@pytest.mark.parametrize(("body", "streaming"), FORMS.values(), ids=FORMS)
+def test_a_translated_reply_has_the_form_that_was_asked_for(body: bytes, streaming: bool) -> None:
+    answer = _answer(_messages({"stream": streaming}), body, EVENTS if body is STREAM_BODY else JSON)
+    assert (answer.status, answer.content_type.startswith(EVENTS)) == (200, streaming)
+    assert _blocks(answer) == THOUGHT_AND_TEXT
+    assert not streaming or read_strictly(answer.body)
+
+
+@pytest.mark.parametrize("content_type", [JSON, "text/plain", ""], ids=repr)
+def test_a_stream_by_another_name_is_a_stream(content_type: str) -> None:
+    assert _blocks(_answer(_messages(), b"\n: ping\n\n" + STREAM_BODY, content_type)) == THOUGHT_AND_TEXT
+
+
+def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> None:
+    body = json.dumps({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}).encode()
+    assert _message(_answer(_messages(), body))["model"] == "small"
+
+
+OMITTED = {"thinking": {"type": "enabled", "budget_tokens": 2000, "display": "omitted"}}
+
+
+@pytest.mark.parametrize(("body", "streaming"), FORMS.values(), ids=FORMS)
+def test_thinking_that_the_client_wants_omitted_is_not_shown(body: bytes, streaming: bool) -> None:
+    answer = _answer(_messages({**OMITTED, "stream": streaming}), body)
+    assert [block for block in _blocks(answer) if block != ("thinking", '""')] == [("text", '"Hi."')]
+    assert b"hm" not in answer.body
+
+
+def test_omitted_thinking_is_counted_still() -> None:
+    usage = _message(_answer(_messages(OMITTED), WHOLE_BODY))["usage"]
+    assert 0 < usage["output_tokens_details"]["thinking_tokens"] < usage["output_tokens"]
+
+
+def test_a_native_reply_shows_no_omitted_thinking_either() -> None:
+    assert b"hm" not in _answer(_native(**OMITTED), _native_body({"type": "thinking", "thinking": "hm", "signature": "S"})).body
+
+
+BROKEN = {"nothing": b"", "a page": b"<html>busy</html>", "another shape": b'{"object":"list"}', "a cut stream": STREAM_BODY[:500]}
+
+
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_reply_is_a_bad_gateway(body: bytes) -> None:
+    exchange = _messages()
+    answer = _answer(exchange, body)
+    assert (answer.status, answer.content_type, _message(answer)["type"]) == (502, JSON, "error")
+    assert exchange.rewriter
+    assert exchange.rewriter.failure in _message(answer)["error"]["message"]
+
+
+def test_a_client_that_waits_for_a_stream_is_told_of_a_cut_in_the_stream() -> None:
+    answer = _answer(_messages({"stream": True}), STREAM_BODY[:500], EVENTS)
+    assert answer.status == 200
+    assert read_strictly(answer.body).error["error"] == {"type": "api_error", "message": CUT_SHORT}
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["translated", "native"])
+@pytest.mark.parametrize("streaming", [False, True], ids=["whole", "stream"])
+def test_an_error_has_the_clients_shape_and_the_servers_words(native: bool, streaming: bool) -> None:
+    exchange = _native(stream=streaming) if native else _messages({"stream": streaming})
+    answer = _answer(exchange, b'{"error":{"message":"no such model","type":"NotFoundError","code":404}}', JSON, 404)
+    assert (answer.status, answer.content_type) == (404, JSON)
+    assert json.loads(answer.body) == {"type": "error", "error": {"type": "not_found_error", "message": "no such model"}}
+
+
+def _native_body(*content: Json, **fields: object) -> bytes:
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "small"}
+    usage = {"input_tokens": 7, "output_tokens": 5}
+    return json.dumps(
+        {**head, "content": content, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage, **fields}
+    ).encode()
+
+
+TAGGED = {"type": "text", "text": "<think>hm</think>Hi."}
+CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+
+
+def test_a_native_reply_is_mended() -> None:
+    message = _message(_answer(_native(), _native_body(TAGGED)))
+    signed = {"type": "thinking", "thinking": "hm", "signature": settings.DEFAULT_SIGNATURE}
+    assert message == json.loads(_native_body(signed, {"type": "text", "text": "Hi."})) | {"usage": message["usage"]}
+    assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
+
+
+def test_a_native_signature_is_the_servers_own() -> None:
+    block = {"type": "thinking", "thinking": "hm", "signature": "5f5f"}
+    assert _message(_answer(_native(), _native_body(block)))["content"] == [block]
+
+
+def test_a_native_call_without_arguments_is_nothing_to_note() -> None:
+    exchange = _native()
+    assert _message(_answer(exchange, _native_body(CALL, stop_reason="tool_use")))["content"] == [CALL]
+    assert exchange.rewriter and exchange.rewriter.notes == []  # noqa: PT018 (the first for the type checker)
+
+
+def test_native_blocks_keep_their_order() -> None:
+    content: list[Json] = [CALL, {"type": "text", "text": "and"}, {**CALL, "id": "b"}]
+    assert _message(_answer(_native(), _native_body(*content, stop_reason="tool_use")))["content"] == content
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["asked whole", "asked for a stream"])
+def test_a_native_reply_keeps_its_form(streaming: bool) -> None:
+    answer = _answer(_native(stream=streaming), _native_body(TAGGED))
+    assert (answer.content_type, _blocks(answer)) == (JSON, THOUGHT_AND_TEXT)
+
+
+MODELS = b'{"object":"list","data":[{"id":"small","created":1}]}'
+
+
+def test_models_are_listed_in_the_clients_words() -> None:
+    answer = _answer(_exchange(Route.MODELS), MODELS)
+    assert (answer.status, answer.content_type) == (200, JSON)
+    assert [model["type"] for model in json.loads(answer.body)["data"]] == ["model"]
+
+
+def test_models_of_another_shape_pass_as_they_came() -> None:
+    assert _exchange(Route.MODELS).whole(200, JSON, b"[]") is None
+
+
+def test_models_that_are_refused_are_an_error() -> None:
+    answer = _answer(_exchange(Route.MODELS), b'{"error":"no key"}', JSON, 401)
+    assert (answer.status, json.loads(answer.body)["error"]) == (401, {"type": "authentication_error", "message": "no key"})
+
+
+def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
+    exchange = _exchange(Route.MESSAGES)
+    written = exchange.write(exchange.read(json.dumps({**ASKED, "stream": True}).encode()))
+    assert (exchange.path(), exchange.form, exchange.model) == ("/gateway/v1/chat/completions", Form.STREAM, "small")
+    assert (written["model"], written["stream"], written["stream_options"]) == ("small", True, {"include_usage": True})
+
+
+def test_what_is_left_out_is_noted() -> None:
+    assert any("web_search" in note for note in _messages({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}).notes)
+
+
+REFUSED = [(b"", UnreadableError), (b"{", UnreadableError), (b"[]", RequestError), (b"{}", RequestError)]
+
+
+@pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
+def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        _exchange(Route.MESSAGES).read(body)
+
+
+STREAMS = {"Text/Event-Stream; charset=utf-8": b"", "text/plain": b" data: {}", "": b"event: x", JSON: b": ping"}
+
+
+@pytest.mark.parametrize(("content_type", "body"), STREAMS.items())
+def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body: bytes) -> None:
+    assert is_stream(content_type, body)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("anthropic-version", True), ("x-api-key", True), ("authorization", False)])
+def test_an_anthropic_client_is_known_by_its_headers(name: str, expected: bool) -> None:
+    assert speaks_anthropic({name: "x"}) is expected

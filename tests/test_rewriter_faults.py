@@ -1,0 +1,157 @@
+"""What a person is told of a reply, and what happens when a machine of our own breaks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from converter.dialects.anthropic_stream import MessageEvents
+from converter.dialects.openai_reply import OpenAIDecoder
+from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.rewriter import Rewriter
+from converter.think import ThinkParser
+from tests.frames import ROLE, data, finish, stream, text, whole
+from tests.frames_of import ANTHROPIC, OPENAI, WHOLE, call, passed, rewriter, values
+
+MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
+type Machine = tuple[type, str]
+
+
+def _break(monkeypatch: pytest.MonkeyPatch, machine: Machine, at: Callable[[int], bool]) -> None:
+    """Let a machine raise on the calls that `at` names."""
+    kind, name = machine
+    works = getattr(kind, name)
+    calls = iter(range(10_000))
+
+    def broken(*arguments: Any) -> object:
+        if at(next(calls)):
+            raise RuntimeError("two\nlines")
+        return works(*arguments)
+
+    monkeypatch.setattr(kind, name, broken)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine[0].__name__)
+def test_a_frame_that_breaks_a_machine_goes_on_as_it_came(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    _break(monkeypatch, machine, lambda call: call == 1)
+    through = rewriter(OPENAI)
+    chunks = [*text("a", "<think>b", "c"), finish()]
+    assert passed(through, chunks)[:2] == chunks[:2]
+    assert "RuntimeError" in through.notes[0]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine[0].__name__)
+def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    _break(monkeypatch, machine, lambda _: True)
+    chunks = stream("a", "b")
+    assert b"".join(passed(rewriter(OPENAI), chunks)) == b"".join(chunks)
+
+
+@pytest.mark.parametrize(
+    "machine", [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (ThinkParser, "flush"), (OpenAIWholeEncoder, "feed")]
+)
+def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    _break(monkeypatch, machine, lambda call: call == 0)
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole("<think>a</think>b")
+
+
+def test_a_body_whose_second_choice_breaks_a_machine_is_still_one_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, (ThinkParser, "feed"), lambda call: call == 1)
+    body = data({"choices": [{"index": index, "message": {"content": "<think>a"}} for index in (0, 1)]})[6:]
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [body])) == body
+
+
+@pytest.mark.parametrize("machine", [(OpenAIWholeEncoder, "close"), (ThinkParser, "flush")])
+def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    _break(monkeypatch, machine, lambda _: True)
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole("<think>a</think>b")
+
+
+def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, (OpenAIWholeEncoder, "close"), lambda _: True)
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
+
+
+BREAKING = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (MessageEvents, "feed")]
+
+
+@pytest.mark.parametrize("machine", BREAKING, ids=lambda machine: machine[0].__name__)
+@pytest.mark.parametrize("always", [False, True])
+def test_an_anthropic_client_gets_an_error_and_nothing_after(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine, always: bool
+) -> None:
+    _break(monkeypatch, machine, lambda call: always or call == 1)
+    through = rewriter(ANTHROPIC)
+    made = values(passed(through, stream("a", "b", "c")))
+    assert [event["type"] for event in made].index("error") == len(made) - 1
+    assert "RuntimeError" in through.notes[0]
+
+
+def test_an_anthropic_client_gets_an_error_when_the_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
+    assert values(passed(rewriter(ANTHROPIC), [ROLE, *text("a")]))[-1]["type"] == "error"
+
+
+def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
+    through = rewriter(ANTHROPIC, WHOLE, WHOLE)
+    assert b'"type":"error"' in b"".join(passed(through, [whole("a")]))
+    assert through.failure
+
+
+def _told(through: Rewriter, *chunks: bytes) -> list[str]:
+    passed(through, chunks)
+    return [through.failure, *through.notes]
+
+
+NOTHING_TO_TELL = {
+    "a usual reply": stream("<think>a</think>b"),
+    "pings": [b": ping\n\n", *stream("a")],
+    "blank lines": [b"\n\n", *stream("a"), b"\n"],
+    "calls": [ROLE, call(0, "f", "{}", id="a"), finish("tool_calls")],
+}
+
+
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
+@pytest.mark.parametrize("chunks", NOTHING_TO_TELL.values(), ids=NOTHING_TO_TELL)
+def test_a_usual_reply_is_nothing_to_tell(client: object, chunks: list[bytes]) -> None:
+    assert not any(_told(rewriter(OPENAI if client is OPENAI else ANTHROPIC), *chunks))
+
+
+def test_frames_that_nobody_can_read_are_counted_and_the_first_is_quoted() -> None:
+    failure, note = _told(rewriter(OPENAI), b"data: {garbage\n\n", b"data: []\n\n", *stream("a"))
+    assert failure == ""
+    assert "2 frames" in note
+    assert "{garbage" in note
+    assert "passed" in note
+
+
+def test_frames_left_out_are_said_to_be_left_out() -> None:
+    _, note = _told(rewriter(ANTHROPIC), b"data: {garbage\n\n", *stream("a"))
+    assert "left out" in note
+
+
+def test_a_long_frame_is_quoted_in_part() -> None:
+    _, note = _told(rewriter(OPENAI), b"data: {" + b"x" * 10_000 + b"\n\n")
+    assert len(note) < 400
+
+
+UNTOLD = {
+    "garbage": [b"garbage: 1\nmore\n\n", *stream("a")],
+    "a page": [b"<html>\n<body>"],
+    "an error of two lines": [data({"error": {"message": "one\ntwo"}})],
+    "arguments of two lines": [ROLE, call(0, "f", "one\ntwo", id="a"), finish("tool_calls")],
+    "a tool's name of two lines": [ROLE, call(0, "f\ng", "one", id="a"), finish("tool_calls")],
+}
+
+
+@pytest.mark.parametrize("chunks", UNTOLD.values(), ids=UNTOLD)
+def test_a_note_is_one_line(chunks: list[bytes]) -> None:
+    told = [line for line in _told(rewriter(ANTHROPIC), *chunks)[1:] if line]
+    assert all("\n" not in line for line in told)
+
+
+@pytest.mark.parametrize("machine", MACHINES[:2], ids=lambda machine: machine[0].__name__)
+def test_a_note_of_a_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+    _break(monkeypatch, machine, lambda _: True)
+    assert all("\n" not in line for line in _told(rewriter(OPENAI), *stream("a"))[1:])

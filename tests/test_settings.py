@@ -1,0 +1,144 @@
+"""The options: one row each, told in the README, and refused by name when they make no sense."""
+
+from pathlib import Path
+
+import pytest
+
+from converter import settings
+from converter.settings import OPTIONS, Option
+from converter.tags import FAMILIES
+
+README = Path(__file__).parents[1] / "README.md"
+CONTRACT = {
+    "think_tags": "auto",
+    "think_start": "auto",
+    "think_attributes": "true",
+    "think_fields": "reasoning_content",
+    "think_messages": "translate",
+    "think_server": "auto",
+    "think_history": "tags",
+    "think_order": "as-written",
+    "think_flows": "(empty)",
+}
+"""The issues' own table, but for the signature, whose value is ours to choose."""
+
+
+def _cell(text: str) -> str:
+    return text.strip().strip("*").strip("`")
+
+
+def _told() -> dict[str, list[str]]:
+    """The README's table: each option's other columns."""
+    lines = README.read_text().splitlines()
+    begin = lines.index("| option | type | default | meaning |") + 2
+    end = next(at for at, line in enumerate(lines[begin:], begin) if not line.startswith("|"))
+    rows = [line.replace("\\|", "¦").strip("|").split("|") for line in lines[begin:end]]
+    return {_cell(name): [_cell(column) for column in columns] for name, *columns in rows}
+
+
+def _shown(option: Option) -> str:
+    """A default as the README writes it."""
+    match option.default:
+        case bool(value):
+            return str(value).lower()
+        case list(values):
+            return ", ".join(map(str, values))
+        case value:
+            return str(value) or "(empty)"
+
+
+def test_the_readme_has_a_row_for_each_option_in_order() -> None:
+    assert list(_told()) == [f"think_{option.name}" for option in OPTIONS]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_the_readme_tells_an_options_type_default_and_meaning(option: Option) -> None:
+    kind, default, meaning = _told()[f"think_{option.name}"]
+    choices = ", ".join(option.choices) if option.type is str and option.choices else ""
+    assert kind == choices or {str: "str", bool: "bool"}.get(option.type, "sequence of str")
+    assert default == _shown(option)
+    assert len(meaning) > 10
+
+
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
+def test_the_readme_tells_every_choice(option: Option) -> None:
+    told = " ".join(_told()[f"think_{option.name}"]).replace("`", "")
+    assert [choice for choice in option.choices if choice not in told] == []
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    defaults = {f"think_{option.name}": _shown(option) for option in OPTIONS}
+    assert {name: defaults[name] for name in CONTRACT} == CONTRACT
+
+
+def test_every_option_is_a_field_of_the_settings() -> None:
+    assert [option.name for option in OPTIONS] == list(settings.Settings.__dataclass_fields__)
+
+
+def test_every_option_has_a_meaning_of_one_line() -> None:
+    assert all(option.meaning and "\n" not in option.meaning for option in OPTIONS)
+
+
+def test_what_is_not_written_is_the_default() -> None:
+    chosen = settings.read({"signature": "mine"})
+    assert chosen.signature == "mine"
+    assert (chosen.start, chosen.fields, chosen.flows) == (settings.Start.AUTO, ("reasoning_content",), "")
+
+
+def test_auto_is_every_family_that_cannot_be_mistaken_for_prose() -> None:
+    assert settings.read().tags == tuple(family for family in FAMILIES if not family.prose)
+
+
+def test_no_tags_are_no_tags() -> None:
+    assert settings.read({"tags": []}).tags == ()
+
+
+def test_tags_are_families_and_pairs() -> None:
+    chosen = settings.read({"tags": ["reasoning", "<a> </a>"]}).tags
+    assert [(family.open, family.close) for family in chosen] == [("<reasoning>", "</reasoning>"), ("<a>", "</a>")]
+
+
+@pytest.mark.parametrize("fields", [["reasoning"], ["reasoning", "reasoning_content"]])
+def test_fields_are_one_or_both_in_the_order_written(fields: list[str]) -> None:
+    assert settings.read({"fields": fields}).fields == tuple(fields)
+    assert settings.read({"fields": [*fields, *fields]}).fields == tuple(fields)
+
+
+@pytest.mark.parametrize("start", settings.Start)
+def test_a_reply_starts_where_it_is_said(start: settings.Start) -> None:
+    assert settings.read({"start": start.value}).start is start
+
+
+def test_an_empty_signature_is_one() -> None:
+    assert settings.read({"signature": ""}).signature == ""
+
+
+def test_a_server_is_a_row_and_auto_is_none() -> None:
+    named = settings.read({"server": "vllm"}).server
+    assert named is not None
+    assert named.name == "vllm"
+    assert settings.read({"server": "auto"}).server is None
+
+
+BAD: dict[str, tuple[str, object, list[str]]] = {
+    "no family": ("tags", ["thonk"], ["'thonk'", "auto", "OPEN CLOSE", "think", "mistral"]),
+    "half a pair": ("tags", ["<a> "], ["OPEN CLOSE"]),
+    "a pair with two spaces": ("tags", ["<a>  </a>"], ["one space"]),
+    "marks that begin each other": ("tags", ["<a </a>", "<ab </ab>"], ["'<a'", "'<ab'"]),
+    "a place nobody knows": ("start", "middle", ["'middle'", "auto", "text", "thinking"]),
+    "a field nobody reads": ("fields", ["thoughts"], ["thoughts", "reasoning_content", "reasoning"]),
+    "no field": ("fields", [], ["reasoning_content", "reasoning"]),
+    "a dialect nobody speaks": ("messages", "both", ["'both'", "translate", "native"]),
+    "a server nobody knows": ("server", "gpt", ["gpt", "vllm", "llama.cpp", "generic"]),
+    "a history nobody writes": ("history", "all", ["'all'", "tags", "drop"]),
+    "an order nobody keeps": ("order", "random", ["'random'", "as-written", "tools-first"]),
+}
+
+
+@pytest.mark.parametrize(("name", "written", "allowed"), BAD.values(), ids=BAD)
+def test_a_bad_value_is_refused_by_its_options_name_and_what_is_allowed(name: str, written: object, allowed: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"^think_{name}: ") as refused:
+        settings.read({name: written})
+    message = str(refused.value)
+    assert [word for word in allowed if word not in message] == []
+    assert "\n" not in message

@@ -1,0 +1,110 @@
+"""The shape of the sources: imports go one way, each file has its tests, and nothing names the place where it was written."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
+
+LAYERS = (
+    {"events", "sse", "tags", "json_text", "code_spans", "conversation", "overflow"},
+    {"think", "json_object", "fields", "servers"},
+    {"dialects", "settings", "routes", "asking"},
+    {"rewriter", "network"},
+    {"exchange", "transcript", "recordings"},
+    {"think_addon"},
+)
+"""A module imports from layers before its own. Recordings and transcripts have their place before they are there."""
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+DIALECTS = ("anthropic", "openai")
+PROXY_ALLOWED = {"recordings"}  # mitmproxy.io and plain values only
+
+
+def _module(source: Path) -> str:
+    """`converter.think` for converter/think.py, `converter.dialects` for the package's own file."""
+    return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imports(source: Path) -> Iterator[str]:
+    """Every module that a file imports, whole names; what it takes from a package counts as a module of it."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{source.name}: relative import"
+            assert node.module
+            package = (ROOT / node.module.replace(".", "/")).is_dir()
+            yield from (f"{node.module}.{alias.name}" for alias in node.names) if package else [node.module]
+
+
+def _unit(module: str) -> str:
+    """The name by which the layers know a module."""
+    return module.split(".")[1] if module.startswith("converter.") else module
+
+
+def _ours(source: Path) -> list[str]:
+    return [name for name in _imports(source) if name.startswith("converter.")]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_every_source_has_its_layer(source: Path) -> None:
+    assert _module(source) == "converter" or _unit(_module(source)) in RANK
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_imports_go_one_way(source: Path) -> None:
+    unit = _unit(_module(source))
+    assert [name for name in _ours(source) if _unit(name) != unit and RANK[_unit(name)] >= RANK[unit]] == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_no_dialect_knows_another(source: Path) -> None:
+    known = [name for name in [_module(source), *_ours(source)] if name.startswith("converter.dialects.")]
+    dialects = {name.split(".")[2].split("_")[0] for name in known}
+    assert dialects <= set(DIALECTS)
+    assert len(dialects) <= 1 or "dialects" not in _module(source)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_only_the_shell_meets_the_proxy(source: Path) -> None:
+    meets = [name for name in _imports(source) if name.split(".")[0] == "mitmproxy"]
+    assert not meets or _module(source) == "think_addon" or _unit(_module(source)) in PROXY_ALLOWED
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) -> None:
+    tops = {name.split(".")[0] for name in _imports(source)}
+    assert tops - sys.stdlib_module_names - {"converter", "mitmproxy"} == set()
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if not source.name.startswith("__")], ids=_module)
+def test_every_source_has_its_test_file(source: Path) -> None:
+    assert list((ROOT / "tests").rglob(f"test_{source.name}"))
+
+
+def _kept() -> list[Path]:
+    """Every file that is or would be in the repository."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True).stdout.decode().split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def _places() -> list[bytes]:
+    """The folders of who runs this, except those that say nothing, such as /."""
+    folders = {ROOT, ROOT.parent, Path.home()}
+    return [f"{folder}/".encode() for folder in folders if len(folder.parts) > 1]
+
+
+def test_no_file_names_the_place_where_it_was_written() -> None:
+    places = _places()
+    told = [(path.relative_to(ROOT), place) for path in _kept() for place in places if place in path.read_bytes()]
+    assert told == []
+
+
+def test_the_sources_are_among_the_files_that_are_kept() -> None:
+    assert set(SOURCES) <= set(_kept())

@@ -1,0 +1,248 @@
+"""The addon: which flows it acts on, its options, and what it makes of requests."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from mitmproxy import http
+from mitmproxy.exceptions import OptionsError
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+import think_addon
+from converter.network import KnownServers
+from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, MESSAGES, THINKING, answer, ask, request, response, running, streaming
+from think_addon import ThinkAddon
+
+
+def _acts(addon: ThinkAddon, flow: http.HTTPFlow) -> bool:
+    addon.requestheaders(flow)
+    return not flow.request.stream
+
+
+ACTS = [
+    *[CHAT, "/chat/completions", "/api/v3/chat/completions", f"{CHAT}/", f"{CHAT}?x=/y"],
+    *[MESSAGES, "/a/b/v1/messages", f"{MESSAGES}/", f"{MESSAGES}?beta=true", f"{MESSAGES}/count_tokens?beta=true"],
+]
+LEAVES = [
+    *["/", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/models", "/x?y=/v1/chat/completions"],
+    *[f"{MESSAGES}/batches", f"{MESSAGES}/batches/1/results", f"{CHAT}/1", "/v1/chat/completionsx", "/messages"],
+]
+
+
+@pytest.mark.parametrize("path", ACTS)
+def test_it_acts_on_chat_completions_and_messages_under_any_prefix_and_query(path: str) -> None:
+    with running() as (addon, _):
+        assert _acts(addon, request(path))
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_other_paths_pass_unbuffered_and_unchanged(path: str) -> None:
+    with running() as (addon, _):
+        flow = request(path, b"body", accept_encoding="gzip")
+        before = flow.request.get_state()
+        ask(addon, flow)
+        assert flow.request.stream is True
+        flow.request.stream = False
+        assert flow.request.get_state() == before
+        assert answer(addon, flow, response(), b"") is None
+        assert flow.response
+        assert flow.response.stream is True
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "DELETE", "PUT"])
+def test_other_methods_pass(path: str, method: str) -> None:
+    with running() as (addon, _):
+        assert not _acts(addon, request(path, method=method))
+
+
+@pytest.mark.parametrize("path", ["/health", "/v1/models", "/files/model.gguf"])
+def test_a_servers_own_answer_to_head_passes(path: str) -> None:
+    with running() as (addon, _):
+        assert ask(addon, request(path, b"", "HEAD")).response is None
+
+
+@pytest.mark.parametrize("path", ["/", "/?beta=true"])
+def test_what_claude_code_asks_at_first_is_answered(path: str) -> None:
+    with running() as (addon, _):
+        said = ask(addon, request(path, b"", "HEAD")).response
+        assert said
+        assert said.status_code == 200
+
+
+HOSTS = {
+    ("reverse:http://localhost:1", "localhost"): True,
+    ("reverse:https://api.openai.com", "api.openai.com"): True,
+    ("regular", "localhost"): True,
+    ("regular", "example.org"): True,
+    ("regular", "api.openai.com"): False,
+    ("regular", "api.anthropic.com"): False,
+    ("regular", "API.OpenAI.com"): False,
+    ("regular", "my.api.openai.com.example"): True,
+    ("transparent", "api.anthropic.com"): False,
+    ("transparent", "10.0.0.1"): True,
+    ("upstream:http://localhost:1", "api.openai.com"): False,
+}
+
+
+@pytest.mark.parametrize(("where", "acts"), HOSTS.items())
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_the_clouds_own_hosts_are_left_alone_unless_named_as_the_server(where: tuple[str, str], acts: bool, path: str) -> None:
+    with running() as (addon, _):
+        flow = request(path)
+        flow.client_conn.proxy_mode = ProxyMode.parse(where[0])
+        flow.request.host = where[1]
+        assert _acts(addon, flow) is acts
+
+
+@pytest.mark.parametrize(("host", "acts"), [("api.openai.com", True), ("localhost", False)])
+def test_a_filter_says_otherwise(host: str, acts: bool) -> None:
+    with running(flows="~d openai & ~m POST") as (addon, _):
+        flow = request(CHAT)
+        flow.request.host = host
+        assert _acts(addon, flow) is acts
+
+
+def test_flows_from_a_file_are_left_alone() -> None:
+    with running() as (addon, _):
+        flow = request(MESSAGES)
+        flow.live = False
+        before = flow.get_state()
+        ask(addon, flow)
+        assert flow.get_state() == before
+        flow.response = response(EVENT_STREAM)
+        addon.responseheaders(flow)
+        asyncio.run(addon.response(flow))
+        assert (flow.response.stream, dict(flow.response.headers)) == (False, {"content-type": EVENT_STREAM})
+
+
+BAD: dict[str, tuple[dict[str, object], str]] = {
+    "tags": ({"think_tags": ["thonk"]}, "think_tags"),
+    "start": ({"think_start": "middle"}, "think_start"),
+    "fields": ({"think_fields": ["thoughts"]}, "think_fields"),
+    "flows": ({"think_flows": "~~~"}, "think_flows"),
+}
+
+
+@pytest.mark.parametrize(("bad", "name"), BAD.values(), ids=BAD)
+def test_a_bad_value_is_refused_by_name_and_the_old_settings_stay(bad: dict[str, object], name: str) -> None:
+    with running(signature="old", flows="~d localhost") as (addon, context):
+        with pytest.raises(OptionsError, match=name):
+            context.options.update(**bad, think_signature="new")
+        assert context.options.think_signature == "old"
+        assert _signature(addon, streaming()) == "old"
+        elsewhere = request(CHAT)
+        elsewhere.request.host = "example.org"
+        assert not _acts(addon, elsewhere)
+
+
+def _signature(addon: ThinkAddon, flow: http.HTTPFlow) -> str:
+    pieces = answer(addon, ask(addon, flow), response(EVENT_STREAM), b"".join(THINKING))
+    frame = next(piece for piece in pieces or [] if b"signature_delta" in piece)
+    said: str = json.loads(frame.partition(b"data: ")[2])["delta"]["signature"]
+    return said
+
+
+def test_an_option_changed_while_it_runs_holds_for_the_next_reply() -> None:
+    with running(signature="old") as (addon, context):
+        early = streaming()
+        addon.requestheaders(early)
+        context.options.update(think_signature="new")
+        asyncio.run(addon.request(early))
+        pieces = answer(addon, early, response(EVENT_STREAM), b"".join(THINKING))
+        assert b'"old"' in b"".join(pieces or [])
+        assert _signature(addon, streaming()) == "new"
+
+
+def test_options_that_are_not_ours_are_none_of_its_business() -> None:
+    with running(signature="old") as (addon, context):
+        context.options.update(http2=False)
+        assert _signature(addon, streaming()) == "old"
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_the_server_is_asked_for_uncompressed_replies(path: str) -> None:
+    with running() as (addon, _):
+        assert ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"] == "identity"
+
+
+def test_a_chat_request_is_not_changed_otherwise() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, b"<think>{", x_api_key="k", content_type="x/y"))
+        assert flow.request.raw_content == b"<think>{"
+        assert (flow.request.path, flow.request.headers["x-api-key"], flow.request.headers["content-type"]) == (CHAT, "k", "x/y")
+
+
+@pytest.mark.parametrize("prefix", ["", "/a/b"])
+def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(f"{prefix}{MESSAGES}?beta=true", content_type="x/y")).request
+        assert sent.path == f"{prefix}{CHAT}"
+        assert json.loads(sent.raw_content or b"")["messages"] == [{"role": "user", "content": "Hi"}]
+        assert sent.headers["content-length"] == str(len(sent.raw_content or b""))
+        assert sent.headers["content-type"] == "application/json"
+
+
+def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
+    with running() as (addon, _):
+        flow = request(MESSAGES)
+        flow.request.headers["content-encoding"] = "gzip"
+        flow.request.content = json.dumps(ASKED).encode()
+        assert b"small" not in (flow.request.raw_content or b"")
+        sent = ask(addon, flow).request
+        assert "content-encoding" not in sent.headers
+        assert json.loads(sent.raw_content or b"")["model"] == "small"
+
+
+KEYS = {
+    "a key becomes a bearer token": ({"x_api_key": "k"}, "Bearer k"),
+    "a bearer token is kept": ({"authorization": "Bearer t"}, "Bearer t"),
+    "a bearer token wins": ({"x_api_key": "k", "authorization": "Basic b"}, "Basic b"),
+    "no key is none": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("headers", "expected"), KEYS.values(), ids=KEYS)
+def test_credentials(headers: dict[str, str], expected: str | None) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(MESSAGES, **headers)).request.headers
+        assert (sent.get("authorization"), sent.get("x-api-key")) == (expected, None)
+
+
+BROKEN = {
+    "no JSON": (b"{", ""),
+    "no object": (b"[]", ""),
+    "nothing": (b"", ""),
+    "no messages": ({**ASKED, "messages": []}, "messages"),
+    "an unknown role": ({**ASKED, "messages": [{"role": "tool", "content": "a"}]}, "messages.0.role"),
+    "deep nesting": (b'{"messages":' + b"[" * 100_000, ""),
+}
+
+
+@pytest.mark.parametrize(("body", "place"), BROKEN.values(), ids=BROKEN)
+def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(body: object, place: str) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES, body))
+        assert flow.response
+        error = json.loads(flow.response.content or b"")
+        assert (flow.response.status_code, error["type"], error["error"]["type"]) == (400, "error", "invalid_request_error")
+        assert place in error["error"]["message"]
+        assert flow.request.path == MESSAGES
+
+
+def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def left(*_: object) -> int:
+        addon.error(flow)
+        return 7
+
+    monkeypatch.setattr(KnownServers, "count", left)
+    with running() as (addon, _):
+        flow = request(f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]})
+        ask(addon, flow)
+        assert flow.response
+
+
+def test_the_script_is_one_addon() -> None:
+    assert [type(addon) for addon in think_addon.addons] == [ThinkAddon]
+    assert Path(think_addon.__file__).name == "think_addon.py"

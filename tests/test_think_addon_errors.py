@@ -1,0 +1,92 @@
+"""The addon: what a client and the log are told when there is no good reply."""
+
+import asyncio
+import json
+
+import pytest
+from mitmproxy import flow as mitmproxy_flow
+
+from tests.addon_flows import (
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    THINKING,
+    answer,
+    ask,
+    exchanged,
+    request,
+    response,
+    running,
+    streaming,
+)
+from tests.frames import ROLE, data, whole
+
+BODY = whole("<think>a</think>b")
+STREAM = b"".join(THINKING)
+STATUSES = {
+    (400, b'{"error":{"message":"m","type":"BadRequestError"}}'): (400, "invalid_request_error", "m"),
+    (503, b'{"error":{"message":"loading"}}'): (529, "overloaded_error", "loading"),
+    (502, b"<html><h1>Bad Gateway</h1>"): (502, "api_error", "Bad Gateway"),
+    (404, b""): (404, "not_found_error", "404"),
+}
+
+
+@pytest.mark.parametrize(("said", "expected"), STATUSES.items())
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_anthropic_client_gets_errors_in_its_dialect(
+    said: tuple[int, bytes], expected: tuple[int, str, str], stream: bool
+) -> None:
+    got = exchanged(streaming() if stream else request(MESSAGES), response("text/html", said[0], retry_after="9"), said[1])
+    error = json.loads(got.content or b"")["error"]
+    assert (got.status_code, error["type"]) == expected[:2]
+    assert expected[2] in error["message"]
+    assert (got.headers["content-type"], got.headers["retry-after"]) == (JSON, "9")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"error":"no"}', BODY[:40]])
+def test_an_anthropic_client_that_cannot_get_a_message_gets_an_error(body: bytes) -> None:
+    got = exchanged(request(MESSAGES), response(), body)
+    assert (got.status_code, json.loads(got.content or b"")["type"]) == (502, "error")
+
+
+def test_a_stream_that_ends_with_its_headers_is_an_error_for_an_anthropic_client() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, streaming())
+        flow.response = response(EVENT_STREAM, content_length="0")
+        addon.responseheaders(flow)
+        flow.response.raw_content = b""
+        asyncio.run(addon.response(flow))
+        assert (flow.response.raw_content or b"").startswith(b"event: error\n")
+
+
+LOGGED = {
+    "an error of two lines": (MESSAGES, data({"error": {"message": "one\ntwo"}}), "one"),
+    "a page": (MESSAGES, b"<html>\n<body>\r\n", "no chat completion"),
+    "a cut": (MESSAGES, ROLE, "cut short"),
+    "garbage in a stream": (CHAT, b"data: {garbage\n\n" + STREAM, "garbage"),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "word"), LOGGED.values(), ids=LOGGED)
+def test_the_log_says_what_happened_in_one_line(caplog: pytest.LogCaptureFixture, path: str, body: bytes, word: str) -> None:
+    with running() as (addon, _):
+        answer(addon, ask(addon, request(path)), response(EVENT_STREAM), body)
+    lines = [record.getMessage() for record in caplog.records if record.name == "think_addon"]
+    assert [(word in line, "\n" in line, "POST" in line) for line in lines] == [(True, False, True)]
+
+
+def test_a_usual_reply_is_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    exchanged(request(MESSAGES), response(), BODY)
+    assert [record for record in caplog.records if record.name == "think_addon"] == []
+
+
+@pytest.mark.parametrize(("words", "level"), [("Client disconnected.", "INFO"), ("Connection closed by server.", "WARNING")])
+def test_a_side_that_leaves_is_in_the_log(caplog: pytest.LogCaptureFixture, words: str, level: str) -> None:
+    caplog.set_level("INFO")
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT))
+        flow.error = mitmproxy_flow.Error(words)
+        addon.error(flow)
+        addon.error(flow)
+    assert [record.levelname for record in caplog.records if words in record.getMessage()] == [level]

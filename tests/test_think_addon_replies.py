@@ -1,0 +1,191 @@
+"""The addon: what it makes of replies."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from mitmproxy.net import encoding
+
+from tests.addon_flows import (
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    THINKING,
+    answer,
+    ask,
+    exchanged,
+    request,
+    response,
+    running,
+    streaming,
+)
+from tests.frames import ROLE, delta, text, whole
+from think_addon import Tap
+
+BODY = whole("<think>a</think>b")
+STREAM = b"".join(THINKING)
+THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
+
+
+def test_a_stream_is_rewritten_as_it_comes() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT))
+        flow.response = response(EVENT_STREAM)
+        addon.responseheaders(flow)
+        tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
+        assert tap(ROLE) == [ROLE]
+        assert b'"reasoning_content":"a"' in b"".join(tap(text("<think>a")[0]))
+
+
+def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT))
+        flow.response = response(EVENT_STREAM)
+        addon.responseheaders(flow)
+        assert isinstance(flow.response.stream, Tap)
+        chunks = [delta(content="<thi")[:9], delta(content="<thi")[9:], b": ping\n\n", b""]
+        given = [flow.response.stream(chunk) for chunk in chunks]
+        assert given[:2] == [[], []]
+        assert all(isinstance(pieces, list) and all(pieces) for pieces in given)
+
+
+def test_an_anthropic_client_that_asked_for_a_stream_gets_one() -> None:
+    with running() as (addon, _):
+        pieces = answer(addon, ask(addon, streaming()), response(EVENT_STREAM), STREAM)
+        assert pieces
+        assert pieces[0].startswith(b"event: message_start\n")
+        assert pieces[-1].startswith(b"event: message_stop\n")
+
+
+HTTP_VERSIONS = {"HTTP/1.0": None, "HTTP/1.1": "chunked", "HTTP/2.0": None}
+
+
+@pytest.mark.parametrize(("version", "chunked"), HTTP_VERSIONS.items())
+@pytest.mark.parametrize("server", ["HTTP/1.0", "HTTP/1.1"])
+def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(version: str, chunked: str | None, server: str) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT))
+        flow.request.http_version = version
+        flow.response = response(EVENT_STREAM, content_length="99")
+        if server == "HTTP/1.1":
+            flow.response.headers["transfer-encoding"] = "chunked"
+        flow.response.http_version = server
+        addon.responseheaders(flow)
+        assert flow.response.headers.get("transfer-encoding") == chunked
+        assert "content-length" not in flow.response.headers
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/responses"])
+def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_told(path: str) -> None:
+    with running() as (addon, _):
+        flow, sent = ask(addon, request(path)), response(EVENT_STREAM, keep_alive="timeout=5")
+        flow.response = sent
+        addon.responseheaders(flow)
+        assert sent.headers["connection"] == "close"
+        assert flow.response is not sent
+        assert "connection" not in flow.response.headers
+
+
+def test_the_servers_connection_is_kept_for_a_whole_reply() -> None:
+    with running() as (addon, _):
+        flow, sent = ask(addon, request(CHAT)), response()
+        answer(addon, flow, sent, BODY)
+        assert flow.response is sent
+        assert "connection" not in sent.headers
+
+
+def test_a_whole_reply_is_rewritten_and_its_length_is_right() -> None:
+    got = exchanged(request(CHAT), response(content_length=str(len(BODY)), x_vendor="v"), BODY)
+    message = json.loads(got.content or b"")["choices"][0]["message"]
+    assert message == {"role": "assistant", "content": "b", "reasoning_content": "a"}
+    assert got.headers["content-length"] == str(len(got.raw_content or b""))
+    assert (got.headers["content-type"], got.headers["x-vendor"], got.status_code) == (JSON, "v", 200)
+
+
+PLAIN = {
+    "a reply without thinking": (JSON, 200, whole("b")),
+    "an error": (JSON, 500, b'{"error":{"message":"<think>a</think>"}}'),
+    "a page": ("text/html", 502, b"<html>"),
+    "a page that is called fine": ("text/html", 200, b"<html>"),
+    "nothing": (JSON, 200, b""),
+}
+
+
+@pytest.mark.parametrize(("content_type", "status", "body"), PLAIN.values(), ids=PLAIN)
+def test_an_openai_client_gets_what_has_nothing_to_change_as_it_came(content_type: str, status: int, body: bytes) -> None:
+    got = exchanged(request(CHAT), response(content_type, status), body)
+    assert (got.raw_content, got.status_code, dict(got.headers)) == (body, status, {"content-type": content_type})
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", JSON])
+def test_a_stream_by_another_name_is_known_by_how_it_begins(content_type: str) -> None:
+    got = exchanged(request(CHAT), response(content_type), b"\n: ping\n\n" + STREAM)
+    assert b'"reasoning_content":"a"' in (got.content or b"")
+    assert (got.content or b"").endswith(b"data: [DONE]\n\n")
+
+
+def test_an_anthropic_client_that_asked_for_a_message_gets_one_of_a_stream() -> None:
+    got = exchanged(request(MESSAGES), response(EVENT_STREAM), STREAM)
+    assert json.loads(got.content or b"")["content"] == [THOUGHT, {"type": "text", "text": "b"}]
+    assert (got.headers["content-type"], got.status_code) == (JSON, 200)
+
+
+def test_an_anthropic_client_that_asked_for_a_stream_gets_one_of_a_whole_reply() -> None:
+    got = exchanged(streaming(), response(), BODY)
+    assert (got.content or b"").startswith(b"event: message_start\n")
+    assert got.headers["content-type"].startswith("text/event-stream")
+
+
+ENCODINGS = ["gzip", "br", "zstd", "deflate"]
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_compressed_reply_is_rewritten_and_sent_uncompressed(path: str, name: str) -> None:
+    got = exchanged(request(path), response(content_encoding=name), encoding.encode(BODY, name))
+    assert "content-encoding" not in got.headers
+    assert b'"a"' in (got.raw_content or b"")
+    assert b"<think>" not in (got.raw_content or b"")
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_compressed_reply_with_nothing_to_change_stays_compressed(name: str) -> None:
+    packed = encoding.encode(whole("b"), name)
+    got = exchanged(request(CHAT), response(content_encoding=name), packed)
+    assert (got.raw_content, got.headers["content-encoding"]) == (packed, name)
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_compressed_stream_is_rewritten_when_it_is_all_there(path: str) -> None:
+    flow = streaming(path)
+    got = exchanged(flow, response(EVENT_STREAM, content_encoding="gzip"), gzip.compress(STREAM))
+    assert "content-encoding" not in got.headers
+    assert b"<think>" not in (got.raw_content or b"")
+    assert b"thinking_delta" in (got.raw_content or b"") or b"reasoning_content" in (got.raw_content or b"")
+
+
+@pytest.mark.parametrize("name", [*ENCODINGS, "x-unknown"])
+def test_a_reply_that_is_not_compressed_as_it_says_is_read_as_it_is(name: str) -> None:
+    got = exchanged(request(MESSAGES), response(content_encoding=name), BODY)
+    assert json.loads(got.raw_content or b"")["content"][0] == THOUGHT
+    assert "content-encoding" not in got.headers
+
+
+def test_a_reply_cut_off_in_its_compression_is_an_error_for_an_anthropic_client() -> None:
+    got = exchanged(request(MESSAGES), response(content_encoding="gzip"), gzip.compress(BODY)[:-20])
+    assert (got.status_code, json.loads(got.content or b"")["type"]) == (502, "error")
+
+
+def test_a_stream_not_compressed_in_so_many_words_is_live() -> None:
+    with running() as (addon, _):
+        assert answer(addon, ask(addon, streaming()), response(EVENT_STREAM, content_encoding="identity"), STREAM)
+
+
+def test_deflate_without_its_header_is_read_as_well() -> None:
+    packed = zlib.compress(BODY)[2:-4]
+    got = exchanged(request(MESSAGES), response(content_encoding="deflate"), packed)
+    assert json.loads(got.raw_content or b"")["content"][0] == THOUGHT
