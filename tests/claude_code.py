@@ -110,7 +110,7 @@ def main(prompt: str) -> None:
     serve = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", CONTEXT]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with Program(serve, folder / "llama.log") as server:
+        with Program(serve, folder / "llama.log", folder / "llama.errors") as server:
             address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
             with start_proxy([f"reverse:{address}"], [], folder, "proxy") as proxy:
                 for title, arguments in (("Without tools", NO_TOOLS), ("With one tool", ONE_TOOL)):

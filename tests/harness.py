@@ -28,13 +28,17 @@ TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
 class Program:
     """A started process whose output goes to a file; leaving the `with` block stops it."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, errors: Path | None = None) -> None:
         self._log = log
         # The output must be in the file as soon as it is said, or a test that looks for it comes too early.
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        with log.open("wb") as output:
+        with log.open("wb") as output, (errors or log).open("ab") as complaints:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=complaints if errors else subprocess.STDOUT,
+                env=environment,
             )
 
     def __enter__(self) -> Self:
@@ -98,7 +102,8 @@ class LlamaServer(Program):
         model = TESTS / "model"
         options = ["--port", "0", "--reasoning", variant.reasoning, "--template", variant.template]
         command = [sys.executable, str(model / "serve.py"), *options, "--model", str(model / f"{variant.model}.gguf")]
-        super().__init__(command, log)
+        # Apart, because llama.cpp's own lines come in the middle of the one that is waited for.
+        super().__init__(command, log, log.with_suffix(".errors"))
 
     @property
     def address(self) -> str:

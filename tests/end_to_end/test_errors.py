@@ -122,7 +122,7 @@ def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(front: Clie
 def narrow(proxy_folder: Path) -> Iterator[anthropic.Anthropic]:
     """A llama.cpp with room for few tokens, behind the addon."""
     command = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", "256"]
-    with Program(command, proxy_folder / "narrow.log") as server:
+    with Program(command, proxy_folder / "narrow.log", proxy_folder / "narrow.errors") as server:
         address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
         with start_proxy([f"reverse:{address}"], [], proxy_folder, "narrow") as proxy, anthropic_client(proxy.ports[0]) as client:
             yield client
