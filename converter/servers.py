@@ -7,6 +7,7 @@ A path in a row names a field of the chat-completions body, with a dot before a 
 (Cohere).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -143,6 +144,13 @@ SERVERS = (
     Server(name="generic", leaves_out=frozenset({"top_k"})),
 )
 
+# Models that are switched by words in the system turn: name -> words for on, words for off. Qwen3 and Nemotron 1.5 also have a
+# template switch, so there the words are for servers that pass none on.
+SYSTEM_SWITCHES = (
+    (re.compile(r"nemotron.*-v1$"), "detailed thinking on", "detailed thinking off"),
+    (re.compile(r"nemotron.*-v1[._]5$|qwen3(?!\.\d|-coder)(?!.*(?:instruct|thinking))"), "", "/no_think"),
+)
+
 _BY_NAME = {server.name: server for server in SERVERS}
 GENERIC = _BY_NAME["generic"]
 
@@ -170,6 +178,17 @@ def thinking_fields(
     budget = switch.budget if switch is not None else None
     switched = server.on if enabled else {}
     return _nested({**switched, **_budget(server, budget, parses), **_effort(server, effort, budget, model)})
+
+
+def system_switch(server: Server, switch: ThinkingSwitch | None, model: str) -> str:
+    """The words that tell this model in the system turn whether to think; none when it is told otherwise or not at all."""
+    if switch is None or switch.mode == "adaptive":
+        return ""
+    for name, on, off in SYSTEM_SWITCHES:
+        if name.search(model.lower()):
+            words = on if switch.mode == "enabled" else off
+            return "" if words == "/no_think" and server.off else words
+    return ""
 
 
 def _budget(server: Server, budget: int | None, parses: bool) -> dict[str, object]:

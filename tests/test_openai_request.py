@@ -320,3 +320,10 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
         ],
     }
     check({name: value for name, value in body.items() if name in STANDARD})
+
+
+def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
+    turns = (Turn("user", (Text("hi"),)),)
+    asked = Conversation("nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled"))
+    messages = write(asked, RequestSettings(server=by_name("nim")))["messages"]
+    assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}  # type: ignore[index]

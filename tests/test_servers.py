@@ -1,7 +1,7 @@
 import pytest
 
 from converter.conversation import ThinkingSwitch
-from converter.servers import SERVERS, by_name, thinking_fields
+from converter.servers import SERVERS, by_name, system_switch, thinking_fields
 
 TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp"]
 ENABLED = ThinkingSwitch("enabled", 8000)
@@ -144,3 +144,29 @@ def test_a_row_is_not_changed_by_writing() -> None:
     first = fields("vllm", ENABLED)
     template(first)["extra"] = 1
     assert "extra" not in template(fields("vllm", ENABLED))
+
+
+V1, V1_5 = "nvidia/llama-3.3-nemotron-super-49b-v1", "nvidia/llama-3.3-nemotron-super-49b-v1.5"
+ON, OFF = ThinkingSwitch("enabled"), ThinkingSwitch("disabled")
+
+
+@pytest.mark.parametrize(
+    ("server", "switch", "model", "words"),
+    [
+        ("nim", ON, V1, "detailed thinking on"),
+        ("nim", OFF, V1, "detailed thinking off"),
+        ("nim", OFF, V1_5, ""),
+        ("lmstudio", OFF, V1_5, "/no_think"),
+        ("lmstudio", OFF, "qwen/qwen3-8b", "/no_think"),
+        ("lmstudio", ON, "qwen/qwen3-8b", ""),
+        ("vllm", OFF, "Qwen/Qwen3-8B", ""),
+        ("lmstudio", OFF, "qwen3-coder-30b", ""),
+        ("lmstudio", OFF, "qwen3-4b-instruct-2507", ""),
+        ("lmstudio", OFF, "qwen3.5-9b", ""),
+        ("nim", ThinkingSwitch("adaptive"), V1, ""),
+        ("nim", None, V1, ""),
+        ("generic", OFF, "llama-3", ""),
+    ],
+)
+def test_models_that_are_switched_in_the_system_turn(server: str, switch: ThinkingSwitch | None, model: str, words: str) -> None:
+    assert system_switch(by_name(server), switch, model) == words

@@ -1,11 +1,11 @@
 """A request of the OpenAI chat-completions API, written for one kind of server."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from converter.conversation import Block, Conversation, Document, Image, Stored, Tool, ToolChoice, ToolResult
 from converter.dialects.openai_messages import Manner, write_messages
-from converter.servers import GENERIC, History, Order, Server, thinking_fields
+from converter.servers import GENERIC, History, Order, Server, system_switch, thinking_fields
 
 type Body = dict[str, object]
 
@@ -66,6 +66,8 @@ def _is_unreadable(block: Block) -> bool:
 
 
 def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
+    if switch := system_switch(settings.server, conversation.thinking, conversation.model):
+        conversation = replace(conversation, system=(switch, *conversation.system))
     messages = write_messages(conversation, _manner(settings))
     body: Body = {"model": conversation.model, "messages": messages}
     for fields in (
