@@ -13,7 +13,7 @@ import re
 
 from converter.code_spans import CodeSpans
 from converter.events import Text, Thinking, ThinkingEnd
-from converter.tags import Marks, TagSet, ThinkTags
+from converter.tags import Mark, Marks, TagSet, ThinkTags
 
 type _Said = Text | Thinking | ThinkingEnd
 
@@ -22,23 +22,19 @@ ATTRIBUTE_LIMIT = 8192
 BLANKS_LIMIT = 4096
 """Characters of blanks held at a thought's ends; more than any model writes, and the memory of a stream stays bounded."""
 UNREADABLE_CONFIDENCE = 0.5
+_NONE = ("", "")
 
 
 class Mode(enum.Enum):
-    """Where a parser stands, and where a reply may begin. UNDECIDED is for whole replies: the first mark tells what came before."""
+    """Where a parser stands, and where a reply may begin. UNDECIDED is for whole replies: the first mark tells what came before.
 
-    ANSWERING = enum.auto()
-    THINKING = enum.auto()
-    BEGINNING = enum.auto()
-    UNDECIDED = enum.auto()
+    The values name the marks that a set of tags looks for.
+    """
 
-
-class Mark(enum.Enum):
-    """What a mark does. WHOLE is a thought in one tag, `<thinking thought="..."/>`."""
-
-    OPEN = enum.auto()
-    CLOSE = enum.auto()
-    WHOLE = enum.auto()
+    ANSWERING = "answering"
+    THINKING = "closing"
+    BEGINNING = "beginning"
+    UNDECIDED = "undecided"
 
 
 NEXT_MODE = {
@@ -50,6 +46,11 @@ NEXT_MODE = {
     (Mode.UNDECIDED, Mark.OPEN): Mode.THINKING,
     (Mode.UNDECIDED, Mark.WHOLE): Mode.ANSWERING,
     (Mode.UNDECIDED, Mark.CLOSE): Mode.ANSWERING,  # what came before was a thought
+    (Mode.ANSWERING, Mark.SILENT): Mode.ANSWERING,
+    (Mode.BEGINNING, Mark.SILENT): Mode.BEGINNING,
+    (Mode.UNDECIDED, Mark.SILENT): Mode.UNDECIDED,
+    (Mode.ANSWERING, Mark.FRAME): Mode.ANSWERING,
+    (Mode.ANSWERING, Mark.FRAME_END): Mode.ANSWERING,
 }
 
 _NAME = r"[A-Za-z_][\w.:-]*+"
@@ -65,7 +66,11 @@ class ThinkParser:
         self._tags = tags
         self._mode: Mode = Mode.BEGINNING if start is Mode.THINKING else start
         self._choice = choice
-        self._family: ThinkTags | None = None
+        self._at_head = True  # nothing but blanks since the reply's beginning, or since the last mark
+        self._companion = _NONE  # of the thought directly before, blanks aside
+        self._frame_end = ""  # a companion's closer, once its opener went
+        self._closers: Marks | None = None  # of a thought whose opener was seen
+        self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
         self._thought = Thought(choice)
@@ -80,8 +85,7 @@ class ThinkParser:
     def flush(self) -> list[_Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new block."""
         self._read("", last=True)
-        self._out += self._before
-        self._before = []
+        self._settle_before(Mark.OPEN)
         self._out += self._thought.end()
         return self._drain()
 
@@ -89,35 +93,40 @@ class ThinkParser:
         out, self._out = self._out, []
         return out if len(out) < 2 else _joined(out)
 
+    def _looked_for(self) -> Marks:
+        """Return the marks that count here."""
+        if self._mode is Mode.THINKING and self._closers:
+            return self._closers
+        return self._tags.marks(self._mode.value, self._at_head, self._companion[0], self._frame_end)
+
     def _read(self, text: str, last: bool) -> None:
         buffer, self._held = self._held + text, ""
-        position = 0
-        while found := self._marks().search(buffer, position):
-            self._say(buffer[position : found.start()])
-            end = self._take(buffer, found.start(), found.end(), last)
-            if end is None:
-                self._held = buffer[found.start() :]
-                return
-            position = end
-        keep = 0 if last else self._marks().undecided(buffer, position)
-        self._say(buffer[position : len(buffer) - keep])
-        self._held = buffer[len(buffer) - keep :]
-
-    def _marks(self) -> Marks:
-        if self._mode is Mode.THINKING:
-            return self._tags.closer(self._family)
-        return self._tags.openers if self._mode is Mode.ANSWERING else self._tags.all
+        position: int | None = 0
+        while position is not None:
+            begin, marks = position, self._marks
+            until = len(buffer) - (0 if last else marks.undecided(buffer, begin))
+            found = marks.search(buffer, begin)
+            if found and found.start() > until:
+                found = None  # it stands within what may become a longer mark
+            self._say(buffer[begin : found.start() if found else until])
+            begin = position = found.start() if found else until
+            if marks is self._marks:  # else what was said changed what counts here: look again
+                position = self._take(buffer, begin, found.end(), last) if found else None
+        self._held = buffer[begin:]
 
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
-        """Act on the mark at `begin:end`; return where to go on, or None while the tag is not all there."""
-        literal = buffer[begin:end]
-        mark = Mark.CLOSE if literal in self._tags.closing else Mark.OPEN
-        in_code = self._mode in (Mode.ANSWERING, Mode.UNDECIDED) and self._code.inside()
+        """Act on the mark at `begin:end`; return where to go on, or None while it is not decided."""
+        mark, literal, suffix = self._marks.read(buffer[begin:end])
+        in_code = mark is not Mark.FRAME_END and self._mode in (Mode.ANSWERING, Mode.UNDECIDED) and self._code.inside()
         if in_code or (self._mode, mark) not in NEXT_MODE:
             return self._ordinary(buffer, begin)
+        if mark is Mark.FRAME_END:
+            return self._take_frame_end(buffer, begin, end, last)
         if family := self._tags.attributes_of.get(literal):
             return self._take_attributes(buffer, begin, end, family, last)
-        self._step(mark, self._tags.opened_by.get(literal))
+        if mark is Mark.OPEN:
+            self._closers = self._tags.closers(self._tags.opened_by[literal], suffix)
+        self._step(mark, literal)
         return end
 
     def _take_attributes(self, buffer: str, begin: int, end: int, family: ThinkTags, last: bool) -> int | None:
@@ -127,34 +136,52 @@ class ThinkParser:
         mark = found and {">": Mark.OPEN, "/>": Mark.WHOLE}.get(found["end"])
         if not found or not mark or (self._mode, mark) not in NEXT_MODE:
             return self._ordinary(buffer, begin)
-        self._step(mark, family)
+        self._closers = self._tags.closers(family, "")
+        self._step(mark)
         self._out += self._thought.read_attributes(found[0])
         if mark is Mark.WHOLE:
             self._out += self._thought.end()
         return found.end()
 
+    def _take_frame_end(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
+        """A companion's closer goes at the reply's very end, blanks behind it or not; anywhere else it is text."""
+        behind = buffer[end : end + BLANKS_LIMIT + 1]
+        if len(behind) > BLANKS_LIMIT or behind.strip():
+            return self._ordinary(buffer, begin)
+        if last:
+            self._step(Mark.FRAME_END)
+        return end if last else None
+
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])
         return begin + 1
 
-    def _step(self, mark: Mark, family: ThinkTags | None) -> None:
-        before, self._before = self._before, []
+    def _step(self, mark: Mark, literal: str = "") -> None:
+        if mark is not Mark.SILENT:
+            self._settle_before(mark)
         if mark is Mark.CLOSE:
-            for event in before:
-                self._out += self._thought.feed(event.text)
             self._out += self._thought.end()
-        else:
-            self._out += before
-            self._family = family
+        if mark in (Mark.FRAME, Mark.FRAME_END):
+            self._frame_end = self._companion[1] if mark is Mark.FRAME else ""
+        self._companion = self._tags.companions.get(literal, _NONE) if mark is Mark.CLOSE else _NONE
         self._code = CodeSpans()
         self._mode = NEXT_MODE[self._mode, mark]
+        self._at_head = True
+        self._marks = self._looked_for()
+
+    def _settle_before(self, mark: Mark) -> None:
+        """What was said while UNDECIDED was a thought if a closer comes first, and else text."""
+        before, self._before = self._before, []
+        self._out += [part for event in before for part in self._thought.feed(event.text)] if mark is Mark.CLOSE else before
 
     def _say(self, text: str) -> None:
         """Give out ordinary text, as what the mode makes of it."""
         if not text:
             return
-        if self._mode is Mode.BEGINNING and not text.isspace():
-            self._mode = Mode.THINKING
+        if self._at_head and not text.isspace():
+            self._mode = Mode.THINKING if self._mode is Mode.BEGINNING else self._mode
+            self._at_head, self._companion = False, _NONE
+            self._marks = self._looked_for()
         if self._mode in (Mode.THINKING, Mode.BEGINNING):
             self._out += self._thought.feed(text)
         else:

@@ -1,7 +1,7 @@
 """The reading rules once more, as one slow and obvious regular expression over the whole text.
 
-It shares no line with the parser. What the expression finds at a place is a piece of code, a thought, or one character of text;
-after a thought the rest is read as if it were a text of its own, which is what "code begins anew after each thought" means.
+It shares no line with the parser. What the expression finds at a place is a piece of code, a thought, a mark that is no text, or
+one character of text; after a mark the rest is read as if it were a text of its own, which is what "code begins anew" means.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from converter.families import SUFFIX
 from converter.tags import ThinkTags
 
 
@@ -29,6 +30,9 @@ _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 _ATTRIBUTES = rf"(?=\s)(?:\s+{_NAME}\s*=\s*{_QUOTED})*\s*"
 _PAIR = re.compile(rf"""\s({_NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
+
+_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
+
 _TEMPLATE = rf"""
     ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )     # a fence; one of backticks has none behind it in its line,
       (?: (?<=~) | (?![^\n]*`) ) [^\n]*
@@ -38,25 +42,46 @@ _TEMPLATE = rf"""
   | (?P<ticks> `++ )                                            # an inline span, which runs ...
       (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) ) (?: `++ | . ) )*+
       (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?                      # ... to its like, or the paragraph's end, or a fence
-  | THOUGHT
+  | MARKS
   | .
 """
 
 
+@dataclass(frozen=True)
+class Here:
+    """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before those; `lone`: one may tell."""
+
+    head: bool
+    closer: str
+    lone: bool
+
+
 @cache
-def _pattern(families: tuple[ThinkTags, ...], attributes: bool, closers: bool) -> re.Pattern[str]:
-    """`closers`: a closer without an opener ends the text as well, and the text was a thought."""
-    thoughts = [_thought(number, family, attributes and family.attributes) for number, family in enumerate(families)]
-    if closers:
-        thoughts.append(f"(?P<lone>{'|'.join(re.escape(family.close) for family in families)})")
-    source = _TEMPLATE.replace("THOUGHT", f"(?P<thought>{'|'.join(thoughts) or '(?!)'})")
-    return re.compile(source, re.VERBOSE | re.DOTALL | re.MULTILINE)
+def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> re.Pattern[str]:
+    rows = [(number, row) for number, row in enumerate(families) if here.head or not row.at_head]
+    thoughts = [_thought(number, row, attributes and row.attributes) for number, row in rows]
+    lone = [mark for row in families if row.lone and here.lone for mark in row.closers if mark not in row.swallowed]
+    frames = [row.companion[0] for row in families if row.companion and here.head and here.closer in row.closers]
+    silent = [mark for row in families for mark in row.swallowed]
+    groups = {"thought": thoughts, "lone": _any(lone), "frame": _any(frames[-1:]), "silent": _any(silent)}
+    source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
+    return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
+
+
+def _any(marks: list[str]) -> list[str]:
+    return [_literal(mark, _ANY_SUFFIX) for mark in marks]
+
+
+def _literal(mark: str, suffix: str) -> str:
+    return re.escape(mark).replace(SUFFIX, suffix)
 
 
 def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     """An opener, all up to the first of its own closers, and that closer, if there is one."""
-    rest = rf"(?P<said{number}>.*?)(?:{re.escape(family.close)}|\Z)"
-    plain = rf"{re.escape(family.open)}{rest}"
+    closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closers)
+    rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
+    openers = "|".join(_literal(mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers)
+    plain = rf"(?:{openers}){rest}"
     if not attributes:
         return plain
     name = re.escape(family.open[:-1])
@@ -75,36 +100,53 @@ def read(text: str, families: Sequence[ThinkTags], start: str = "text", attribut
 
 
 def _raw_blocks(text: str, families: tuple[ThinkTags, ...], start: str, attributes: bool) -> Iterator[Block]:
+    closer = before = frame_end = ""  # `before`: what marks that are no text stand between
+    lone = start == "undecided"
     if start == "thinking":
-        first, text = _beginning(text, families, attributes)
+        first, text, closer = _beginning(text, families, attributes)
         yield first
-    pattern = _pattern(families, attributes, closers=start == "undecided")
     place = 0
-    while found := pattern.match(text, place):
-        place = found.end()
-        if not found["thought"]:
+    while found := _pattern(families, attributes, Here(not text[:place].strip(), closer, lone)).match(text, place):
+        place, parts = found.end(), found.groupdict()
+        kind = next((name for name in ("thought", "lone", "frame", "silent") if parts[name]), "")
+        if not kind:
             continue
-        before, parts = text[: found.start()], found.groupdict()
-        yield from [_block(before, None)] if parts.get("lone") else [Block("text", before), _thought_block(parts)]
+        before += text[: found.start()]
+        if kind in ("thought", "lone"):
+            yield from [Block("text", before), _thought_block(parts)] if kind == "thought" else [_block(before, None)]
+            before, lone = "", False
+        if kind == "frame":
+            frame_end = _frame_end(families, closer)
+        closer = _closer(parts)
         text, place = text[found.end() :], 0
-        pattern = _pattern(families, attributes, closers=False)
-    yield Block("text", text)
+    blanks = text[len(text.rstrip()) :]
+    yield Block("text", before + (text.rstrip().removesuffix(frame_end) + blanks if frame_end else text))
 
 
-def _beginning(text: str, families: tuple[ThinkTags, ...], attributes: bool) -> tuple[Block, str]:
-    """A reply that starts inside a thought: an opener at its very start is only said again."""
-    blanks = text[: len(text) - len(text.lstrip())]
-    repeated = _pattern(families, attributes, closers=False).match(text[len(blanks) :])
-    if repeated and repeated["thought"] and not repeated.groupdict().get("whole"):
-        return _thought_block(repeated.groupdict(), blanks), text[len(blanks) + repeated.end() :]
-    thought, closer, rest = _cut_at_first(text, [family.close for family in families])
-    return _block(thought, None), rest if closer else ""
+def _frame_end(families: tuple[ThinkTags, ...], closer: str) -> str:
+    return [row.companion[1] for row in families if row.companion and closer in row.closers][-1]
 
 
-def _cut_at_first(text: str, marks: list[str]) -> tuple[str, str, str]:
-    places = [(text.index(mark), mark) for mark in marks if mark in text]
-    place, mark = min(places, default=(len(text), ""))
-    return text[:place], mark, text[place + len(mark) :]
+def _closer(parts: dict[str, str | None]) -> str:
+    return next((value for name, value in parts.items() if value and (name == "lone" or name.startswith("closer"))), "")
+
+
+def _beginning(text: str, families: tuple[ThinkTags, ...], attributes: bool) -> tuple[Block, str, str]:
+    """A reply that starts inside a thought: an opener at its very start is only said again. Also what follows, and the closer."""
+    closers = [mark for row in families for mark in row.closers]
+    silent = "|".join(_any([mark for row in families for mark in row.swallowed if mark not in closers])) or "(?!)"
+    while found := re.match(rf"(\s*?)(?:{silent})", text):
+        text = found[1] + text[found.end() :]
+    pattern = _pattern(families, attributes, Here(True, "", False))
+    for place in range(len(text) - len(text.lstrip()) + 1):
+        found = pattern.match(text[place:])
+        parts = found.groupdict() if found else {}
+        if parts.get("thought") and not parts.get("whole"):
+            return _thought_block(parts, text[:place]), text[place + len(parts["thought"] or "") :], _closer(parts)
+    ended = re.search("|".join(_any(closers)) or "(?!)", text)
+    if not ended:
+        return _block(text, None), "", ""
+    return _block(text[: ended.start()], None), text[ended.end() :], ended[0]
 
 
 def _thought_block(parts: dict[str, str | None], before: str = "") -> Block:

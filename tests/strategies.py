@@ -23,6 +23,8 @@ def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 TAGS = ["<think>", "</think>", "<thinking>", "</thinking>", "[THINK]", "[/THINK]", "<|channel>thought\n", "<channel|>", "◁think▷"]
 HALF_TAGS = ["<", "<thi", "</thi", "nk>", ">", "</", "[TH", "<|channel>", "◁", "<think", "<thinking", "ing>", "/>", "INK]"]
+SPECIAL = ["<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant", "<|channel|>final<|message|>", "<|return|>", "<|end"]
+SUFFIXED = ["<think:a>", "</think:a>", "<think:b>", "</think:b>", "<think:", "</think:"]
 LOOKALIKES = ["<thinker>", "< think>", "<THINK>", "</ think>", "<think >", "<think/>", "[think]", "<reason>", "</b>", "<thinking/>"]
 CODE = ["`", "``", "```", "````", "~~~", "\n```\n", "\n```python\n", "\n~~~\n", "\n~~~~\n", "\n\n", "> ", "- ", "1. ", "\\", "    "]
 BLANKS = ["\n", "\n\n", "\r\n", "\r", " ", "\t", "\u2028", "\u00a0", " \n"]
@@ -44,7 +46,10 @@ THOUGHTS = ["<think>a</think>", "[THINK]b\n[/THINK]", "<think>\nc</think>\n\n", 
 HALF_FORMS = ["<thinking ", '<thinking thought="', " thought='", '"', "'", ' confidence="0.9"', " /", "<thinking\tx", "="]
 
 _FRAGMENTS = st.one_of(
-    *map(st.sampled_from, [TAGS, THOUGHTS, HALF_TAGS, LOOKALIKES, CODE, BLANKS, WORDS, ATTRIBUTE_FORMS, HALF_FORMS])
+    *map(
+        st.sampled_from,
+        [TAGS, SPECIAL, SUFFIXED, THOUGHTS, HALF_TAGS, LOOKALIKES, CODE, BLANKS, WORDS, ATTRIBUTE_FORMS, HALF_FORMS],
+    )
 )
 TEXTS = st.lists(_FRAGMENTS, max_size=14).map("".join)
 PLAIN = st.lists(st.sampled_from(["a", "你好", "🙂", " ", "\n", "thinking", "(", "]", "data:", "\u2028"]), max_size=5).map("".join)

@@ -25,6 +25,10 @@ LARGE = [
     "<think>" + "\n" * 1_000_000,
     "<think>" + " " * 1_000_000,
     "</think>" * 50_000,
+    "<|end|>" * 50_000,
+    "<think:" * 50_000,
+    "<think:" + "a" * 1_000_000,
+    "`" + "<|start|>assistant" * 20_000,
 ]
 
 
@@ -81,3 +85,19 @@ def read(pieces: list[str]) -> list[Block]:
     parser = ThinkParser(ALL)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush())
+
+
+EVERY = tag_set(choose(["auto", "think-answer", "granite", "harmony-words", "muse"]))
+FRAMED = "<think>a</think><answer>"
+
+
+@pytest.mark.parametrize("more", ["</answer>", "</answer> ", "<answer>", " to=", "Here", "analysis", "\n" * 5000 + "</answer>"])
+def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
+    said = FRAMED + more * (1_000_000 // len(more))
+    whole, parser = ThinkParser(EVERY, Mode.UNDECIDED), ThinkParser(EVERY)
+    came = words([*whole.feed(said), *whole.flush()])
+    in_pieces = ""
+    for place in range(0, len(said), 1000):
+        in_pieces += words([*parser.feed(said[place : place + 1000])])
+        assert len(parser._held) <= BLANKS_LIMIT + 1000
+    assert in_pieces + words([*parser.flush()]) == came
