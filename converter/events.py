@@ -31,11 +31,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when it stood in tags."""
+    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when it stood in tags.
+
+    `sent`: those fields as they came, when they hold more than `text`: a list, or words that another name has told before.
+    """
 
     text: str
     choice: int = 0
     names: tuple[str, ...] = ()
+    sent: Fields = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +105,24 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer` beside the delta."""
+    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer` beside the delta.
+
+    `told`: those of `inner` that events of their own tell as well, for a dialect that has no place for the fields.
+    """
 
     inner: Fields
     outer: Fields
+    choice: int = 0
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """What a field of the server's own says, or a piece of it, if it is a string; the user wants it in a block of this kind."""
+
+    block: str
+    key: str
+    value: object
     choice: int = 0
 
 
@@ -124,5 +142,5 @@ class OpaqueFrame:
 
 
 type Event = (
-    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | Block | OpaqueFrame
+    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | Vendor | Block | OpaqueFrame
 )  # fmt: skip

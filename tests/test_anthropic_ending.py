@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.anthropic_ending import counts, left_out, stop
+from converter.dialects.anthropic_ending import Ending, counts, left_out, stop
 from converter.events import Finish, Opaque, Usage
 
 
@@ -50,6 +50,21 @@ def test_what_says_something_and_has_no_place_is_named() -> None:
     assert left_out(Opaque(inner, {"logprobs": {}, "vendor": 1})) == {"audio", "vendor"}
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("text", set()), ("image_url", {"content"})])
-def test_a_content_in_parts_is_named_when_a_part_has_no_place(kind: str, expected: set[str]) -> None:
-    assert left_out(Opaque({"content": [{"type": kind}]}, {})) == expected
+def test_what_is_told_otherwise_is_not_named() -> None:
+    assert left_out(Opaque({"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan"))) == {"vendor"}
+
+
+def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:
+    ending = Ending(Finish("length"), Usage(1, 8))
+    for delta in ({"thinking": "abc"}, {"text": "d"}, {"signature": "s"}, {"partial_json": ""}):
+        ending.count(delta)
+    assert ending.delta(called=False) == {
+        "type": "message_delta",
+        "delta": {"stop_reason": "max_tokens", "stop_sequence": None},
+        "usage": {"input_tokens": 1, "output_tokens": 8, "output_tokens_details": {"thinking_tokens": 6}},
+    }
+
+
+def test_an_ending_names_what_had_no_place_in_one_line() -> None:
+    assert Ending().notes == []
+    assert Ending(left_out={"b", "a"}).notes == ["fields that a message has no place for: a, b"]

@@ -3,7 +3,21 @@
 import pytest
 
 from converter.dialects.anthropic_stream import CUT_SHORT, EMPTY, UNREAD, Asked
-from converter.events import Block, End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ThinkingEnd, Usage
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    Usage,
+    Vendor,
+)
 from tests.frames_of import Json
 from tests.messages_of import HEAD, blocks, complete, counts, ending, written
 
@@ -218,6 +232,30 @@ def test_choices_but_the_first_have_no_place() -> None:
 
 def test_unknown_fields_have_no_place() -> None:
     assert blocks(complete([Opaque({"role": "assistant"}, {}), Text("a"), STOP])) == [("text", "a")]
+
+
+def test_a_block_of_the_users_stands_in_order_and_its_pieces_are_one() -> None:
+    said: list[Event] = [Text("a"), Vendor("custom", "data", "b"), Vendor("custom", "data", "c"), Thinking("d"), STOP]
+    stream = complete(said)
+    assert [event["content_block"]["type"] for event in stream if "content_block" in event] == ["text", "custom", "thinking"]
+    assert [event["delta"] for event in stream if event.get("index") == 1 and "delta" in event] == [
+        {"type": "custom_delta", "data": "b"},
+        {"type": "custom_delta", "data": "c"},
+    ]
+
+
+def test_a_value_that_is_no_string_is_a_block_without_deltas() -> None:
+    stream = complete([Vendor("custom", "data", "a"), Vendor("custom", "data", 5), Vendor("custom", "data", "b"), STOP])
+    assert [event["content_block"]["data"] for event in stream if "content_block" in event] == ["", 5, ""]
+    assert [event["type"] for event in stream if event.get("index") == 1] == ["content_block_start", "content_block_stop"]
+
+
+def test_one_block_with_two_keys_is_two_blocks() -> None:
+    stream = complete([Vendor("custom", "data", "a"), Vendor("custom", "more", "b"), STOP])
+    assert [event["content_block"] for event in stream if "content_block" in event] == [
+        {"type": "custom", "data": ""},
+        {"type": "custom", "more": ""},
+    ]
 
 
 def _part(kind: str, **fields: object) -> Block:

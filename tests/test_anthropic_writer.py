@@ -4,8 +4,8 @@ import pytest
 
 from converter.dialects.anthropic_stream import CUT_SHORT
 from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.events import End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ThinkingEnd, ToolCall, Usage
-from tests.frames_of import ASKED
+from converter.events import Block, End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ThinkingEnd, ToolCall, Usage, Vendor
+from tests.frames_of import ASKED, Json
 from tests.messages_of import HEAD, folded, streamed, whole
 
 PING = OpaqueFrame(b": ping\n\n", comment=True)
@@ -23,6 +23,15 @@ REPLIES: dict[str, list[Event]] = {
         ToolCall(0, "", "", "1}"),
         ToolCall(1, "", "", ":2}"),
         Finish("tool_calls"),
+    ],
+    "blocks of the user's": [
+        HEAD,
+        Thinking("a"),
+        Vendor("custom", "data", "b"),
+        Vendor("custom", "data", "c"),
+        Vendor("custom", "data", {"d": 1}),
+        Text("e"),
+        Finish("stop"),
     ],
     "a stop string": [HEAD, Text("a"), Finish("stop", "END")],
     "half a surrogate pair": [HEAD, Text("\ud83d"), Finish("stop")],
@@ -64,6 +73,16 @@ def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
     written = b"".join(encoder.close())
     assert b"NaN" not in written
     assert b"Infinity" not in written
+
+
+def test_a_delta_without_words_costs_nothing() -> None:
+    odd: list[Json] = [
+        {"type": "content_block_start", "content_block": {"type": "new", "a": 1}},
+        {"type": "content_block_delta", "delta": {"type": "new_delta"}},
+        {"type": "content_block_delta", "delta": {"type": "new_delta", "b": "x"}},
+        {"type": "content_block_stop"},
+    ]
+    assert whole([HEAD, *map(Block, odd), Finish("stop")])["content"] == [{"type": "new", "a": 1}]
 
 
 def test_deep_arguments_do_not_cost_the_message() -> None:

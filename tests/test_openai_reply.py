@@ -3,7 +3,8 @@
 import pytest
 
 from converter.dialects.openai_reply import OpenAIDecoder
-from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ToolCall, Usage
+from converter.events import End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, Text, Thinking, ToolCall, Usage, Vendor
+from converter.vendor import REASONING_FIELDS, Mapped
 from tests.frames import DONE, data
 from tests.frames_of import Json, choice, chunk, entry, frames, read, said, whole_frame
 
@@ -97,7 +98,7 @@ def test_a_frame_that_cannot_be_read_does_not_take_the_head_along() -> None:
     assert read(bad, good) == [OpaqueFrame(bad), Start("chatcmpl-1", "small", {"id": "chatcmpl-1", "model": "small"}), Text("a")]
 
 
-@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking_content", "thinking", "reasoning_text"])
+@pytest.mark.parametrize("name", REASONING_FIELDS)
 def test_every_name_of_thinking_is_read(name: str) -> None:
     assert said(chunk(choice(delta={name: "a"}))) == [Thinking("a", 0, (name,))]
 
@@ -105,6 +106,43 @@ def test_every_name_of_thinking_is_read(name: str) -> None:
 def test_one_text_under_two_names_is_one_thought() -> None:
     both = {"reasoning": "a", "reasoning_content": "a"}
     assert said(chunk(choice(delta=both))) == [Thinking("a", 0, ("reasoning_content", "reasoning"))]
+
+
+def test_one_text_under_two_names_is_one_thought_in_pieces_of_any_length() -> None:
+    pieces = ({"reasoning": "ab"}, {"reasoning_content": "a"}, {"reasoning_content": "bc"})
+    assert said(*(chunk(choice(delta=piece)) for piece in pieces)) == [
+        Thinking("ab", 0, ("reasoning",)),
+        Thinking("", 0, ("reasoning_content",), {"reasoning_content": "a"}),
+        Thinking("c", 0, ("reasoning_content",), {"reasoning_content": "bc"}),
+    ]
+
+
+def test_a_list_of_thoughts_is_read_and_stays_as_it_came() -> None:
+    details = [{"type": "reasoning.text", "text": "a", "format": None}]
+    both = {"reasoning": "a", "reasoning_details": details}
+    assert said(chunk(choice(delta=both))) == [Thinking("a", 0, ("reasoning", "reasoning_details"), both)]
+
+
+def test_a_list_without_words_rides_along() -> None:
+    hidden = {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}
+    assert said(chunk(choice(delta=hidden))) == [Opaque(hidden, {})]
+
+
+def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> None:
+    decoder = OpenAIDecoder({"plan": Mapped("custom", "steps")})
+    [frame] = frames(chunk(choice(delta={"plan": ["a"], "reasoning": "b", "content": "c", "other": 1})))
+    assert decoder.feed(frame)[1:] == [
+        Opaque({"plan": ["a"], "other": 1}, {}, told=("plan",)),
+        Thinking("b", 0, ("reasoning",)),
+        Vendor("custom", "steps", ["a"]),
+        Text("c"),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "told"), [("text", ("content",)), ("image_url", ())])
+def test_a_content_in_parts_is_told_when_every_part_is(kind: str, told: tuple[str, ...]) -> None:
+    content = {"content": [{"type": kind}]}
+    assert said(chunk(choice(delta=content)))[0] == Opaque(content, {}, told=told)
 
 
 def test_two_texts_under_two_names_are_two_pieces() -> None:

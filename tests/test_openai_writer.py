@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.dialects.openai_writer import OpenAIStreamEncoder
-from converter.events import Opaque, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Opaque, Text, ThinkingEnd, ToolCall, Vendor
 from converter.sse import write_frame
 from tests.frames import DONE, END, ROLE, data, delta, stream, text
 from tests.frames_of import OPENAI, Json, call, choice, chunk, entry, passed, rewriter, stream_to, values
@@ -94,6 +94,22 @@ def test_every_choice_of_a_frame_gets_the_missing_name() -> None:
     assert [_joined(bodies, "reasoning_content", index) for index in (0, 1)] == ["a", "b"]
 
 
+def test_a_list_of_thoughts_stays_as_it_came_beside_the_name_added() -> None:
+    details = [{"type": "reasoning.text", "text": "a", "format": None}]
+    [body] = stream_to(OPENAI, delta(reasoning_details=details))
+    assert _deltas([body]) == [{"reasoning_details": details, "reasoning_content": "a"}]
+
+
+def test_a_name_that_was_added_is_not_said_again_when_the_server_uses_it_late() -> None:
+    bodies = stream_to(OPENAI, delta(reasoning="ab"), delta(reasoning_content="a"), delta(reasoning_content="bc"))
+    assert _deltas(bodies) == [{"reasoning": "ab", "reasoning_content": "ab"}, {"reasoning_content": "c"}]
+
+
+def test_a_block_of_the_users_is_none_of_this_dialect() -> None:
+    plain = [*values(_encoded(Opaque({"plan": 1}, {}), Text("a")))]
+    assert values(_encoded(Opaque({"plan": 1}, {}, told=("plan",)), Vendor("custom", "steps", 1), Text("a"))) == plain
+
+
 def test_thoughts_are_joined_by_a_blank_line() -> None:
     bodies = stream_to(OPENAI, *stream("<think>a</think>b<th", "ink>c</thi", "nk><think>d</think>"))
     assert _joined(bodies, "reasoning_content") == "a\n\nc\n\nd"
@@ -173,7 +189,7 @@ def test_a_call_nobody_sent_is_written_as_the_format_has_it() -> None:
     assert _deltas(bodies) == [{"tool_calls": [begin, {"index": 0, "function": {"arguments": "{}"}}]}]
 
 
-def _encoded(*events: Text | Thinking | ThinkingEnd | ToolCall | Opaque) -> list[bytes]:
+def _encoded(*events: Event) -> list[bytes]:
     return OpenAIStreamEncoder(["reasoning_content"]).feed(events)
 
 

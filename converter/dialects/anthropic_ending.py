@@ -1,5 +1,8 @@
 """What a message says at its end: why it stopped, what it cost, and, for the log, what had no place in it."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from converter.events import Finish, Opaque, Usage
 
 STOP_REASONS = {
@@ -9,8 +12,35 @@ STOP_REASONS = {
     "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
 }
 _CALLS = ("tool_calls", "function_call")
-_SILENT = {"role", "logprobs", "stop_reason", "matched_stop", "token_ids", "annotations"}
+_SILENT = {"role", "logprobs", "stop_reason", "matched_stop", "token_ids", "annotations", "native_finish_reason"}
 """Fields of chat completions that a message says otherwise, or that nobody reads."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """What is known of a message's end so far. `thought`, `said`: characters that went out as thinking, and as anything else."""
+
+    finish: Finish | None = None
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    thought: int = 0
+    said: int = 0
+    left_out: set[str] = field(default_factory=set)
+
+    def count(self, delta: Mapping[str, object]) -> None:
+        """Count what a delta says."""
+        self.said += len(str(delta.get("text") or delta.get("partial_json") or ""))
+        self.thought += len(str(delta.get("thinking") or ""))
+
+    def delta(self, called: bool) -> dict[str, object]:
+        """Return the `message_delta`."""
+        reason, stop_sequence = stop(self.finish or Finish("stop"), called)
+        delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
+        return {"type": "message_delta", "delta": delta, "usage": counts(self.usage, self.thought, self.said)}
+
+    @property
+    def notes(self) -> list[str]:
+        """What had no place, in one line if there is any."""
+        return [f"fields that a message has no place for: {', '.join(sorted(self.left_out))}"] if self.left_out else []
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
@@ -43,8 +73,9 @@ def _thinking(usage: Usage, share: float) -> int:
 
 
 def left_out(event: Opaque) -> set[str]:
-    """Return the names of fields that say something and have no place in a message."""
-    fields = {name: value for name, value in {**event.outer, **event.inner}.items() if name not in _SILENT and value}
-    if isinstance(parts := fields.get("content"), list) and all(part.get("type") in ("text", "thinking") for part in parts):
-        del fields["content"]
-    return set(fields)
+    """Return the names of fields that say something and have no place in a message.
+
+    The frame's own fields beside its choices (timings, provider, ...) are not among them: they are about the reply, not of it.
+    """
+    silent = {*_SILENT, *event.told}
+    return {name for name, value in {**event.outer, **event.inner}.items() if name not in silent and value}

@@ -6,7 +6,7 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from converter.dialects.anthropic_ending import counts, left_out, stop
+from converter.dialects.anthropic_ending import Ending, left_out
 from converter.dialects.anthropic_errors import error_body
 from converter.dialects.anthropic_tools import ToolCalls, ToolPiece
 from converter.events import (
@@ -24,11 +24,12 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    Vendor,
 )
 from converter.think import Thought
 
 type Message = dict[str, object]
-type _Content = Text | Thinking | ThinkingEnd | ToolCall | Block
+type _Content = Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block
 
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 EMPTY = "the server's reply was empty"
@@ -59,32 +60,27 @@ class MessageEvents:
         self._calls = ToolCalls()
         self._called = False
         self._delayed: list[_Content] = []
-        self._left_out: set[str] = set()
-        self._said = 0
-        self._thought_out = 0
-        self._finish: Finish | None = None
-        self._usage = Usage(0, 0)
+        self._ending = Ending()
         self._unread = b""
         self.failure = ""
 
     @property
     def notes(self) -> list[str]:
         """What was mended, a line each."""
-        left = [f"fields that a message has no place for: {', '.join(sorted(self._left_out))}"] if self._left_out else []
-        return [*left, *self._calls.notes]
+        return [*self._ending.notes, *self._calls.notes]
 
     def feed(self, event: Event) -> Iterator[Message]:
         """Return what can be said. Choices but the first have no place in a message: nobody can ask for them."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Block):
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block):
             yield from self._content(event)
         else:
             yield from self._course(event)
 
     def _content(self, event: _Content) -> Iterator[Message]:
         match event:
-            case Text() | Thinking() | ThinkingEnd() | Block() if self._calls.open:
+            case Text() | Thinking() | ThinkingEnd() | Vendor() | Block() if self._calls.open:
                 self._delayed.append(event)  # its block would tear the call apart
             case Text():
                 yield from self._text(event.text)
@@ -95,6 +91,8 @@ class MessageEvents:
             case ToolCall():
                 yield from self._tool_pieces(self._calls.feed(event))
                 yield from self._undelayed()
+            case Vendor():
+                yield from self._vendor(event)
             case Block():
                 yield from self._block(event.event)
 
@@ -104,24 +102,24 @@ class MessageEvents:
                 self._started = True
                 yield self._start(event)
             case Finish():
-                self._finish = event
+                self._ending.finish = event
             case Usage():
-                self._usage = event
+                self._ending.usage = event
             case End() if self._started:
-                yield from self._end(self._finish or Finish("stop"))
+                yield from self._end()
             case Failure():
                 yield from self._fail(event.message, event.kind, event.status)
             case OpaqueFrame(comment=False) if not self._unread:
                 self._unread = event.raw[:200]
             case Opaque():
-                self._left_out |= left_out(event)
+                self._ending.left_out |= left_out(event)
 
     def close(self) -> Iterator[Message]:
         """End the message, or say why it has no end."""
         if self._over:
             return
-        if self._finish and self._started:
-            yield from self._end(self._finish)
+        if self._ending.finish and self._started:
+            yield from self._end()
         elif self._started:
             yield from self._fail(CUT_SHORT)
         else:
@@ -154,7 +152,7 @@ class MessageEvents:
     def _thinking(self, text: str) -> Iterator[Message]:
         for event in self._thought.feed(text):
             if not self._asked.shown:
-                self._thought_out += len(event.text)
+                self._ending.thought += len(event.text)
                 continue
             yield from self._enter("thinking", {"type": "thinking", "thinking": "", "signature": ""})
             yield self._delta({"type": "thinking_delta", "thinking": event.text})
@@ -174,6 +172,17 @@ class MessageEvents:
             yield from self._leave()
         elif self._open == "other":
             yield {**event, "index": self._index}
+
+    def _vendor(self, event: Vendor) -> Iterator[Message]:
+        """Pass a field in the block that the user gave it: strings, which come in pieces, as deltas; any other value whole."""
+        kind = f"{event.block}:{event.key}"
+        if isinstance(event.value, str):
+            yield from self._enter(kind, {"type": event.block, event.key: ""})
+            yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
+        else:
+            yield from self._leave()
+            yield from self._enter(kind, {"type": event.block, event.key: event.value})
+            yield from self._leave()
 
     def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Message]:
         for piece in pieces:
@@ -204,14 +213,12 @@ class MessageEvents:
         self._open = None
         self._index += 1
 
-    def _end(self, finish: Finish) -> Iterator[Message]:
+    def _end(self) -> Iterator[Message]:
         yield from self._tool_pieces(self._calls.end())
         yield from self._undelayed()
         yield from self._leave()
         self._over = True
-        reason, stop_sequence = stop(finish, self._called)
-        delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
-        yield {"type": "message_delta", "delta": delta, "usage": counts(self._usage, self._thought_out, self._said)}
+        yield self._ending.delta(self._called)
         yield {"type": "message_stop"}
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
@@ -222,8 +229,7 @@ class MessageEvents:
         yield error_body(message, kind, status)
 
     def _delta(self, delta: Message) -> Message:
-        self._said += len(str(delta.get("text") or delta.get("partial_json") or ""))
-        self._thought_out += len(str(delta.get("thinking") or ""))
+        self._ending.count(delta)
         return {"type": "content_block_delta", "index": self._index, "delta": delta}
 
 

@@ -55,6 +55,7 @@ class AnthropicWholeEncoder:
         self._events = MessageEvents(signature, asked)
         self._message: Message = {}
         self._content: list[Message] = []
+        self._key = ""
         self._pieces: list[str] = []
 
     @property
@@ -89,9 +90,10 @@ class AnthropicWholeEncoder:
             case {"type": "content_block_delta", "delta": {"type": "signature_delta", "signature": signature}}:
                 self._content[-1]["signature"] = signature
             case {"type": "content_block_delta", "delta": dict(delta)}:
-                self._pieces.append(str(next(value for name, value in delta.items() if name != "type")))
+                self._key, piece = next(((name, value) for name, value in delta.items() if name != "type"), ("", ""))
+                self._pieces.append(str(piece))
             case {"type": "content_block_stop"}:
-                _fill(self._content[-1], "".join(self._pieces))
+                _fill(self._content[-1], self._key, "".join(self._pieces))
                 self._pieces.clear()
             case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
                 self._message |= {**delta, "usage": usage}
@@ -99,11 +101,12 @@ class AnthropicWholeEncoder:
                 self._message = event
 
 
-def _fill(block: Message, said: str) -> None:
-    kind = str(block.get("type"))
-    if kind not in ("text", "thinking", "tool_use"):
-        return
-    block.update({"input": _input(said)} if kind == "tool_use" else {kind: said})
+def _fill(block: Message, key: str, said: str) -> None:
+    """Add what the deltas say under `key`; a block that has no such string at its start does not take them."""
+    if block.get("type") == "tool_use":
+        block["input"] = _input(said)
+    elif said and block.get(key) == "":
+        block[key] = said
 
 
 def _input(said: str) -> object:

@@ -4,6 +4,7 @@ A frame's fields become events or ride in `Opaque` and `Start.head`, so that a f
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -20,15 +21,16 @@ from converter.events import (
     Thinking,
     ToolCall,
     Usage,
+    Vendor,
 )
 from converter.sse import Frame
+from converter.vendor import REASONING_FIELDS, THINKING, Mapped, Voices, is_said, words_of
 
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking_content", "thinking", "reasoning_text")
-"""Names under which servers send thinking: DeepSeek, SGLang, llama.cpp, LM Studio, NIM; vLLM, Ollama, OpenRouter; gateways."""
 STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are numbers)."""
 IN_PARTS = "content[]"
 """Field of what stood in a content of parts."""
+NOTHING_MAPPED: Mapping[str, Mapped] = {}
 _DONE = b"[DONE]"
 
 
@@ -41,10 +43,17 @@ class _MisshapenError(Exception):
 
 
 class OpenAIDecoder:
-    """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`; nothing is raised."""
+    """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`; nothing is raised.
 
-    def __init__(self) -> None:
+    `mapped`: fields that are thinking, or a block of the user's, beside those that are thinking anyway.
+    """
+
+    def __init__(self, mapped: Mapping[str, Mapped] = NOTHING_MAPPED) -> None:
         self._head: Mapping[str, object] | None = None
+        rows = {**REASONING_FIELDS, **mapped}
+        self._thinking = [name for name, row in rows.items() if row == THINKING]
+        self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        self._voices: defaultdict[int, Voices] = defaultdict(Voices)
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
@@ -77,7 +86,7 @@ class OpenAIDecoder:
             raise _MisshapenError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
-        said = [event for position, choice in enumerate(choices) for event in _choice(_object(choice), position, beside)]
+        said = [event for position, choice in enumerate(choices) for event in self._choice(_object(choice), position, beside)]
         whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
@@ -88,61 +97,74 @@ class OpenAIDecoder:
             out.append(_usage(usage))
         return [*out, End()] if whole else out
 
+    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+        """`beside`: the frame says something next to its choices, which then has to find its place though their text be held."""
+        index = _index(choice, position)
+        key = "message" if choice.get("message") else "delta"
+        inner = dict(_object(choice.get(key) or {}))
+        outer = {name: value for name, value in choice.items() if name not in ("index", key, "finish_reason")}
+        thoughts = self._thoughts(inner, index)
+        answer = [*self._text(inner, index), *_tool_calls(inner, index)]
+        blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))} if self._blocks else {}
+        if key == "message" and (thoughts or answer) and "content" not in inner:
+            inner["content"] = ""
+        if inner or outer or beside:
+            yield Opaque(inner, outer, index, (*blocks, *_told_parts(inner)))
+        yield from thoughts
+        yield from (Vendor(row.block, row.key, inner[name], index) for name, row in blocks.items())
+        yield from answer
+        if reason := choice.get("finish_reason"):
+            stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
+            yield Finish(_string(reason), _string(stops[0]) if stops else None, index)
 
-def _choice(choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
-    """`beside`: the frame says something next to its choices, which then has to find its place though their text be held."""
-    index = _index(choice, position)
-    key = "message" if choice.get("message") else "delta"
-    inner = dict(_object(choice.get(key) or {}))
-    outer = {name: value for name, value in choice.items() if name not in ("index", key, "finish_reason")}
-    said = [*_thinking(inner, index), *_text(inner, index), *_tool_calls(inner, index)]
-    if key == "message" and said and "content" not in inner:
-        inner["content"] = ""
-    if inner or outer or beside:
-        yield Opaque(inner, outer, index)
-    yield from said
-    if reason := choice.get("finish_reason"):
-        stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-        yield Finish(_string(reason), _string(stops[0]) if stops else None, index)
+    def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
+        """Take the reasoning fields out. What only repeats another name's words goes along with them."""
+        said: list[tuple[str, dict[str, object]]] = []
+        for name in [name for name in self._thinking if name in inner]:
+            if not (words := words_of(inner[name])):
+                continue
+            new = self._voices[index].feed(name, words)
+            sent = {name: inner.pop(name)}
+            if said and not (said[-1][0] and new):
+                new, sent = said[-1][0] + new, said.pop()[1] | sent
+            said.append((new, sent))
+        return [_thought(text, index, sent) for text, sent in said]
 
-
-def _thinking(inner: dict[str, object], index: int) -> list[Event]:
-    """Take the reasoning fields out; the same text under two names is one thought."""
-    texts: dict[str, list[str]] = {}
-    for name in REASONING_FIELDS:
-        if isinstance(text := inner.get(name), str) and text:
-            texts.setdefault(text, []).append(name)
+    def _text(self, inner: dict[str, object], index: int) -> list[Event]:
+        content = inner.get("content")
+        if isinstance(content, list):
+            return self._parts(content, index)
+        said: list[Event] = []
+        for name, text in (("content", content), ("refusal", inner.get("refusal"))):
+            if text is None or text == "":
+                continue
+            if not isinstance(text, str):
+                raise _MisshapenError
             del inner[name]
-    return [Thinking(text, index, tuple(names)) for text, names in texts.items()]
+            said.append(Text(text, index, name))
+        return said
+
+    def _parts(self, content: list[object], index: int) -> list[Event]:
+        """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
+        said: list[Event] = []
+        for part in map(_object, content):
+            kind = part.get("type")
+            if kind == "text":
+                said.append(Text(_string(part.get("text")), index, IN_PARTS))
+            elif kind == "thinking" and (new := self._voices[index].feed(IN_PARTS, words_of([part]))):
+                said.append(Thinking(new, index, (IN_PARTS,)))
+        return said
 
 
-def _text(inner: dict[str, object], index: int) -> list[Event]:
-    content = inner.get("content")
-    if isinstance(content, list):
-        return _parts(content, index)
-    said: list[Event] = []
-    for name, text in (("content", content), ("refusal", inner.get("refusal"))):
-        if text is None or text == "":
-            continue
-        if not isinstance(text, str):
-            raise _MisshapenError
-        del inner[name]
-        said.append(Text(text, index, name))
-    return said
+def _thought(text: str, index: int, sent: dict[str, object]) -> Thinking:
+    return Thinking(text, index, tuple(sent), {} if all(value == text for value in sent.values()) else sent)
 
 
-def _parts(content: list[object], index: int) -> list[Event]:
-    """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
-    said: list[Event] = []
-    for part in map(_object, content):
-        kind = part.get("type")
-        if kind == "text":
-            said.append(Text(_string(part.get("text")), index, IN_PARTS))
-        elif kind == "thinking":
-            thought = part.get("thinking")
-            inner = thought if isinstance(thought, list) else [{"text": thought}]
-            said.append(Thinking("".join(_string(_object(piece).get("text")) for piece in inner), index, (IN_PARTS,)))
-    return said
+def _told_parts(inner: Mapping[str, object]) -> list[str]:
+    """Name the content, when all its parts are told."""
+    parts = inner.get("content")
+    told = isinstance(parts, list) and all(isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts)
+    return ["content"] if told else []
 
 
 def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:

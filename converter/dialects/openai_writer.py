@@ -3,6 +3,7 @@
 Both write a frame that the rewriter did not change as the very bytes that came, unless thinking is wanted under another name.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -23,6 +24,7 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    Vendor,
 )
 from converter.sse import write_frame
 
@@ -74,16 +76,16 @@ class _Chunker:
         self._wanted = wanted
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
-        self._missing: dict[int, list[str]] = {}
+        self._sent: dict[int, set[str]] = {}  # names of thinking that the frame has by itself
+        self._added: defaultdict[int, set[str]] = defaultdict(set)  # names of thinking that the server may only begin to use
         self._news = False  # the head says something that no frame has told yet
 
     def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[dict[str, object] | bytes]:
-        sent: dict[int, list[str]] = {}
-        for event in events:
-            if isinstance(event, Thinking) and event.names:
-                sent.setdefault(event.choice, []).extend(event.names)
-        self._missing = {choice: [name for name in self._wanted if name not in names] for choice, names in sent.items()}
-        if raw is not None and not any(self._missing.values()):
+        native = [event for event in events if isinstance(event, Thinking) and event.names]
+        self._sent = {}
+        for event in native:
+            self._sent.setdefault(event.choice, set()).update(event.names)
+        if raw is not None and all(self._fields(event) == _as_sent(event) for event in native):
             self._note(events)
             yield raw
         else:
@@ -104,8 +106,8 @@ class _Chunker:
                 self._head = event.head
             elif isinstance(event, ThinkingEnd):
                 self._after_thought.add(event.choice)
-            elif isinstance(event, Block):
-                pass  # of a dialect that a client of this one never meets
+            elif isinstance(event, Block | Vendor):
+                pass  # a block has no place in this dialect; a vendor's field rides in `Opaque`
             elif isinstance(event, OpaqueFrame | End | Failure):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
@@ -133,7 +135,9 @@ class _Chunker:
             case Opaque():
                 chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
             case Thinking():
-                chunk.inner |= dict.fromkeys(self._names(event), self._joint(event) + event.text)
+                chunk.inner |= self._fields(event)
+                self._after_thought.discard(event.choice)
+                self._added[event.choice] |= set(self._missing(event))
             case Text():
                 chunk.inner |= {event.field: event.text} if event.field != IN_PARTS else {}
             case ToolCall():
@@ -144,18 +148,24 @@ class _Chunker:
             case Finish():
                 chunk.finish = event.reason
 
-    def _names(self, event: Thinking) -> list[str]:
-        """The server's own names and, on its first piece, those it lacks; the names asked for when it stood in tags."""
-        if not event.names:
-            return list(self._wanted)
-        sent = [name for name in event.names if name != IN_PARTS]
-        return [*sent, *self._missing.pop(event.choice, [])]
+    def _fields(self, event: Thinking) -> dict[str, object]:
+        """The server's own fields and those it lacks; the names asked for when the thought stood in tags.
 
-    def _joint(self, event: Thinking) -> str:
-        if event.names or event.choice not in self._after_thought:
-            return ""
-        self._after_thought.remove(event.choice)
-        return JOINT
+        A name that was added before gets nothing but what is new, though the server itself say the rest under it now.
+        """
+        if not event.names:
+            joint = JOINT if event.choice in self._after_thought else ""
+            return dict.fromkeys(self._wanted, joint + event.text)
+        added = self._added[event.choice]
+        sent = {name: event.text if name in added and isinstance(value, str) else value for name, value in _as_sent(event).items()}
+        return sent | dict.fromkeys(self._missing(event), event.text)
+
+    def _missing(self, event: Thinking) -> list[str]:
+        return [name for name in self._wanted if event.text and name not in self._sent.get(event.choice, self._wanted)]
+
+
+def _as_sent(event: Thinking) -> dict[str, object]:
+    return dict(event.sent) if event.sent else {name: event.text for name in event.names if name != IN_PARTS}
 
 
 def _entry(event: ToolCall) -> dict[str, object]:
