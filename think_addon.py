@@ -4,11 +4,15 @@ The only file that meets mitmproxy: options, hooks, the tap through which a stre
 What a request or reply means is read and written by `converter`, which knows no proxy.
 """
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
+from mitmproxy.hooks import Hook
 from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
@@ -18,6 +22,7 @@ from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, r
 from converter.network import KnownServers, Upstream, credentials
 from converter.rewriter import Form, Rewriter
 from converter.routes import Route
+from converter.thoughts import ThoughtEvent
 
 _log = logging.getLogger(__name__)
 
@@ -28,13 +33,23 @@ CLOUD = ("api.anthropic.com", "api.openai.com")
 class Tap:
     """What mitmproxy calls with each chunk of a streamed body. It never raises, and never returns an empty piece in mid-stream."""
 
-    def __init__(self, rewriter: Rewriter) -> None:
+    def __init__(self, rewriter: Rewriter, tell: Callable[[Rewriter], None]) -> None:
         self._rewriter = rewriter
+        self._tell = tell
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the body's end."""
         pieces = self._rewriter.feed(chunk) if chunk else self._rewriter.close()
+        self._tell(self._rewriter)
         return [piece for piece in pieces if piece]
+
+
+@dataclass
+class ThoughtHook(Hook):
+    """A thought has ended: any addon may have a method `thought(self, event)`."""
+
+    name = "thought"
+    event: ThoughtEvent
 
 
 class ThinkAddon:
@@ -45,6 +60,7 @@ class ThinkAddon:
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
         self._servers = KnownServers()
+        self._telling: set[asyncio.Future[None]] = set()
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -92,12 +108,18 @@ class ThinkAddon:
             flow.response = _response(Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b""))
         elif exchange.translated and exchange.route is not Route.MODELS:
             flow.response = await self._answer_or_translate(flow, exchange)
+        elif exchange.route is Route.CHAT:
+            exchange.read_chat(_body(flow.request, exchange))
+        if exchange.guesses and not flow.response:
+            prompted = exchange.prepare(self._servers, _upstream(flow, exchange), credentials(flow.request.headers))
+            if prompted:
+                flow.request.content = json_text.write(prompted)
         if flow.response:
             self._exchanges.pop(flow.id, None)
         _report(flow, exchange.notes, logging.INFO)
         exchange.notes.clear()
 
-    def responseheaders(self, flow: HTTPFlow) -> None:
+    async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         if not flow.live or flow.response is None or flow.error:
             return
@@ -105,10 +127,12 @@ class ThinkAddon:
         if streamed:
             _use_connection_once(flow)
         exchange = self._exchanges.get(flow.id)
+        if exchange and exchange.guesses:
+            exchange.begins = await self._servers.start(_upstream(flow, exchange), exchange.body)
         if exchange is None:
             flow.response.stream = True
         elif streamed and flow.response.status_code == 200 and not _is_compressed(flow.response):
-            _tap(flow.request, flow.response, exchange)
+            _tap(flow.request, flow.response, exchange, self._tell)
 
     async def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
@@ -119,7 +143,7 @@ class ThinkAddon:
             body = _body(flow.response, exchange)
             if exchange.wants_count(flow.response.status_code, body):
                 exchange.counted = await self._servers.count(
-                    _upstream(flow.request, exchange),
+                    _upstream(flow, exchange),
                     credentials(flow.request.headers),
                     exchange.server,
                     json_text.read(flow.request.content or b""),
@@ -128,14 +152,31 @@ class ThinkAddon:
             if answer:
                 _replace(flow.response, answer)
         if exchange.rewriter:
-            if exchange.rewriter.native_thinking:
-                self._servers.saw_thinking(_upstream(flow.request, exchange))
+            if exchange.learn(self._servers, _upstream(flow, exchange)):
+                flow.marked = ":warning:"
+            if exchange.rewriter.stage.withheld:
+                flow.metadata["think_whole"] = exchange.rewriter.stage.whole
+            self._tell(exchange.rewriter)
             exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
         _report(flow, exchange.notes)
 
+    def _tell(self, rewriter: Rewriter) -> None:
+        """Pass on the thoughts that have ended: to any addon with a `thought` hook, and to the file of `think_events`."""
+        told, rewriter.stage.told = rewriter.stage.told, []
+        for event in told:
+            task = asyncio.ensure_future(ctx.master.addons.trigger_event(ThoughtHook(event)))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+            if path := self._settings.events:
+                _append(path, event)
+
     def error(self, flow: HTTPFlow) -> None:
         """The server or the client left."""
-        if self._exchanges.pop(flow.id, None) and flow.error:
+        exchange = self._exchanges.pop(flow.id, None)
+        if exchange and exchange.rewriter and not exchange.rewriter.closed:
+            exchange.rewriter.close()  # nobody gets these bytes, but its last thought is told
+            self._tell(exchange.rewriter)
+        if exchange and flow.error:
             left = "Client disconnected" in flow.error.msg
             _report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
 
@@ -164,10 +205,10 @@ class ThinkAddon:
     async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
         """Make a Messages request a chat completion, or answer with the count of its tokens."""
         asked = exchange.read(_body(flow.request, exchange))
-        upstream, client = _upstream(flow.request, exchange), credentials(flow.request.headers)
+        upstream, client = _upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
             exchange.server = exchange.settings.server
-        elif not flow.server_conn.via:  # behind another proxy, questions of our own would go around it
+        elif upstream.direct:
             exchange.server = await self._servers.recognise(upstream, client)
         exchange.server_parses = self._servers.parses(upstream)
         body = exchange.write(asked)
@@ -222,10 +263,10 @@ def _use_connection_once(flow: HTTPFlow) -> None:
     from_server.headers["connection"] = "close"
 
 
-def _tap(request: Request, response: Response, exchange: Exchange) -> None:
+def _tap(request: Request, response: Response, exchange: Exchange, tell: Callable[[Rewriter], None]) -> None:
     if exchange.translated and exchange.form is Form.WHOLE:
         return  # the client waits for one message, so all of the stream is needed first
-    response.stream = Tap(exchange.rewrite(Form.STREAM))
+    response.stream = Tap(exchange.rewrite(Form.STREAM), tell)
     response.headers.pop("content-length", None)
     response.headers.pop("transfer-encoding", None)
     if request.is_http11:
@@ -250,18 +291,31 @@ def _replace(response: Response, answer: Answer) -> None:
     response.content = answer.body
 
 
+def _append(path: str, event: ThoughtEvent) -> None:
+    """Write one line, at once; a file that cannot be written costs a log line and no reply."""
+    try:
+        with Path(path).expanduser().open("ab") as file:
+            file.write(json_text.write(event) + b"\n")
+    except OSError as error:
+        _log.error("think: think_events: %s", error)
+
+
 def _response(answer: Answer) -> Response:
     return Response.make(answer.status, answer.body, {"content-type": answer.content_type})
 
 
-def _upstream(request: Request, exchange: Exchange) -> Upstream:
-    return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure))
+def _upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
+    request = flow.request
+    direct = not flow.server_conn.via
+    return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure), direct)
 
 
 def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> None:
+    """Say in one line of the log, and in the flow's comment, what a person should know."""
     said = " ".join("; ".join(filter(None, words)).split())
     if said:
         _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
+        flow.comment = flow.comment or said
 
 
 addons = [ThinkAddon()]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from converter import json_text
 from converter.servers import GENERIC, SERVERS, Mark, Server
+from converter.settings import Start
+from converter.start import of_prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,33 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Question[int | N
     if server.name == "llama.cpp":
         return (yield from _count_on_llama(body))
     if server.name == "vllm":
-        asked = {name: body[name] for name in ("model", "messages", "tools", "chat_template_kwargs") if name in body}
+        asked = {name: body[name] for name in _TEMPLATED if name in body}
         reply = yield Ask("/tokenize", json_text.write(asked))
         count = _field(reply, "count")
         return count if type(count) is int else None
     return None
+
+
+def begins(server: Server, body: Mapping[str, object]) -> Question[Start | None]:
+    """Return where the reply to a chat completion begins, None when the server cannot be asked for its prompt."""
+    if server.name == "llama.cpp":
+        return (yield from _begins_on_llama(body))
+    if server.name == "vllm":
+        asked = {name: body[name] for name in _TEMPLATED if name in body}
+        tokens = _field((yield Ask("/tokenize", json_text.write({**asked, "return_token_strs": True}))), "token_strs")
+        tail = "".join(map(str, tokens[-_TAIL:])) if isinstance(tokens, list) else None
+        return of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " ")) if tail else None  # byte-level BPE's LF and blank
+    return None
+
+
+def _begins_on_llama(body: Mapping[str, object]) -> Question[Start | None]:
+    settings = _field((yield Ask("/props")), "default_generation_settings")
+    params = settings.get("params") if isinstance(settings, dict) else None
+    form = body.get("reasoning_format", params.get("reasoning_format") if isinstance(params, dict) else "none")
+    if form != "none":
+        return Start.TEXT  # it takes the thinking out itself
+    prompt = _field((yield Ask("/apply-template", json_text.write(body))), "prompt")
+    return of_prompt(prompt) if isinstance(prompt, str) else None
 
 
 def _count_on_llama(body: Mapping[str, object]) -> Question[int | None]:
@@ -94,6 +118,9 @@ def _field(reply: Reply | None, name: str) -> object:
 
 _SHUT = (401, 403)
 """A server that did not let the client in has said nothing of itself, nor has one that is still starting."""
+_TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
+_TAIL = 12
+"""Tokens at a prompt's end that hold its last mark."""
 CHARACTERS_PER_TOKEN = 4
 """Of English text and JSON; the estimate for servers without a tokenizer to ask."""
 

@@ -6,19 +6,24 @@ What a client asks of an endpoint that a model server lacks is answered here as 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter import json_text, overflow, routes
+from converter import json_text, overflow, routes, think_prompt
 from converter.conversation import Conversation, RequestError
 from converter.dialects import anthropic_models, anthropic_request, openai_request
 from converter.dialects.anthropic_errors import error_body, error_reply, server_words
+from converter.network import KnownServers, Upstream
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.routes import Route
 from converter.servers import GENERIC, Server
-from converter.settings import Settings
+from converter.settings import Settings, Start
+from converter.think_stage import Expected
+from converter.thoughts import ThoughtEvents, conversation_id
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 OURS = (Route.HELLO, Route.TELEMETRY)
 """Endpoints that the addon answers by itself; only where it stands before one server, a host of its own elsewhere."""
+_BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")
+"""Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
 _CHAT_PATH = "/v1/chat/completions"
 
 
@@ -35,7 +40,8 @@ class Answer:
 class Exchange:
     """One request that the addon acts on, until its reply is complete.
 
-    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server gives none.
+    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server gives none. `body`: the chat
+    completion asked for. `begins`: where its reply is expected to begin.
     """
 
     route: Route
@@ -49,6 +55,13 @@ class Exchange:
     model: str = ""
     shown: bool = True
     counted: int | None = None
+    body: Mapping[str, object] = field(default_factory=dict)
+    begins: Start = Start.TEXT
+    budget: int | None = None
+    thoughts: ThoughtEvents | None = None
+    asks_to_think: bool = False
+    asked_budget: int | None = None
+    prompted: bool = False
     notes: list[str] = field(default_factory=list)
     rewriter: Rewriter | None = None
 
@@ -62,16 +75,64 @@ class Exchange:
         """Tell whether a Messages request goes to the server's own endpoint."""
         return self.client is Dialect.ANTHROPIC and self.settings.messages == "native"
 
+    @property
+    def guesses(self) -> bool:
+        """Tell whether it must be found out where the reply begins."""
+        return self.route in (Route.CHAT, Route.MESSAGES) and not self.native and self.settings.start is Start.AUTO
+
+    def read_chat(self, body: bytes) -> None:
+        """Take note of a chat completion that goes on as it came."""
+        try:
+            said = json_text.read(body)
+        except json_text.UnreadableError:
+            return
+        self.body = said if isinstance(said, dict) else {}
+        self.thoughts = ThoughtEvents(self.id, conversation_id(self.body))
+        self.asks_to_think = self.body.get("reasoning_effort") not in (None, "none")
+        self._keep(next((value for name in _BUDGETS if type(value := self.body.get(name)) is int), None))
+
+    def _keep(self, budget: int | None) -> None:
+        self.asked_budget = budget
+        self.budget = budget if self.settings.budget == "proxy" else None
+
+    def prepare(self, servers: KnownServers, upstream: Upstream, headers: Mapping[str, str]) -> Mapping[str, object] | None:
+        """Begin to find out where the reply will begin, while the request is on its way.
+
+        Return what to send in place of the request, when the model is to be asked to think and does not do so by itself.
+        """
+        if upstream.direct:
+            known = self.server if self.translated else self.settings.server
+            servers.ask_start(upstream, headers, self.body, known)
+        if self.settings.prompt == "off" or not self.asks_to_think or servers.thinks(upstream, self.body):
+            return None
+        prompted = think_prompt.add(self.body, self.asked_budget)
+        self.prompted = prompted is not None
+        return prompted
+
+    def learn(self, servers: KnownServers, upstream: Upstream) -> bool:
+        """Remember what the reply showed of its server and model; tell whether it was misread."""
+        stage = self.rewriter.stage if self.rewriter else None
+        if stage and stage.native:
+            servers.saw_thinking(upstream)
+        if stage and stage.thought and not self.prompted:
+            servers.saw_thought(upstream, self.body)
+        if not stage or not stage.lesson or not self.guesses:
+            return False
+        servers.learn(upstream, self.body, stage.lesson)
+        return True
+
     def read(self, body: bytes) -> Conversation:
         """Read a Messages request. Raises RequestError or UnreadableError when it breaks the format."""
-        asked = anthropic_request.read(json_text.read(body), counting=self.route is Route.COUNT_TOKENS)
+        said = _without(json_text.read(body), {mapped.block for mapped in self.settings.map.values()})
+        asked = anthropic_request.read(said, counting=self.route is Route.COUNT_TOKENS)
+        self.thoughts = ThoughtEvents(self.id, conversation_id(said if isinstance(said, dict) else {}))
         self.notes += asked.notes
         self.form = Form.STREAM if asked.stream else Form.WHOLE
         self.model = asked.model
         self.shown = asked.thinking is None or asked.thinking.shown
         return asked
 
-    def write(self, asked: Conversation) -> dict[str, object]:
+    def write(self, asked: Conversation) -> Mapping[str, object]:
         """Return the chat completion that asks the same of the server."""
         manner = openai_request.RequestSettings(
             history=self.settings.history,
@@ -80,7 +141,10 @@ class Exchange:
             server_parses=self.server_parses,
         )
         self.notes += openai_request.notes(asked, manner)
-        return openai_request.write(asked, manner)
+        self.body = openai_request.write(asked, manner)
+        self.asks_to_think = asked.thinking is not None and asked.thinking.mode in ("enabled", "adaptive")
+        self._keep(asked.thinking.budget if asked.thinking else None)
+        return self.body
 
     def wants_count(self, status: int, body: bytes) -> bool:
         """Tell whether the server found the prompt too long without counting it: then the client needs a count to act on."""
@@ -105,6 +169,7 @@ class Exchange:
             model=self.model,
             shown=self.shown,
             reply_id=self.id,
+            expected=Expected(self.begins, str(self.body.get("model") or ""), self.budget, self.thoughts),
         )
         return self.rewriter
 
@@ -151,6 +216,21 @@ def refusal(error: Exception) -> tuple[str, Answer]:
     elif isinstance(error, ConnectionError):
         status, words = 502, f"no server there: {error}"
     return words, Answer(status, JSON, json_text.write(error_body(words, kind)))
+
+
+def _without(body: object, kinds: set[str]) -> object:
+    """Return a Messages request without the blocks that the user's own rows made of a reply: no server knows them."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not kinds or not isinstance(messages, list):
+        return body
+    return {**body, "messages": [_turn_without(message, kinds) for message in messages]}  # type: ignore[dict-item]
+
+
+def _turn_without(message: object, kinds: set[str]) -> object:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    kept = [block for block in message["content"] if not (isinstance(block, dict) and block.get("type") in kinds)]
+    return {**message, "content": kept}
 
 
 def _models(status: int, body: bytes) -> Answer | None:

@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from converter.asking import Ask, Question, Reply, count_tokens, recognise
+from converter.asking import Ask, Question, Reply, begins, count_tokens, recognise
 from converter.servers import GENERIC, Server
+from converter.settings import Start
+from converter.start import of_model, of_prefill, of_switches, switch_of
 
 PATIENCE = 3.0
 """Seconds to wait for each answer: the client's request waits as long."""
 
+GRACE = 0.2
+"""Seconds that the first reply of its kind waits for the server's word on where it begins, asked for with the request."""
 READ_LIMIT = 16 * 1024 * 1024
 """Bytes of an answer; the tokens of the longest prompt are some megabytes."""
 
@@ -23,13 +27,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server's API: where it is, and what stands before its paths. `insecure`: any certificate will do."""
+    """A server's API: where it is, and what stands before its paths. `insecure`: any certificate will do.
+
+    `direct`: not behind another proxy, which questions of our own would go around.
+    """
 
     scheme: str
     host: str
     port: int
     prefix: str = ""
     insecure: bool = False
+    direct: bool = True
+
+
+type Body = Mapping[str, object]
+type _Key = tuple[Upstream, str, str]
+
+
+def _key(upstream: Upstream, body: Body) -> _Key:
+    return upstream, str(body.get("model")), switch_of(body)
 
 
 class KnownServers:
@@ -38,6 +54,9 @@ class KnownServers:
     def __init__(self) -> None:
         self._asked: dict[Upstream, asyncio.Task[Server | None]] = {}
         self._parsing: set[Upstream] = set()
+        self._starts: dict[_Key, asyncio.Task[Start | None]] = {}
+        self._lessons: dict[_Key, Start] = {}
+        self._thinkers: set[tuple[Upstream, str]] = set()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's row. Raises ConnectionError when nobody is there."""
@@ -50,6 +69,47 @@ class KnownServers:
             if server is None:
                 self._asked.pop(upstream, None)  # nobody there yet, or it would not say: ask again
         return server or GENERIC
+
+    def ask_start(self, upstream: Upstream, headers: Mapping[str, str], body: Body, server: Server | None) -> None:
+        """Begin to find out where replies to such a request begin, unless it is known or under way; nothing waits for it."""
+        key = _key(upstream, body)
+        if key not in self._starts:
+            self._starts[key] = asyncio.ensure_future(self._begins(upstream, headers, body, server))
+
+    async def start(self, upstream: Upstream, body: Body) -> Start:
+        """Return where the reply to this request begins, by the best of what is known now."""
+        if known := of_prefill(body):
+            return known
+        key = _key(upstream, body)
+        told = await self._told(key)
+        guesses = (told, self._lessons.get(key), of_switches(body), of_model(body))
+        return next((guess for guess in guesses if guess), Start.TEXT)
+
+    def saw_thought(self, upstream: Upstream, body: Body) -> None:
+        """Remember that the model thinks unasked."""
+        self._thinkers.add((upstream, str(body.get("model"))))
+
+    def thinks(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the model is known to think by itself."""
+        return (upstream, str(body.get("model"))) in self._thinkers or of_model(body) is Start.THINKING
+
+    def learn(self, upstream: Upstream, body: Body, begun: Start) -> None:
+        """Remember where a reply did begin, after a wrong guess."""
+        self._lessons[_key(upstream, body)] = begun
+
+    async def _told(self, key: _Key) -> Start | None:
+        task = self._starts.get(key)
+        if task is None:
+            return None
+        await asyncio.wait({task}, timeout=GRACE)
+        return task.result() if task.done() and not task.cancelled() else None
+
+    async def _begins(self, upstream: Upstream, headers: Mapping[str, str], body: Body, server: Server | None) -> Start | None:
+        """Ask; whatever goes wrong changes nothing but the guess."""
+        try:
+            return await answered(begins(server or await self.recognise(upstream, headers), body), upstream, headers)
+        except ConnectionError:
+            return None
 
     async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: object) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it cannot."""

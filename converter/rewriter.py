@@ -14,10 +14,10 @@ from converter.dialects.anthropic_stream import Asked
 from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.openai_reply import OpenAIDecoder
 from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.events import End, Event, Failure, Finish, OpaqueFrame, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, OpaqueFrame, ThinkingEnd
 from converter.settings import Settings, Start
 from converter.sse import Frame, FrameDecoder, write_frame
-from converter.think import Mode, ThinkParser
+from converter.think_stage import Expected, Reading, ThinkStage
 
 
 class Form(enum.Enum):
@@ -65,7 +65,14 @@ _ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, Asked], Encoder]] = {
     (Dialect.ANTHROPIC, Form.STREAM): lambda settings, asked: AnthropicStreamEncoder(settings.signature, asked),
     (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(settings.signature, asked),
 }
-_DECODERS: dict[Dialect, Callable[[], Decoder]] = {Dialect.OPENAI: OpenAIDecoder, Dialect.ANTHROPIC: AnthropicDecoder}
+_DECODERS: dict[Dialect, Callable[[Settings], Decoder]] = {
+    Dialect.OPENAI: lambda settings: OpenAIDecoder(settings.map),
+    Dialect.ANTHROPIC: lambda _: AnthropicDecoder(),
+}
+_LESSONS = {
+    Start.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
+    Start.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
+}
 _FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
@@ -86,44 +93,6 @@ class _WholeFrame:
         return [Frame(body, body)] if body else []
 
 
-class ThinkStage:
-    """Events in, events out: each choice's text goes through a parser of its own, until the server sends thinking itself."""
-
-    def __init__(self, settings: Settings, whole: bool) -> None:
-        modes = {Start.AUTO: Mode.UNDECIDED if whole else Mode.ANSWERING, Start.TEXT: Mode.ANSWERING, Start.THINKING: Mode.THINKING}
-        self._start = modes[settings.start]
-        self._tags = settings.tag_set
-        self._parsers: dict[int, ThinkParser | None] = {}
-        self.native = False
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. Held text comes out before what starts or ends something, not before bookkeeping."""
-        match event:
-            case Text(field="content"):
-                parser = self._parser(event.choice)
-                return parser.feed(event.text) if parser else [event]
-            case Thinking():
-                self.native = True
-                parser, self._parsers[event.choice] = self._parsers.get(event.choice), None
-                return [*parser.flush(), event] if parser else [event]
-            case Text() | ToolCall() | Finish():
-                parser = self._parsers.get(event.choice)
-                return [*parser.flush(), event] if parser else [event]
-            case End() | Failure():
-                return [*self.close(), event]
-            case _:
-                return [event]
-
-    def close(self) -> list[Event]:
-        """Return what is held."""
-        return [event for parser in self._parsers.values() if parser for event in parser.flush()]
-
-    def _parser(self, choice: int) -> ThinkParser | None:
-        if choice not in self._parsers:
-            self._parsers[choice] = ThinkParser(self._tags, self._start, choice)
-        return self._parsers[choice]
-
-
 class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
 
@@ -142,12 +111,14 @@ class Rewriter:
         model: str = "",
         shown: bool = True,
         reply_id: str = "0",
+        expected: Expected | None = None,
     ) -> None:
         self._same_dialect = client is server is Dialect.OPENAI
         client_form = server_form if self._same_dialect or client_form is None else client_form
         self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
-        self._decoder = _DECODERS[server]()
-        self._stage = ThinkStage(settings, whole=Form.WHOLE in (server_form, client_form))
+        self._decoder = _DECODERS[server](settings)
+        whole = Form.WHOLE in (server_form, client_form)
+        self._stage = ThinkStage(Reading(settings, whole, expected or Expected()))
         self._encoder = _ENCODERS[client, client_form](settings, Asked(model, reply_id, shown))
         self._came = False
         self._mended = 0
@@ -165,16 +136,16 @@ class Rewriter:
         return self._encoder.failure or (self._faults[0] if self._broken else "")
 
     @property
-    def native_thinking(self) -> bool:
-        """Tell whether the server has sent thinking in a field of its own."""
-        return self._stage.native
+    def stage(self) -> ThinkStage:
+        """What was found out about the reply's thinking."""
+        return self._stage
 
     @property
     def notes(self) -> list[str]:
         """What a person should know of this reply, a line each; whole after `close`."""
         mended = [f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else []
         empty = ["the server's reply was empty"] if self.closed and not self._came and not self.failure else []
-        return [*self._faults, *self._unread_note(), *mended, *empty, *self._encoder.notes]
+        return [*self._faults, *self._stage_notes(), *self._unread_note(), *mended, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return what the client can have now; never an empty piece."""
@@ -224,6 +195,12 @@ class Rewriter:
             if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
                 self._first_unread = self._first_unread or event.raw[:_SAMPLE]
                 self._unread += 1
+
+    def _stage_notes(self) -> list[str]:
+        notes = [_LESSONS[self._stage.lesson]] if self._stage.lesson else []
+        notes += ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
+        withheld = self._stage.withheld
+        return [*notes, *([f"{withheld} characters of thinking beyond the budget were withheld"] if withheld else [])]
 
     def _unread_note(self) -> list[str]:
         done = "passed as they came" if self._same_dialect else "left out"

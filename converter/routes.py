@@ -16,14 +16,14 @@ class Route(enum.Enum):
 
 
 _ROWS = (
-    ("POST", r"/chat/completions", Route.CHAT),
+    ("POST", r"(?:/v1)?/chat/completions", Route.CHAT),
     ("POST", r"/v1/messages", Route.MESSAGES),
     ("POST", r"/v1/messages/count_tokens", Route.COUNT_TOKENS),
     ("GET", r"/v1/models(?:/[^?]+?)?", Route.MODELS),
     ("POST", r"/api/event_logging(?:/v\d+)?/batch", Route.TELEMETRY),
 )
 _PATTERNS = [
-    *((method, re.compile(rf"(?P<prefix>[^?]*){path}/?(?:\?.*)?"), route) for method, path, route in _ROWS),
+    *((method, re.compile(rf"(?P<prefix>[^?]*?){path}/?(?:\?.*)?"), route) for method, path, route in _ROWS),
     ("HEAD", re.compile(r"(?P<prefix>)/(?:\?.*)?"), Route.HELLO),  # with a prefix it would be any HEAD
 ]
 

@@ -6,15 +6,19 @@ A row's `read` turns what the user wrote into what the machines take, or raises 
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 from converter.servers import SERVERS, History, Order, Server, by_name
-from converter.tags import AUTO, TagSet, ThinkTags, choose, tag_set
+from converter.tags import AUTO, ThinkTags, choose
+from converter.vendor import Mapped, read_map
 
 FIELDS = ("reasoning_content", "reasoning")
 HISTORIES: tuple[str, ...] = get_args(History.__value__)
 ORDERS: tuple[str, ...] = get_args(Order.__value__)
 _STARTS = ("auto", "text", "thinking")
+_PROMPTS = ("off", "tags")
+_BUDGETS = ("server", "proxy")
 _MESSAGES = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
@@ -64,6 +68,13 @@ def _read_start(written: object) -> Start:
     return Start(_one_of(_STARTS)(written))
 
 
+def _read_path(written: object) -> str:
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.parent.is_dir() and not path.is_dir()):
+        raise ValueError(f"{str(written)!r} is no file in a folder that is there")
+    return str(path) if str(written) else ""
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -74,6 +85,11 @@ OPTIONS = (
     Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
     Option("fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", _read_fields, FIELDS),
     Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
+    Option("map", Sequence[str], [], "fields of the server's own: FIELD=BLOCK:KEY", lambda written: read_map(_names(written))),
+    Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
+    Option("prompt", str, _PROMPTS[0], "ask a model to think that does not by itself", _one_of(_PROMPTS), _PROMPTS),
+    Option("budget", str, _BUDGETS[0], "who keeps the client's budget of thinking", _one_of(_BUDGETS), _BUDGETS),
+    Option("events", str, "", "file that gets a JSON line for each thought", _read_path),
     Option(
         "messages", str, _MESSAGES[0], "translate Messages requests, or mend a server's own replies", _one_of(_MESSAGES), _MESSAGES
     ),
@@ -96,16 +112,16 @@ class Settings:
     attributes: bool
     fields: tuple[str, ...]
     signature: str
+    map: Mapping[str, Mapped]
+    markers: bool
+    prompt: str
+    budget: str
+    events: str
     messages: str
     server: Server | None
     history: History
     order: Order
     flows: str
-
-    @property
-    def tag_set(self) -> TagSet:
-        """The marks to look for."""
-        return tag_set(self.tags, self.attributes)
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:

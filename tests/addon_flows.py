@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,15 +20,24 @@ JSON = "application/json"
 THINKING = stream("<think>a</think>", "b")
 ASKED = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 
+_RUNNERS: list[asyncio.Runner] = []
+
+
+def wait[Result](hook: Coroutine[object, object, Result]) -> Result:
+    """Run a hook to its end, in the one loop that all hooks of a running addon share."""
+    return _RUNNERS[-1].run(hook)
+
 
 @contextmanager
 def running(**options: Any) -> Iterator[tuple[ThinkAddon, taddons.context]]:
     """The addon with options by their short names; it does not ask what the server is unless told to."""
     addon = ThinkAddon()
-    with taddons.context(addon) as context:
+    with asyncio.Runner() as runner, taddons.context(addon) as context:
+        _RUNNERS.append(runner)
         context.options.update(think_server="generic")
         context.options.update(**{f"think_{name}": value for name, value in options.items()})
         yield addon, context
+        _RUNNERS.pop()
 
 
 def request(path: str, body: object = ASKED, method: str = "POST", **headers: str) -> HTTPFlow:
@@ -51,7 +60,7 @@ def streaming(path: str = MESSAGES) -> HTTPFlow:
 def ask(addon: ThinkAddon, flow: HTTPFlow) -> HTTPFlow:
     """Up to where the request goes to the server."""
     addon.requestheaders(flow)
-    asyncio.run(addon.request(flow))
+    wait(addon.request(flow))
     return flow
 
 
@@ -67,14 +76,18 @@ def response(content_type: str = JSON, status: int = 200, **headers: str) -> Res
 
 def answer(addon: ThinkAddon, flow: HTTPFlow, sent: Response, body: bytes) -> list[bytes] | None:
     """The reply's hooks; the pieces that the tap let through, None when there was no tap."""
+    return wait(_answer(addon, flow, sent, body))
+
+
+async def _answer(addon: ThinkAddon, flow: HTTPFlow, sent: Response, body: bytes) -> list[bytes] | None:
     flow.response = sent
-    addon.responseheaders(flow)
+    await addon.responseheaders(flow)
     assert flow.response
     tap = flow.response.stream
     pieces = [*tap(body), *tap(b"")] if callable(tap) else None
     if not tap:
         flow.response.raw_content = body
-    asyncio.run(addon.response(flow))
+    await addon.response(flow)
     return None if pieces is None else [piece if isinstance(piece, bytes) else bytes([piece]) for piece in pieces]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converter.rewriter import Dialect, Form
 from converter.settings import Settings, read
-from converter.tags import FAMILIES, ThinkTags
+from converter.tags import FAMILIES, ThinkTags, tag_set
 from converter.think import Mode, ThinkParser
 from tests import oracle, read_back
 from tests.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
@@ -164,7 +164,7 @@ def test_law_4_an_end_without_held_text_is_the_same_bytes(content: str) -> None:
 @law(500)
 @given(st.data(), TEXTS, st.sampled_from(list(MODES)))
 def test_law_5_the_parser_and_the_oracle_agree(data: st.DataObject, text: str, start: str) -> None:
-    parser = ThinkParser(AS_TEXT.tag_set, MODES[start])
+    parser = ThinkParser(tag_set(AS_TEXT.tags), MODES[start])
     said = [event for piece in data.draw(cut(text)) for event in parser.feed(piece)]
     assert blocks_of(said + parser.flush()) == oracle.read(text, AS_TEXT.tags, start)
 

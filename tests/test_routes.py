@@ -8,12 +8,12 @@ CHAT, MESSAGES, COUNT, MODELS = Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS, 
 HELLO, TELEMETRY = Route.HELLO, Route.TELEMETRY
 
 KNOWN: list[tuple[str, str, Route, str]] = [
-    ("POST", "/v1/chat/completions", CHAT, "/v1"),
+    ("POST", "/v1/chat/completions", CHAT, ""),
     ("POST", "/chat/completions", CHAT, ""),
     ("POST", "/openai/deployments/small/chat/completions?api-version=1", CHAT, "/openai/deployments/small"),
-    ("POST", "/v1/chat/completions/", CHAT, "/v1"),
-    ("POST", "/api/v1/chat/completions/?a=/v1/messages", CHAT, "/api/v1"),
-    ("POST", "//v1/chat/completions", CHAT, "//v1"),
+    ("POST", "/v1/chat/completions/", CHAT, ""),
+    ("POST", "/api/v1/chat/completions/?a=/v1/messages", CHAT, "/api"),
+    ("POST", "//v1/chat/completions", CHAT, ""),
     ("POST", "/v1/messages", MESSAGES, ""),
     ("POST", "/v1/messages?beta=true", MESSAGES, ""),
     ("POST", "/v1/messages/", MESSAGES, ""),

@@ -42,7 +42,7 @@ def _shown(option: Option) -> str:
         case bool(value):
             return str(value).lower()
         case list(values):
-            return ", ".join(map(str, values))
+            return ", ".join(map(str, values)) or "(empty)"
         case value:
             return str(value) or "(empty)"
 

@@ -12,9 +12,12 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
 
 LAYERS = (
-    {"events", "sse", "tags", "json_text", "code_spans", "conversation", "overflow"},
-    {"think", "json_object", "fields", "servers"},
-    {"dialects", "settings", "routes", "asking"},
+    {"families"},
+    {"events", "sse", "tags", "json_text", "code_spans", "conversation", "overflow", "vendor"},
+    {"think", "json_object", "fields", "servers", "thoughts", "budget", "stray", "think_prompt"},
+    {"dialects", "settings", "routes", "markers"},
+    {"start"},
+    {"asking", "think_stage"},
     {"rewriter", "network"},
     {"exchange", "transcript", "recordings"},
     {"think_addon"},

@@ -1,6 +1,5 @@
 """The addon: which flows it acts on, its options, and what it makes of requests."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -11,7 +10,20 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 import think_addon
 from converter.network import KnownServers
-from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, MESSAGES, THINKING, answer, ask, request, response, running, streaming
+from tests.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    THINKING,
+    answer,
+    ask,
+    request,
+    response,
+    running,
+    streaming,
+    wait,
+)
 from think_addon import ThinkAddon
 
 
@@ -112,8 +124,8 @@ def test_flows_from_a_file_are_left_alone() -> None:
         ask(addon, flow)
         assert flow.get_state() == before
         flow.response = response(EVENT_STREAM)
-        addon.responseheaders(flow)
-        asyncio.run(addon.response(flow))
+        wait(addon.responseheaders(flow))
+        wait(addon.response(flow))
         assert (flow.response.stream, dict(flow.response.headers)) == (False, {"content-type": EVENT_STREAM})
 
 
@@ -149,7 +161,7 @@ def test_an_option_changed_while_it_runs_holds_for_the_next_reply() -> None:
         early = streaming()
         addon.requestheaders(early)
         context.options.update(think_signature="new")
-        asyncio.run(addon.request(early))
+        wait(addon.request(early))
         pieces = answer(addon, early, response(EVENT_STREAM), b"".join(THINKING))
         assert b'"old"' in b"".join(pieces or [])
         assert _signature(addon, streaming()) == "new"

@@ -1,12 +1,12 @@
 """The addon: what a client and the log are told when there is no good reply."""
 
-import asyncio
 import json
 
 import pytest
 from mitmproxy import flow as mitmproxy_flow
 
 from tests.addon_flows import (
+    ASKED,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -19,8 +19,9 @@ from tests.addon_flows import (
     response,
     running,
     streaming,
+    wait,
 )
-from tests.frames import ROLE, data, whole
+from tests.frames import ROLE, data, stream, whole
 
 BODY = whole("<think>a</think>b")
 STREAM = b"".join(THINKING)
@@ -54,9 +55,9 @@ def test_a_stream_that_ends_with_its_headers_is_an_error_for_an_anthropic_client
     with running() as (addon, _):
         flow = ask(addon, streaming())
         flow.response = response(EVENT_STREAM, content_length="0")
-        addon.responseheaders(flow)
+        wait(addon.responseheaders(flow))
         flow.response.raw_content = b""
-        asyncio.run(addon.response(flow))
+        wait(addon.response(flow))
         assert (flow.response.raw_content or b"").startswith(b"event: error\n")
 
 
@@ -90,3 +91,11 @@ def test_a_side_that_leaves_is_in_the_log(caplog: pytest.LogCaptureFixture, word
         addon.error(flow)
         addon.error(flow)
     assert [record.levelname for record in caplog.records if words in record.getMessage()] == [level]
+
+
+def test_a_misread_stream_is_marked_and_told_in_its_comment() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, {**ASKED, "stream": True}))
+        answer(addon, flow, response(EVENT_STREAM), b"".join(stream("a</think>", "b")))
+        assert flow.marked == ":warning:"
+        assert flow.comment.startswith("opener missing")

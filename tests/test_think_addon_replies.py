@@ -22,6 +22,7 @@ from tests.addon_flows import (
     response,
     running,
     streaming,
+    wait,
 )
 from tests.frames import ROLE, delta, text, whole
 from think_addon import Tap
@@ -35,7 +36,7 @@ def test_a_stream_is_rewritten_as_it_comes() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
         flow.response = response(EVENT_STREAM)
-        addon.responseheaders(flow)
+        wait(addon.responseheaders(flow))
         tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
         assert tap(ROLE) == [ROLE]
         assert b'"reasoning_content":"a"' in b"".join(tap(text("<think>a")[0]))
@@ -45,7 +46,7 @@ def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))
         flow.response = response(EVENT_STREAM)
-        addon.responseheaders(flow)
+        wait(addon.responseheaders(flow))
         assert isinstance(flow.response.stream, Tap)
         chunks = [delta(content="<thi")[:9], delta(content="<thi")[9:], b": ping\n\n", b""]
         given = [flow.response.stream(chunk) for chunk in chunks]
@@ -74,7 +75,7 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(version: str, c
         if server == "HTTP/1.1":
             flow.response.headers["transfer-encoding"] = "chunked"
         flow.response.http_version = server
-        addon.responseheaders(flow)
+        wait(addon.responseheaders(flow))
         assert flow.response.headers.get("transfer-encoding") == chunked
         assert "content-length" not in flow.response.headers
 
@@ -84,7 +85,7 @@ def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_
     with running() as (addon, _):
         flow, sent = ask(addon, request(path)), response(EVENT_STREAM, keep_alive="timeout=5")
         flow.response = sent
-        addon.responseheaders(flow)
+        wait(addon.responseheaders(flow))
         assert sent.headers["connection"] == "close"
         assert flow.response is not sent
         assert "connection" not in flow.response.headers

@@ -1,0 +1,167 @@
+"""Thoughts are told to other tools, kept within a budget, asked for, and read from phrases, each by its option."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import Client, read_anthropic_stream, read_anthropic_whole, read_openai_stream
+from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.frames import data, delta, finish, stream, whole
+from tests.harness import start_proxy
+
+type Start = Callable[..., Client]
+ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+ATTRIBUTES = '<thinking thought="b" thought_type="reflection" confidence="0.7"/>'
+LISTENER = """
+import json
+
+def thought(event):
+    with open({path!r}, "a") as file:
+        file.write(json.dumps(event) + "\\n")
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer() as server:
+        yield server
+
+
+@pytest.fixture
+def start(server: ByPathServer, tmp_path: Path) -> Iterator[Start]:
+    """Start a proxy with options; a client of it."""
+    with ExitStack() as stack:
+
+        def started(*options: str, script: Path | None = None) -> Client:
+            chosen = [word for option in options for word in ("--set", option)] + (["-s", str(script)] if script else [])
+            proxy = stack.enter_context(start_proxy([f"reverse:{server.address}"], chosen, tmp_path, "thoughts"))
+            return stack.enter_context(Client(proxy.ports[0]))
+
+        yield started
+
+
+def _ask(client: Client, path: str = CHAT, **fields: object) -> bytes:
+    return client.ask(path, json.dumps({**ASKED, "stream": True, **fields}).encode()).body
+
+
+def _told(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+    file, heard = tmp_path / "thoughts.jsonl", tmp_path / "heard.jsonl"
+    script = tmp_path / "listener.py"
+    script.write_text(LISTENER.format(path=str(heard)))
+    client = start(f"think_events={file}", script=script)
+    server.rows[CHAT] = [Says(steps=stream("<think>\na\n</think>", f"x{ATTRIBUTES}y")), Says(whole("<think>c</think>z"))]
+    _ask(client)
+    _ask(client, MESSAGES, stream=False, messages=[*ASKED["messages"], *AGAIN])  # type: ignore[misc]
+    told = _told(file)
+    assert [event["thought"] for event in told] == ["a", "b", "c"]
+    assert [event["metadata"] for event in told] == [
+        {"verbosity": "normal"},
+        {"verbosity": "normal", "thoughtType": "reflection", "confidence": 0.7},
+        {"verbosity": "normal"},
+    ]
+    assert len({event["contextId"] for event in told}) == 1
+    assert len({event["taskId"] for event in told}) == 2
+    assert {(event["kind"], event["thoughtType"]) for event in told} == {("thought-stream", "reasoning")}
+    assert _told(heard) == told
+
+
+AGAIN = [{"role": "assistant", "content": "xy"}, {"role": "user", "content": "and?"}]
+
+
+def test_a_thought_of_a_stream_that_dies_is_told(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+    file = tmp_path / "thoughts.jsonl"
+    client = start(f"think_events={file}")
+    server.rows[CHAT] = Says(steps=[delta(content="<think>half a thou")])
+    _ask(client)
+    assert [event["thought"] for event in _told(file)] == ["half a thou"]
+
+
+def test_the_servers_own_thinking_is_told_as_well(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+    file = tmp_path / "thoughts.jsonl"
+    client = start(f"think_events={file}")
+    server.rows[CHAT] = Says(steps=[delta(reasoning="\nown"), delta(content="x"), finish(), data("[DONE]")])
+    _ask(client)
+    assert [event["thought"] for event in _told(file)] == ["own"]
+
+
+def test_a_budget_kept_at_the_proxy_ends_the_thought_for_the_client(start: Start, server: ByPathServer) -> None:
+    client = start("think_budget=proxy")
+    server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
+    said = read_anthropic_stream(_ask(client, MESSAGES, **THINKING))
+    assert 0 < len(said.thinking) < 64 * 4 * 40
+    assert said.text == "done"
+
+
+def test_a_budget_left_to_the_server_hides_nothing(start: Start, server: ByPathServer) -> None:
+    client = start()
+    server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
+    assert len(read_anthropic_stream(_ask(client, MESSAGES, **THINKING)).thinking) == 64 * 4 * 40
+
+
+def test_a_model_is_asked_to_think_with_the_clients_budget(start: Start, server: ByPathServer) -> None:
+    client = start("think_prompt=tags")
+    server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
+    said = read_anthropic_stream(_ask(client, MESSAGES, system="be brief", **THINKING))
+    assert (said.thinking, said.text) == ("a", "b")
+    system = server.bodies()[0]["messages"][0]
+    assert system["content"].startswith("be brief\n\n")
+    assert "<thinking>" in system["content"]
+    assert "1024 tokens" in system["content"]
+
+
+def test_a_model_is_not_asked_when_the_client_does_not_want_it(start: Start, server: ByPathServer) -> None:
+    client = start("think_prompt=tags")
+    server.rows[CHAT] = Says(whole("b"))
+    assert read_anthropic_whole(_ask(client, MESSAGES, stream=False)).text == "b"
+    _ask(client, stream=False)
+    assert "<thinking>" not in json.dumps(server.bodies())
+
+
+def test_a_model_that_thinks_by_itself_is_not_asked(start: Start, server: ByPathServer) -> None:
+    client = start("think_prompt=tags")
+    server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
+    _ask(client)
+    _ask(client, MESSAGES, **THINKING)
+    _ask(client, MESSAGES, **THINKING, model="qwq-32b")
+    assert "<thinking>" not in json.dumps(server.bodies())
+
+
+def test_an_openai_client_that_wants_effort_has_its_model_asked_as_well(start: Start, server: ByPathServer) -> None:
+    client = start("think_prompt=tags")
+    server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
+    assert read_openai_stream(_ask(client, reasoning_effort="low")).thinking == "a"
+    assert server.bodies()[0]["messages"][0]["role"] == "system"
+
+
+def test_phrases_are_read_as_thinking_when_wanted(start: Start, server: ByPathServer) -> None:
+    client = start("think_markers=true")
+    server.rows[CHAT] = Says(steps=stream("Let me think. 12 and 7.", " Now I'll", " answer: 84."))
+    said = read_openai_stream(_ask(client))
+    assert said.thinking.startswith("Let me think. 12 and 7.")
+    assert said.text.endswith("Now I'll answer: 84.")
+
+
+def test_a_budget_in_a_chat_completion_is_kept_as_well(start: Start, server: ByPathServer) -> None:
+    client = start("think_budget=proxy")
+    server.rows[CHAT] = Says(steps=stream("<think>abcdefgh</think>", "done"))
+    said = read_openai_stream(_ask(client, thinking_token_budget=1))
+    assert (said.thinking, said.text) == ("abcd", "done")
+
+
+def test_a_field_of_the_servers_own_becomes_a_block_and_may_come_back(start: Start, server: ByPathServer) -> None:
+    client = start("think_map=plan=plan:steps")
+    server.rows[CHAT] = Says(whole("b", plan=["one"]))
+    message = json.loads(_ask(client, MESSAGES, stream=False))
+    assert message["content"][0] == {"type": "plan", "steps": ["one"]}
+    history = [*ASKED["messages"], {"role": "assistant", "content": message["content"]}, *AGAIN[1:]]  # type: ignore[misc]
+    assert json.loads(_ask(client, MESSAGES, stream=False, messages=history))["type"] == "message"
+    assert server.bodies()[-1]["messages"][1]["content"] == "b"
