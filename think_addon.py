@@ -108,7 +108,7 @@ class ThinkAddon:
             flow.response = _response(Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b""))
         elif exchange.translated and exchange.route is not Route.MODELS:
             flow.response = await self._answer_or_translate(flow, exchange)
-        elif exchange.route is Route.CHAT:
+        elif exchange.route in (Route.CHAT, Route.MESSAGES):
             exchange.read_chat(_body(flow.request, exchange))
         if exchange.guesses and not flow.response:
             prompted = exchange.prepare(self._servers, _upstream(flow, exchange), credentials(flow.request.headers))

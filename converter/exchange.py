@@ -81,7 +81,7 @@ class Exchange:
         return self.route in (Route.CHAT, Route.MESSAGES) and not self.native and self.settings.start is Start.AUTO
 
     def read_chat(self, body: bytes) -> None:
-        """Take note of a chat completion that goes on as it came."""
+        """Take note of a request that goes on as it came."""
         try:
             said = json_text.read(body)
         except json_text.UnreadableError:

@@ -93,6 +93,15 @@ def test_the_servers_own_thinking_is_told_as_well(start: Start, server: ByPathSe
     assert [event["thought"] for event in _told(file)] == ["own"]
 
 
+def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+    file = tmp_path / "thoughts.jsonl"
+    client = start(f"think_events={file}", "think_messages=native")
+    content = [{"type": "thinking", "thinking": "native", "signature": "s"}, {"type": "text", "text": "b"}]
+    server.rows[MESSAGES] = Says({"type": "message", "role": "assistant", "id": "m", "model": "small", "content": content})
+    _ask(client, MESSAGES, stream=False)
+    assert [event["thought"] for event in _told(file)] == ["native"]
+
+
 def test_a_budget_kept_at_the_proxy_ends_the_thought_for_the_client(start: Start, server: ByPathServer) -> None:
     client = start("think_budget=proxy")
     server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
