@@ -85,7 +85,8 @@ class ThinkAddon:
 
     def running(self) -> None:
         """Where people look at flows or keep them, streamed bodies are to be kept as well."""
-        if ctx.master.addons.get("view") or ctx.options.save_stream_file:
+        viewed = ctx.master.addons.get("view") is not None  # not by its truth: an empty view is false
+        if viewed or ctx.options.save_stream_file:
             ctx.options.update(store_streamed_bodies=True)
 
     def requestheaders(self, flow: HTTPFlow) -> None:

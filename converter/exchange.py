@@ -1,7 +1,4 @@
-"""One exchange: a client's request and the reply to it, from dialect to dialect. Values in, values out; the shell carries them.
-
-What a client asks of an endpoint that a model server lacks is answered here as well.
-"""
+"""One exchange: a client's request and the reply to it, from dialect to dialect. Values in, values out; the shell carries them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
