@@ -108,7 +108,8 @@ class KnownServers:
         """Ask; whatever goes wrong changes nothing but the guess."""
         try:
             return await answered(begins(server or await self.recognise(upstream, headers), body), upstream, headers)
-        except ConnectionError:
+        except Exception as error:
+            _log.info("think: where replies begin was not told: %s", error)
             return None
 
     async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: object) -> int | None:

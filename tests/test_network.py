@@ -16,7 +16,8 @@ from mitmproxy.certs import create_ca
 
 from converter import network
 from converter.asking import Ask, Question, Reply
-from converter.network import Upstream, answered
+from converter.network import KnownServers, Upstream, answered
+from converter.settings import Start
 from tests.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
 from tests.scripted_server import Reply as Scripted
 
@@ -252,3 +253,16 @@ def test_an_encrypted_server_asked_in_the_clear_has_no_answer(secure: _SecureSer
 
 def test_a_server_in_the_clear_asked_encrypted_has_no_answer(server: ScriptedServer) -> None:
     assert _ask(_at(server.server_port, scheme="https", insecure=True)) is None
+
+
+def test_whatever_goes_wrong_in_finding_out_where_a_reply_begins_changes_only_the_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    async def asked() -> tuple[Start, Start]:
+        servers, body = KnownServers(), {"model": "qwq-32b"}
+        servers.ask_start(_at(1), {}, body, None)
+        return await servers.start(_at(1), body), await servers.start(_at(1), {"model": "small"})
+
+    monkeypatch.setattr(KnownServers, "recognise", broken)
+    assert asyncio.run(asked()) == (Start.THINKING, Start.TEXT)
