@@ -2,15 +2,15 @@
 
 import json
 import threading
-from typing import Any
 
 import pytest
 
 from tests.clients import Client, payloads, read_anthropic_stream, read_openai_stream, read_openai_whole
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
+from tests.end_to_end.by_path_server import CHAT, MESSAGES, SECONDS_TO_WAIT, ByPathServer, Says, owned_by
 from tests.end_to_end.prompts import MODEL
 from tests.frames import stream, whole
+from tests.scripted_server import Asked
 
 pytest_plugins = ["tests.end_to_end.front"]
 
@@ -25,8 +25,24 @@ def _ask(client: Client, server: ByPathServer, path: str = CHAT, **fields: objec
     return client.ask(server.address + path, json.dumps({**ASKED, "stream": True, **fields}).encode()).body
 
 
-def _llama(server: ByPathServer, template: Any, reply: Says = INSIDE) -> None:
-    server.rows |= {**owned_by("llamacpp"), "/props": PROPS, TEMPLATE: template, CHAT: reply}
+def _telling(server: ByPathServer, path: str, told: Says, reply: Says = INSIDE) -> None:
+    """The server replies only when it has been asked for its prompt, as a real one is by the time its prompt is read."""
+    asked = threading.Event()
+
+    def tell(_: Asked) -> Says:
+        asked.set()
+        return told
+
+    def answer(_: Asked) -> Says:
+        assert asked.wait(SECONDS_TO_WAIT)
+        return reply
+
+    server.rows |= {path: tell, CHAT: answer}
+
+
+def _llama(server: ByPathServer, template: Says, reply: Says = INSIDE) -> None:
+    server.rows |= {**owned_by("llamacpp"), "/props": PROPS}
+    _telling(server, TEMPLATE, template, reply)
 
 
 def test_the_rendered_prompt_decides_from_the_first_request_on(forward: Client, unknown: ByPathServer) -> None:
@@ -38,7 +54,8 @@ def test_the_rendered_prompt_decides_from_the_first_request_on(forward: Client, 
 
 def test_a_vllm_is_asked_for_the_tokens_of_its_prompt(forward: Client, unknown: ByPathServer) -> None:
     tokens = ["<|im_start|>", "assistant", "Ċ", "<think>", "Ċ"]
-    unknown.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 5, "token_strs": tokens}), CHAT: INSIDE}
+    unknown.rows |= owned_by("vllm")
+    _telling(unknown, "/tokenize", Says({"count": 5, "token_strs": tokens}))
     assert read_openai_stream(_ask(forward, unknown)).thinking == "hm, so"
 
 
