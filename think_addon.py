@@ -40,7 +40,10 @@ class Tap:
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the body's end."""
         pieces = self._rewriter.feed(chunk) if chunk else self._rewriter.close()
-        self._tell(self._rewriter)
+        try:
+            self._tell(self._rewriter)
+        except Exception:
+            _log.exception("think: a thought could not be told")  # raised here, it would cost the client this chunk
         return [piece for piece in pieces if piece]
 
 
@@ -143,12 +146,8 @@ class ThinkAddon:
         if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
             body = _body(flow.response, exchange)
             if exchange.wants_count(flow.response.status_code, body):
-                exchange.counted = await self._servers.count(
-                    _upstream(flow, exchange),
-                    credentials(flow.request.headers),
-                    exchange.server,
-                    json_text.read(flow.request.content or b""),
-                )
+                upstream, client = _upstream(flow, exchange), credentials(flow.request.headers)
+                exchange.counted = await self._servers.count(upstream, client, exchange.server, exchange.body)
             answer = exchange.whole(flow.response.status_code, flow.response.headers.get("content-type", ""), body)
             if answer:
                 _replace(flow.response, answer)

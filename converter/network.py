@@ -74,7 +74,7 @@ class KnownServers:
         """Begin to find out where replies to such a request begin, unless it is known or under way; nothing waits for it."""
         key = _key(upstream, body)
         if key not in self._starts:
-            self._starts[key] = asyncio.ensure_future(self._begins(upstream, headers, body, server))
+            self._starts[key] = asyncio.ensure_future(self._begins(key, headers, body, server))
 
     async def start(self, upstream: Upstream, body: Body) -> Start:
         """Return where the reply to this request begins, by the best of what is known now."""
@@ -104,17 +104,25 @@ class KnownServers:
         await asyncio.wait({task}, timeout=GRACE)
         return task.result() if task.done() and not task.cancelled() else None
 
-    async def _begins(self, upstream: Upstream, headers: Mapping[str, str], body: Body, server: Server | None) -> Start | None:
-        """Ask; whatever goes wrong changes nothing but the guess."""
+    async def _begins(self, key: _Key, headers: Mapping[str, str], body: Body, server: Server | None) -> Start | None:
+        """Ask; whatever goes wrong changes nothing but the guess. A server that is not there yet is asked again."""
+        upstream = key[0]
         try:
-            return await answered(begins(server or await self.recognise(upstream, headers), body), upstream, headers)
+            server = server or await self.recognise(upstream, headers)
+            if server is GENERIC:
+                self._starts.pop(key, None)  # it has nothing to tell, or has not said what it is
+            return await answered(begins(server, body), upstream, headers)
         except Exception as error:
+            self._starts.pop(key, None)
             _log.info("think: where replies begin was not told: %s", error)
             return None
 
-    async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: object) -> int | None:
-        """Return the tokens of a chat completion's prompt, counted by the server; None when it cannot."""
-        return await answered(count_tokens(server, body if isinstance(body, dict) else {}), upstream, headers)
+    async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: Body) -> int | None:
+        """Return the tokens of a chat completion's prompt, counted by the server; None when it cannot, or is gone."""
+        try:
+            return await answered(count_tokens(server, body), upstream, headers)
+        except ConnectionError:
+            return None
 
     def saw_thinking(self, upstream: Upstream) -> None:
         """Remember that the server takes thinking out of the text itself."""

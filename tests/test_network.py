@@ -17,6 +17,7 @@ from mitmproxy.certs import create_ca
 from converter import network
 from converter.asking import Ask, Question, Reply
 from converter.network import KnownServers, Upstream, answered
+from converter.servers import GENERIC, by_name
 from converter.settings import Start
 from tests.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
 from tests.scripted_server import Reply as Scripted
@@ -266,3 +267,33 @@ def test_whatever_goes_wrong_in_finding_out_where_a_reply_begins_changes_only_th
 
     monkeypatch.setattr(KnownServers, "recognise", broken)
     assert asyncio.run(asked()) == (Start.THINKING, Start.TEXT)
+
+
+def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[object] = [ConnectionError("refused"), GENERIC, by_name("llama.cpp")]
+
+    async def recognised(*_: object) -> object:
+        row = rows.pop(0)
+        if isinstance(row, Exception):
+            raise row
+        return row
+
+    async def told(*_: object) -> Start:
+        return Start.THINKING if not rows else Start.TEXT
+
+    async def asked() -> list[Start]:
+        servers, begun = KnownServers(), []
+        for _ in range(4):
+            servers.ask_start(_at(1), {}, {"model": "m"}, None)
+            begun.append(await servers.start(_at(1), {"model": "m"}))
+        return begun
+
+    monkeypatch.setattr(KnownServers, "recognise", recognised)
+    monkeypatch.setattr(network, "answered", told)
+    assert asyncio.run(asked()) == [Start.TEXT, Start.TEXT, Start.THINKING, Start.THINKING]
+
+
+def test_a_server_that_is_gone_counts_nothing() -> None:
+    with socket.create_server((HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+    assert asyncio.run(KnownServers().count(_at(port), {}, by_name("vllm"), {"model": "m"})) is None

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 from mitmproxy.net import encoding
 
+from converter.rewriter import Dialect, Form, Rewriter
 from tests.addon_flows import (
     CHAT,
     EVENT_STREAM,
@@ -190,3 +191,12 @@ def test_deflate_without_its_header_is_read_as_well() -> None:
     packed = zlib.compress(BODY)[2:-4]
     got = exchanged(request(MESSAGES), response(content_encoding="deflate"), packed)
     assert json.loads(got.raw_content or b"")["content"][0] == THOUGHT
+
+
+def test_a_listener_that_fails_costs_the_client_no_chunk() -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    with running() as (addon, _):
+        tap = Tap(Rewriter(addon._settings, Dialect.OPENAI, Form.STREAM), broken)
+        assert b"".join([*tap(b"".join(THINKING)), *tap(b"")])
