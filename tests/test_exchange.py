@@ -10,14 +10,14 @@ from converter.conversation import RequestError
 from converter.dialects.anthropic_stream import CUT_SHORT
 from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
 from converter.json_text import UnreadableError
+from converter.laws import sdk_reading
+from converter.laws.strict_reader import read_strictly
 from converter.rewriter import Dialect, Form
 from converter.routes import Route
 from converter.servers import by_name
-from tests import sdk_reading
 from tests.frames import stream, whole
 from tests.frames_of import Json
 from tests.messages_of import folded
-from tests.strict_reader import read_strictly
 
 PLAIN_STREAM = b"".join(stream("Hi."))
 STREAM_BODY = b"".join(stream("<think>hm</think>", "Hi."))

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.families import TABLE
+from converter.laws import oracle
+from converter.laws.oracle import Block
+from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.rewriter import Dialect, Form
 from converter.settings import Settings, read
 from converter.tags import ThinkTags, choose, for_model, joined, tag_set
 from converter.think import BLANKS_LIMIT, Mode, ThinkParser
-from tests import frames, oracle
-from tests.oracle import Block
-from tests.read_back import anthropic_message, blocks_of, completion_of, rewrite
+from tests import frames
 from tests.strategies import BLANKS, CODE, WORDS, cut, law
 
 type Said = list[tuple[str, str]]

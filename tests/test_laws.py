@@ -6,14 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.laws import oracle, read_back
+from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
+from converter.laws.strict_reader import frames_of
 from converter.rewriter import Dialect, Form
 from converter.settings import Settings, read
 from converter.tags import FAMILIES, ThinkTags, tag_set
 from converter.think import Mode, ThinkParser
-from tests import oracle, read_back
-from tests.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from tests.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies
-from tests.strict_reader import frames_of
 
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])
 FIELDS = st.sampled_from([["reasoning_content"], ["reasoning"], ["reasoning_content", "reasoning"]])

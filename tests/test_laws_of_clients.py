@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.laws import sdk_reading
+from converter.laws.read_back import AS_TEXT, DEFAULTS, anthropic_message, bodies_of, completion_of, rewrite
+from converter.laws.sdk_reading import Wire
+from converter.laws.strict_reader import read_strictly
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.settings import Settings, read
-from tests import sdk_reading
-from tests.read_back import AS_TEXT, DEFAULTS, anthropic_message, bodies_of, completion_of, rewrite
-from tests.sdk_reading import Wire
 from tests.strategies import Reply, cut, law, replies
-from tests.strict_reader import read_strictly
 
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])
 WAYS = st.sampled_from([(Dialect.OPENAI, None), (Dialect.ANTHROPIC, Form.STREAM), (Dialect.ANTHROPIC, Form.WHOLE)])

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from converter.laws import oracle, sdk_reading
+from converter.laws.read_back import AS_TEXT, Completion, anthropic_message, completion_of, rewrite
+from converter.laws.strict_reader import frames_of, read_strictly
 from converter.rewriter import Dialect, Form
 from converter.settings import read
-from tests import oracle, sdk_reading
 from tests.capture import SHOTS
-from tests.read_back import AS_TEXT, Completion, anthropic_message, completion_of, rewrite
 from tests.recorded import FOLDER, Recording, load, names
-from tests.strict_reader import frames_of, read_strictly
 
 WAYS = [(Dialect.OPENAI, None), (Dialect.ANTHROPIC, Form.STREAM), (Dialect.ANTHROPIC, Form.WHOLE)]
 CHUNKS = (1, 2, 3, 7, 64, 1000)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.events import Text, Thinking, ThinkingEnd
+from converter.laws.oracle import Block
+from converter.laws.read_back import blocks_of
 from converter.markers import CLOSING, LEADS, OPENING, STRUCTURE, MarkerParser
 from converter.think import BLANKS_LIMIT
-from tests.oracle import Block
-from tests.read_back import blocks_of
 from tests.strategies import cut, law
 
 LONGEST = max(map(len, OPENING + STRUCTURE + tuple(lead + phrase for lead in LEADS for phrase in CLOSING)))

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from converter.laws.oracle import Block
+from converter.laws.read_back import blocks_of, rewrite
 from converter.rewriter import Dialect, Form
 from converter.settings import read
 from converter.tags import TABLE, choose, tag_set
 from converter.think import Mode, ThinkParser
 from tests import frames
-from tests.oracle import Block
-from tests.read_back import blocks_of, rewrite
 from tests.test_think import parse
 
 ANSWERS = [

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from converter.laws.oracle import Block
+from converter.laws.read_back import blocks_of
 from converter.tags import TABLE, ThinkTags, choose, tag_set
 from converter.think import UNREADABLE_CONFIDENCE, Mode, ThinkParser
-from tests.oracle import Block
-from tests.read_back import blocks_of
 
 ALL = tag_set(choose(["auto"]))
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from converter.laws.oracle import Block
+from converter.laws.read_back import blocks_of
 from converter.tags import choose, tag_set
 from converter.think import ATTRIBUTE_LIMIT, BLANKS_LIMIT, Mode, ThinkParser
-from tests.oracle import Block
-from tests.read_back import blocks_of
 
 ALL = tag_set(choose(["auto"]))
 LARGE = [

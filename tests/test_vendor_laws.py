@@ -7,8 +7,8 @@ from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.laws import sdk_reading
 from converter.rewriter import Dialect, Form
-from tests import sdk_reading
 from tests.frames import whole
 from tests.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, Json, values
 from tests.messages_of import folded, strictly_sequential

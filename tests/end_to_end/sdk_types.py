@@ -7,8 +7,8 @@ from anthropic.types import Message, MessageTokensCount, ModelInfo, RawMessageSt
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from tests.read_back import bodies_of
-from tests.strict_reader import StrictReader, read_strictly
+from converter.laws.read_back import bodies_of
+from converter.laws.strict_reader import StrictReader, read_strictly
 
 MESSAGE = TypeAdapter(Message)
 EVENT: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)

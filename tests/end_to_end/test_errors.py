@@ -9,6 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
+from converter.laws.strict_reader import read_strictly
 from tests.clients import Client, anthropic_error, question
 from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.end_to_end.error_words import HTML, OVERFLOWS, PAGE, SHAPES, TOGETHER, WORDS
@@ -16,7 +17,6 @@ from tests.end_to_end.sdk_types import judged_stream
 from tests.end_to_end.sdks import anthropic_client
 from tests.frames import DONE, ROLE, data, delta, text
 from tests.harness import TESTS, Program, start_proxy
-from tests.strict_reader import read_strictly
 
 pytest_plugins = ["tests.end_to_end.front"]
 

@@ -24,19 +24,21 @@ class Wire:
     def __init__(self) -> None:
         self._body = b""
         self._form = Form.STREAM
+        self._status = 200
         web = httpx2.Client(transport=httpx2.MockTransport(self._answer))
         self.openai = openai.OpenAI(api_key="none", base_url="http://server/v1", http_client=web, max_retries=0)
         self.anthropic = anthropic.Anthropic(api_key="none", base_url="http://server", http_client=web, max_retries=0)
 
     def _answer(self, _: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": _TYPES[self._form]}, content=self._pieces())
+        return httpx2.Response(self._status, headers={"content-type": _TYPES[self._form]}, content=self._pieces())
 
     def _pieces(self) -> Iterator[bytes]:
         """In short pieces, as a network might deliver them."""
         yield from (self._body[place : place + 100] for place in range(0, len(self._body), 100))
 
-    def serve(self, body: bytes, form: Form) -> "Wire":
-        self._body, self._form = body, form
+    def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
+        """Answer with this from now on."""
+        self._body, self._form, self._status = body, form, status
         return self
 
 
@@ -65,11 +67,13 @@ def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
+    """What `create` returns."""
     wire.serve(body, Form.WHOLE)
     return wire.openai.chat.completions.create(model="small", messages=_QUESTION).to_dict()
 
 
 def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
+    """Every frame of `create(stream=True)`."""
     wire.serve(body, Form.STREAM)
     return [chunk.to_dict() for chunk in wire.openai.chat.completions.create(model="small", messages=_QUESTION, stream=True)]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from converter.events import Text, Thinking, ThinkingEnd
+from converter.laws.oracle import Block
+from converter.laws.strict_reader import frames_of, read_strictly
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.settings import Settings, read
-from tests.oracle import Block
-from tests.strict_reader import frames_of, read_strictly
 
 DEFAULTS = read()
 AS_TEXT = read({"start": "text"})
@@ -56,6 +56,7 @@ class Choice:
     extras: dict[str, Any] = field(default_factory=dict)
 
     def add(self, choice: dict[str, Any]) -> None:
+        """Add what a frame or a whole body says."""
         said = choice.get("delta") or choice.get("message") or {}
         for position, entry in enumerate(said.get("tool_calls") or []):
             call = self.calls.setdefault(entry.get("index", position), {"id": "", "name": "", "arguments": ""})
@@ -70,17 +71,21 @@ class Choice:
 
     @property
     def said(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
+        """What a client shows of it: words, calls, the finish."""
         return {name: value for name, value in self.words.items() if value}, self.calls, self.finish
 
 
 @dataclass
 class Completion:
+    """A reply, folded."""
+
     choices: dict[int, Choice] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
     usage: Any = None
 
     @property
     def said(self) -> object:
+        """What a client shows of it."""
         return {index: choice.said for index, choice in self.choices.items()}, self.usage
 
 
@@ -88,7 +93,7 @@ def completion_of(body: bytes, form: Form) -> Completion:
     """An OpenAI client's view."""
     completion = Completion()
     for value in bodies_of(body) if form is Form.STREAM else [json.loads(body)]:
-        for choice in value["choices"]:
+        for choice in value.get("choices") or []:
             completion.choices.setdefault(choice["index"], Choice()).add(choice)
         completion.usage = value.get("usage") or completion.usage
         completion.extras |= {name: item for name, item in value.items() if name.startswith("x_")}

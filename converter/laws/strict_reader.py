@@ -1,0 +1,164 @@
+"""A reader of Messages streams that forgives nothing: what may come next is one table, all else is an error.
+
+As strict as Claude Code, which aborts its turn on a delta of the wrong type or for an index that is not open.
+"""
+
+import json
+import re
+from typing import Any
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DELTAS = {"text": {"text_delta"}, "thinking": {"thinking_delta", "signature_delta"}, "tool_use": {"input_json_delta"}}
+VALUES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json", "signature_delta": "signature"}
+EMPTY: dict[str, dict[str, object]] = {
+    "text": {"text": ""},
+    "thinking": {"thinking": "", "signature": ""},
+    "tool_use": {"input": {}},
+}
+"""The kinds of block that every client reads. Others are a server's or a user's own: of them only the order is judged."""
+NEXT = {
+    "": {"message_start"},
+    "message_start": {"content_block_start", "message_delta"},
+    "content_block_start": {"content_block_delta", "content_block_stop"},
+    "content_block_delta": {"content_block_delta", "content_block_stop"},
+    "content_block_stop": {"content_block_start", "message_delta"},
+    "message_delta": {"message_stop"},
+    "message_stop": set(),
+    "error": set(),
+}
+_HEAD: dict[str, object] = {"type": "message", "role": "assistant", "content": [], "stop_reason": None, "stop_sequence": None}
+
+
+class StrictReader:
+    """Feed the stream's values; `message` is what they say, `error` the error that ended them instead.
+
+    Raises AssertionError, saying why, for what no client should have to read.
+    """
+
+    def __init__(self) -> None:
+        self.message: dict[str, Any] = {}
+        self.error: dict[str, Any] = {}
+        self._last = ""
+        self._json = ""
+        self._signed = False
+
+    def feed(self, event: dict[str, Any]) -> None:
+        """Read one event."""
+        kind = event["type"]
+        if kind == "ping":
+            return
+        allowed = NEXT[self._last] | ({"error"} if NEXT[self._last] else set())
+        _must(kind in allowed, f"{kind} after {self._last or 'nothing'}")
+        self._last = kind
+        getattr(self, f"_{kind}")(event)
+
+    def close(self) -> dict[str, Any]:
+        """Return the message: the stream is over."""
+        _must(self._last in ("message_stop", "error"), f"the stream ends after {self._last or 'nothing'}")
+        return self.message
+
+    @property
+    def _blocks(self) -> list[dict[str, Any]]:
+        blocks: list[dict[str, Any]] = self.message["content"]
+        return blocks
+
+    def _message_start(self, event: dict[str, Any]) -> None:
+        self.message = dict(event["message"])
+        _must(all(self.message.get(name, "") == value for name, value in _HEAD.items()), "not the head of an empty message")
+        _must(isinstance(self.message.get("id"), str) and isinstance(self.message.get("model"), str), "no id or no model")
+        _must({"input_tokens", "output_tokens"} <= set(self.message["usage"]), "no counts of tokens")
+        self.message["content"] = []
+
+    def _content_block_start(self, event: dict[str, Any]) -> None:
+        self._check_index(event, len(self._blocks))
+        block = dict(event["content_block"])
+        empty = EMPTY.get(block["type"], {})
+        _must(all(block.get(name) == value for name, value in empty.items()), "a block that does not begin empty")
+        _must(block["type"] != "tool_use" or bool(block["id"] and block["name"]), "a call without id or name")
+        self._blocks.append(block)
+        self._json, self._signed = "", False
+
+    def _content_block_delta(self, event: dict[str, Any]) -> None:
+        self._check_index(event, len(self._blocks) - 1)
+        block, delta = self._blocks[-1], event["delta"]
+        if block["type"] not in EMPTY:
+            return
+        _must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
+        _must(not self._signed, "a delta after the signature")
+        name = VALUES[delta["type"]]
+        _must(set(delta) == {"type", name}, "fields that a delta does not have")
+        _must(bool(delta[name]) or name == "signature", "an empty delta")
+        self._signed = name == "signature"
+        if name == "partial_json":
+            self._json += delta[name]
+        else:
+            block[name] += delta[name]
+
+    def _content_block_stop(self, event: dict[str, Any]) -> None:
+        self._check_index(event, len(self._blocks) - 1)
+        block = self._blocks[-1]
+        if block["type"] == "tool_use":
+            block["input"] = _read(self._json)
+        elif block["type"] in EMPTY:
+            _must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
+            _must(self._signed == (block["type"] == "thinking"), "a thought without signature")
+
+    def _check_index(self, event: dict[str, Any], expected: int) -> None:
+        _must(event["index"] == expected, f"index {event['index']} where {expected} belongs")
+
+    def _message_delta(self, event: dict[str, Any]) -> None:
+        _must(set(event["delta"]) == {"stop_reason", "stop_sequence"}, "not the two fields of an end")
+        _must(isinstance(event["delta"]["stop_reason"], str), "no reason to stop")
+        _must(isinstance(event["usage"]["output_tokens"], int), "no count of tokens")
+        self.message |= event["delta"] | {"usage": event["usage"]}
+
+    def _message_stop(self, event: dict[str, Any]) -> None:
+        _must(event == {"type": "message_stop"}, "message_stop says more than that")
+
+    def _error(self, event: dict[str, Any]) -> None:
+        self.error = event
+        _must(set(event["error"]) == {"type", "message"}, "not the two fields of an error")
+
+
+def read_strictly(body: bytes) -> StrictReader:
+    """Read a whole stream: each frame one `event:` and one `data:` line, a comment, or nothing at all.
+
+    Raises AssertionError, with the number of the frame and the frame, at the first that is not as it should be.
+    """
+    reader = StrictReader()
+    for number, frame in enumerate(frames_of(body)):
+        lines = frame.removeprefix(BYTE_ORDER_MARK).splitlines()
+        if all(not line or line.startswith(b":") for line in lines):
+            continue
+        try:
+            reader.feed(_event(frame))
+        except (AssertionError, KeyError, ValueError) as error:
+            raise AssertionError(f"frame {number}: {error}\n  {frame.decode(errors='replace')}") from error
+    reader.close()
+    return reader
+
+
+def frames_of(body: bytes) -> list[bytes]:
+    """Return the frames without the blank lines that end them, which all must have."""
+    frames = re.split(rb"\r?\n\r?\n", body)
+    _must(frames.pop() == b"", "the last frame has no end")
+    return frames
+
+
+def _event(frame: bytes) -> dict[str, Any]:
+    name, data = frame.split(b"\n")
+    event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
+    _must(name == b"event: " + event["type"].encode(), f"{name.decode(errors='replace')} above {event['type']}")
+    return event
+
+
+def _read(written: str) -> dict[str, Any]:
+    value = json.loads(written)
+    _must(isinstance(value, dict), "a call whose input is no object")
+    return dict(value)
+
+
+def _must(holds: bool, words: str) -> None:
+    """Unlike `assert`, says why wherever it runs: a law's message is read by people who do not know this file."""
+    if not holds:
+        raise AssertionError(words)
