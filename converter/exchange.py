@@ -170,14 +170,14 @@ class Exchange:
         )
         return self.rewriter
 
-    def whole(self, status: int, content_type: str, body: bytes) -> Answer | None:
-        """Return what the client gets for a reply that is all there; None: as it came."""
+    def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> Answer | None:
+        """Return what the client gets for a reply that is all there, `at` so many seconds; None: as it came."""
         if self.route is Route.MODELS:
             return _models(status, body)
         if not 200 <= status < 300:
             return self._error(status, body)
         rewriter = self.rewrite(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
-        rewritten = b"".join([*rewriter.feed(body), *rewriter.close()])
+        rewritten = b"".join([*rewriter.feed(body, at), *rewriter.close()])
         if self.client is Dialect.OPENAI:
             return Answer(status, content_type, rewritten) if rewritten != body else None
         if self.form is Form.STREAM:

@@ -17,6 +17,7 @@ from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEnc
 from converter.events import Event, OpaqueFrame, ThinkingEnd
 from converter.settings import Settings, Start
 from converter.sse import Frame, FrameDecoder, write_frame
+from converter.summary import Summary
 from converter.think_stage import Expected, Reading, ThinkStage
 
 
@@ -97,7 +98,9 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in the server's own dialect the
-    form stays. `model` and `reply_id`: for a server that names none. `shown`: whether the client wants to see thinking.
+    form stays. `model` and `reply_id`: for a server that names none. `shown`: whether the client wants to see thinking. `said`: a
+    list that who wants to watch may put there; it gets all that the client is told, as events. `changed`: whether any frame did
+    not go on as it came.
     """
 
     def __init__(
@@ -128,6 +131,10 @@ class Rewriter:
         self._whole = server_form is Form.WHOLE
         self._client_form = client_form
         self._broken = False
+        self._at = 0.0
+        self.summary = Summary()
+        self.said: list[Event] | None = None
+        self.changed = False
         self.closed = False
 
     @property
@@ -147,9 +154,11 @@ class Rewriter:
         empty = ["the server's reply was empty"] if self.closed and not self._came and not self.failure else []
         return [*self._faults, *self._stage_notes(), *self._unread_note(), *mended, *empty, *self._encoder.notes]
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Return what the client can have now; never an empty piece."""
+    def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
+        """Return what the client can have now; never an empty piece. `at`: when it came, in seconds, for the summary."""
         self._came = self._came or bool(chunk)
+        self._at = at
+        self.summary.arrived(at)
         return [piece for frame in self._frames.feed(chunk) for piece in self._rewrite(frame)]
 
     def close(self) -> list[bytes]:
@@ -160,7 +169,9 @@ class Rewriter:
         if self._broken:
             return out
         try:
-            rest = [*self._encoder.feed(self._stage.close()), *self._encoder.close()]
+            events = self._noted(self._stage.close())
+            self.summary.close(self._at)
+            rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, frames[-1].raw if self._whole and frames and not out else b"")]
         if out and rest and not out[-1].endswith(_FRAME_ENDS):
@@ -172,12 +183,21 @@ class Rewriter:
             return []
         try:
             read = self._decoder.feed(frame)
-            events = [event for part in read for event in self._stage.feed(part)]
+            events = self._noted([event for part in read for event in self._stage.feed(part)])
             self._count_unread(frame, read)
             said = [event for event in events if not isinstance(event, ThinkingEnd)]  # an end alone is on no wire here
-            return self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
+            out = self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
         except Exception as error:
             return self._fault(error, frame.raw)
+        self.changed = self.changed or out != [frame.raw]
+        return out
+
+    def _noted(self, events: Sequence[Event]) -> Sequence[Event]:
+        for event in events:
+            self.summary.feed(event, self._at)
+        if self.said is not None:
+            self.said += events
+        return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
         """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the last word."""

@@ -101,6 +101,10 @@ OPTIONS = (
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
 )
 """Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values only."""
+NOT_RECORDED = ("events", "record", "flows", "print")
+"""They say where to look and where to write, not how a reply is rewritten; paths and hosts have no place in a recording."""
+RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
+"""The options that decide how a reply is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,9 @@ HTTP_VERSIONS = {"HTTP/1.0": None, "HTTP/1.1": "chunked", "HTTP/2.0": None}
 @pytest.mark.parametrize("server", ["HTTP/1.0", "HTTP/1.1"])
 def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(version: str, chunked: str | None, server: str) -> None:
     with running() as (addon, _):
-        flow = ask(addon, request(CHAT))
-        flow.request.http_version = version
+        asked = request(CHAT)
+        asked.request.http_version = version
+        flow = ask(addon, asked)
         flow.response = response(EVENT_STREAM, content_length="99")
         if server == "HTTP/1.1":
             flow.response.headers["transfer-encoding"] = "chunked"

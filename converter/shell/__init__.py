@@ -1,0 +1,1 @@
+"""What meets mitmproxy live, beside `think_addon.py`: the tap, what is kept of a flow, content views, commands, the terminal."""

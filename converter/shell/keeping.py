@@ -1,0 +1,126 @@
+"""What is kept of an exchange for people to look at: both requests, both replies, the server's chunks with their times.
+
+A flow shows what the client asked and got. What the server was asked and said is its backup, so that mitmproxy's own *Revert* shows
+that; both are saved with the flow. How the server's body was cut, and what decided its reading, is one JSON text in the flow's
+metadata: mitmproxy copies all metadata each time it looks at a flow, and a text costs nothing to copy.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
+
+from converter.exchange import Exchange
+from converter.summary import in_words
+
+METADATA = "think"
+VERSION = 1
+REPLAYED = json.dumps({"version": VERSION, "replayed": True})
+MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
+"""Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
+_CLIENT_LEFT = "Client disconnected"
+
+
+@dataclass
+class Kept:
+    """One exchange while it runs. `asked`: the client's request; `answered`: the server's response, `chunks` its body so far.
+
+    `headers`: the client's, before the addon added its own. `options`: those in force. `full`: somebody will look at it, so the
+    bodies are kept too. `hints` and `notes`: what a person may and should know. `cuts`: the length of each chunk, and when it
+    came. `got`: what the client has got of a stream.
+    """
+
+    exchange: Exchange
+    headers: Headers
+    options: Mapping[str, object]
+    full: bool = False
+    hints: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    asked: Request | None = None
+    sent: Request | None = None
+    answered: Response | None = None
+    chunks: list[bytes] = field(default_factory=list)
+    cuts: list[tuple[int, float]] = field(default_factory=list)
+    got: bytearray | None = None
+
+    def asks(self, request: Request) -> None:
+        """Keep the client's request, before anything is changed but the headers."""
+        self.asked = request.copy()
+        self.asked.headers = self.headers
+
+    def answers(self, flow: HTTPFlow) -> None:
+        """Keep the head of the server's response; from now on the flow shows what the client asked."""
+        if flow.response and self.asked and self.sent is None:
+            self.answered = flow.response.copy()
+            self.answered.stream = False
+            self.sent, flow.request = flow.request, self.asked
+
+    def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
+        """Keep a chunk of a stream, and what went out for it."""
+        self.got = bytearray() if self.got is None else self.got
+        if self.full:
+            self.came(chunk, at)
+            for piece in pieces:
+                self.got += piece
+
+    def came(self, body: bytes, at: float) -> None:
+        """Keep bytes of the server's."""
+        if body and self.full:
+            self.chunks.append(body)
+            self.cuts.append((len(body), round(at, 4)))
+
+    def finish(self, flow: HTTPFlow) -> None:
+        """Make the flow what is described above."""
+        if self.got is not None and flow.response and self.full:
+            flow.response.data.content = bytes(self.got)
+        self._mark(flow)
+        if self.full:
+            flow.metadata[METADATA] = self._told(flow)
+            self._back_up(flow)
+
+    def _mark(self, flow: HTTPFlow) -> None:
+        rewriter = self.exchange.rewriter
+        moved = rewriter and rewriter.summary.thoughts and rewriter.changed
+        failed = flow.error and not flow.error.msg.startswith(_CLIENT_LEFT)
+        thought = ["🧠 " + in_words(rewriter.summary.told())] if rewriter and rewriter.summary.thoughts else []
+        flow.comment = flow.comment or " · ".join([*thought, *self.hints, *self.notes])
+        flow.marked = flow.marked or (TROUBLE if self.notes or failed else MOVED if moved else NOTHING)
+
+    def _back_up(self, flow: HTTPFlow) -> None:
+        if not (flow.response and self.answered and self.sent and self.asked):
+            return
+        self.answered.headers.pop("content-encoding", None)  # the chunks of a compressed reply are uncompressed
+        self.answered.raw_content = b"".join(self.chunks)
+        asked, got = self.asked, flow.response
+        same_request = (asked.path, asked.raw_content) == (self.sent.path, self.sent.raw_content)
+        same_reply = (got.status_code, got.raw_content) == (self.answered.status_code, self.answered.raw_content)
+        if not (same_request and same_reply):
+            flow.request, flow.response = self.sent, self.answered
+            flow.backup()
+            flow.request, flow.response = asked, got
+
+    def _told(self, flow: HTTPFlow) -> str:
+        exchange = self.exchange
+        told = {
+            "version": VERSION,
+            "chunks": self.cuts,
+            "ended": flow.error.msg if flow.error else "",
+            "options": self.options,
+            "server": exchange.server.name,
+            "parses": exchange.server_parses,
+            "begins": exchange.begins.value,
+            "counted": exchange.counted,
+            "prompted": exchange.prompted,
+            "summary": exchange.rewriter.summary.told() if exchange.rewriter else {},
+        }
+        return json.dumps(told, ensure_ascii=False)
+
+
+def told(flow: HTTPFlow) -> dict[str, object]:
+    """Return what the addon noted of a flow, nothing for one that it did not rewrite; notes it cannot read count as none."""
+    try:
+        noted = json.loads(flow.metadata.get(METADATA) or "{}")
+    except (ValueError, TypeError):
+        return {}
+    return noted if isinstance(noted, dict) else {}

@@ -1,0 +1,55 @@
+"""What is done to mitmproxy's requests and responses, each in one place."""
+
+from mitmproxy.http import HTTPFlow, Request, Response
+
+from converter.exchange import Answer
+
+
+def is_compressed(response: Response) -> bool:
+    """Tell whether a body must be whole before it can be read."""
+    return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
+
+
+def use_connection_once(flow: HTTPFlow) -> None:
+    """Have the server's connection closed after this reply, unseen by the client.
+
+    llama.cpp closes its connection after every streamed reply and announces the opposite; a next request that is quicker
+    than mitmproxy's notice of it would be lost (seen on llama.cpp 11549: every second one). The layer that reads from the
+    server keeps the response it made; the client's gets a copy.
+    """
+    assert flow.response
+    from_server = flow.response
+    flow.response = from_server.copy()
+    from_server.headers["connection"] = "close"
+
+
+def open_for_streaming(request: Request, response: Response) -> None:
+    """Make the head of a response that of a body whose length nobody knows yet."""
+    response.headers.pop("content-length", None)
+    response.headers.pop("transfer-encoding", None)
+    if request.is_http11:
+        response.http_version = "HTTP/1.1"
+        response.headers["transfer-encoding"] = "chunked"
+
+
+def body(message: Request | Response, notes: list[str]) -> bytes:
+    """Return the body, uncompressed; as it came, with a note, when it is not what its encoding says."""
+    try:
+        return message.get_content() or b""
+    except ValueError:
+        notes.append(f"the body is no {message.headers['content-encoding']}, though its content-encoding says so")
+        return message.raw_content or b""
+
+
+def replace(response: Response, answer: Answer) -> None:
+    """Give the client another reply than the server's."""
+    response.headers.pop("content-encoding", None)
+    response.headers.pop("transfer-encoding", None)
+    response.headers["content-type"] = answer.content_type
+    response.status_code, response.reason = answer.status, Response.make(answer.status).reason
+    response.content = answer.body
+
+
+def made(answer: Answer) -> Response:
+    """Return a response of the addon's own."""
+    return Response.make(answer.status, answer.body, {"content-type": answer.content_type})

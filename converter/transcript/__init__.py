@@ -1,0 +1,1 @@
+"""The readable form of a conversation: requests and replies of both dialects, as a person reads them."""
