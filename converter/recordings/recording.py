@@ -1,0 +1,142 @@
+"""A recording: one exchange as it was, with all that decided how its reply was rewritten."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from converter import settings
+from converter.exchange import Exchange, begin, is_stream
+from converter.rewriter import Dialect, Form, Rewriter
+from converter.routes import Route
+from converter.servers import by_name
+from converter.settings import Settings, Start
+from converter.think_stage import Expected
+
+REPLY_ID = "recording"
+"""Names a reply to which the server gave no id."""
+
+
+class RecordingError(ValueError):
+    """There is no recording to be had; its one line says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes as they arrived, `at` so many seconds after the client's request began."""
+
+    at: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: to the proxy, or on to the server. Header names are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply's head, and its body if it is the client's; the server's is in chunks."""
+
+    status: int
+    content_type: str
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the addon had found out about the server and the reply's beginning."""
+
+    server: str = "generic"
+    parses: bool = False
+    begins: str = Start.TEXT.value
+    counted: int | None = None
+    prompted: bool = False
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One exchange. `asked` by the client, `sent` to the server; `answered` by the server in `chunks`, `got` by the client.
+
+    `options`: those in force, by their short names. `ended`: empty when the reply is complete, else why it broke off. `places`:
+    the hosts and addresses that it went through, which are in no recording that was cleaned.
+    """
+
+    name: str
+    asked: Asked
+    sent: Asked
+    answered: Answered
+    chunks: tuple[Chunk, ...]
+    got: Answered
+    options: Mapping[str, object] = field(default_factory=dict)
+    found: Found = field(default_factory=Found)
+    ended: str = ""
+    places: frozenset[str] = frozenset()
+
+    @cached_property
+    def body(self) -> bytes:
+        """What the server said, in one piece."""
+        return b"".join(chunk.data for chunk in self.chunks)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The options, read. Raises ValueError for one that this version does not know the value of."""
+        return settings.read(self.options)
+
+    @property
+    def server_dialect(self) -> Dialect:
+        """What the server speaks."""
+        return Dialect.ANTHROPIC if self.exchange().native else Dialect.OPENAI
+
+    @property
+    def server_form(self) -> Form:
+        """How the server sent."""
+        return Form.STREAM if is_stream(self.answered.content_type, self.body) else Form.WHOLE
+
+    @property
+    def client(self) -> Dialect:
+        """What the client speaks."""
+        return self.exchange().client
+
+    @property
+    def client_form(self) -> Form:
+        """How the client got the reply."""
+        return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
+
+    def exchange(self) -> Exchange:
+        """Return the exchange as it stood when the reply began. Raises ValueError for a request that the addon does not act on."""
+        made = begin(self.asked.method, self.asked.path, self.asked.headers, self.settings, REPLY_ID, reverse=True)
+        if made is None:
+            raise ValueError(f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on")
+        made.server = by_name(self.found.server)
+        made.server_parses = self.found.parses
+        if made.translated and made.route is Route.MESSAGES:
+            made.write(made.read(self.asked.body))
+        elif made.route is not Route.MODELS:
+            made.read_chat(self.asked.body)
+        made.begins = Start(self.found.begins)
+        made.counted = self.found.counted
+        made.prompted = self.found.prompted
+        return made
+
+    def rewriter(self, client: Dialect, form: Form) -> Rewriter:
+        """Return what rewrites the reply for a client of this dialect that wants this form, with all that was known of it.
+
+        For the server's own dialect the form is the server's.
+        """
+        exchange = self.exchange()
+        return Rewriter(
+            self.settings,
+            client,
+            self.server_form,
+            form,
+            server=self.server_dialect,
+            model=exchange.model,
+            shown=exchange.shown,
+            reply_id=REPLY_ID,
+            expected=Expected(exchange.begins, str(exchange.body.get("model") or ""), exchange.budget),
+        )

@@ -1,0 +1,204 @@
+"""A server made of recordings: it answers on loopback as the recorded servers did, chunk borders and pace included.
+
+A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several recordings that fit, the one with the
+most equal fields answers, and of equals each in turn. A path that begins with a recording's name (`/NAME/v1/chat/completions`) is
+for that one alone. What the addon asks of a server on its own account is answered for the list of models only.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+from converter.recordings.recording import Chunk, Recording
+from converter.rewriter import Form
+from converter.servers import by_name
+
+HOST = "127.0.0.1"
+PORT = 8000
+"""Where recordings say that their server was, so that mitmproxy's client replay finds this one."""
+FAST = float("inf")
+_PACES = {"recorded": 1.0, "fast": FAST}
+_MUST_FIT = ("messages", "tools", "stream", "system")
+_IDS = ("id", "tool_call_id", "tool_use_id")
+"""Recordings have other ids than the requests they were made of."""
+
+type Body = Mapping[str, object]
+
+
+def read_pace(written: str) -> float:
+    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises ValueError."""
+    try:
+        pace = _PACES.get(written) or float(written)
+    except ValueError:
+        pace = 0
+    if not pace > 0:
+        raise ValueError(f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded")
+    return pace
+
+
+class RecordedServer(ThreadingHTTPServer):
+    """Serves recordings until it is closed. `pace`: how many times as fast as recorded."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
+        super().__init__((HOST, port), _Handler)
+        self.recordings = {recording.name: recording for recording in recordings}
+        self.pace = pace
+        self._given: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"http://{HOST}:{self.server_port}"
+
+    def chosen(self, path: str) -> tuple[list[Recording], str]:
+        """Return the recordings that a path is for, and the path without the name of one."""
+        name, slash, rest = path.removeprefix("/").partition("/")
+        if slash and name in self.recordings:
+            return [self.recordings[name]], "/" + rest
+        return list(self.recordings.values()), path
+
+    def match(self, method: str, path: str, body: bytes) -> Recording | None:
+        """Return the recording that answers this request, None when there is none."""
+        recordings, path = self.chosen(path)
+        fitting = [(_fit(recording, method, path, body), recording) for recording in recordings]
+        best = max((fit for fit, _ in fitting), default=0)
+        equals = [recording for fit, recording in fitting if fit == best] if best else []
+        with self._lock:
+            found = min(equals, key=lambda recording: self._given[recording.name], default=None)
+            if found:
+                self._given[found.name] += 1
+        return found
+
+    def models(self, path: str) -> dict[str, object]:
+        """Return the list of models that the servers of these recordings would give; owned as theirs, if they are of one kind."""
+        recordings, _ = self.chosen(path)
+        names = sorted({str(_read(recording.sent.body).get("model") or "recorded") for recording in recordings})
+        owner = _owner({recording.found.server for recording in recordings})
+        return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": owner} for name in names]}
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that leaves in the middle; that is its right."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
+    """Serve until interrupted; say on the standard output where. Raises OSError when the port is taken."""
+    with RecordedServer(recordings, port, pace) as server:
+        print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
+        with suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+def _owner(servers: set[str]) -> str:
+    """Return whose a model is, when the servers are of one kind."""
+    marks = by_name(min(servers)).marks if len(servers) == 1 else ()
+    return next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
+
+
+def _fit(recording: Recording, method: str, path: str, body: bytes) -> int:
+    """Tell how well a recording answers a request: 0 for not at all."""
+    sent = recording.sent
+    if (sent.method, _endpoint(sent.path)) != (method, _endpoint(path)):
+        return 0
+    asked, known = _read(body), _read(sent.body)
+    if any(_comparable(asked.get(name)) != _comparable(known.get(name)) for name in _MUST_FIT):
+        return 0
+    return 1 + sum(asked.get(name) == value for name, value in known.items())
+
+
+def _endpoint(path: str) -> str:
+    return path.partition("?")[0].rstrip("/")
+
+
+def _read(body: bytes) -> Body:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {"": body}  # a body that is none fits its like
+    return value if isinstance(value, dict) else {"": value}
+
+
+def _comparable(value: object) -> object:
+    """Return a value without ids; no wish for a stream is the wish for none."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    return value or None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: RecordedServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 0  # a chunk goes out as one
+
+    def do_POST(self) -> None:
+        """Answer as it was recorded."""
+        arrived = time.monotonic()
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        found = self.server.match(self.command, self.path, body)
+        if found:
+            self._replay(found, arrived)
+        elif self.command == "GET" and _endpoint(self.path).endswith("/v1/models"):
+            self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
+        else:
+            words = f"no recording answers this request, {self.command} {self.path}"
+            self._whole(404, "application/json", json.dumps({"error": {"message": words, "type": "not_found_error"}}).encode())
+
+    do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
+
+    def _replay(self, recording: Recording, arrived: float) -> None:
+        answered = recording.answered
+        pieces = _paced(recording.chunks, arrived, self.server.pace)
+        if recording.server_form is Form.WHOLE and not recording.ended:
+            self._whole(answered.status, answered.content_type, b"".join(pieces))
+            return
+        self._head(answered.status, answered.content_type, "transfer-encoding", "chunked")
+        for piece in pieces:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if recording.ended:
+            self.close_connection = True  # it broke off here
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _whole(self, status: int, content_type: str, body: bytes) -> None:
+        self._head(status, content_type, "content-length", str(len(body)))
+        self.wfile.write(body)
+
+    def _head(self, status: int, content_type: str, framing: str, value: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", content_type)
+        self.send_header(framing, value)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in http.server)
+        """Say nothing: the proxy in front tells of requests."""
+
+
+def _paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
+    for chunk in chunks:
+        wait = arrived + chunk.at / pace - time.monotonic()
+        if wait > 0:
+            time.sleep(wait)
+        yield chunk.data
