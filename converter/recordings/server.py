@@ -2,7 +2,8 @@
 
 A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several recordings that fit, the one with the
 most equal fields answers, and of equals each in turn. A path that begins with a recording's name (`/NAME/v1/chat/completions`) is
-for that one alone. What the addon asks of a server on its own account is answered for the list of models only.
+for that one alone. A request that the addon had translated is answered as well, with what the client got, so that a client can see
+it again without a proxy. What the addon asks of a server on its own account is answered for the list of models only.
 """
 
 import json
@@ -15,8 +16,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
-from converter.recordings.recording import Chunk, Recording
-from converter.rewriter import Form
+from converter.exchange import is_stream
+from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.servers import by_name
 
 HOST = "127.0.0.1"
@@ -76,10 +77,17 @@ class RecordedServer(ThreadingHTTPServer):
             return [self.recordings[name]], "/" + rest
         return list(self.recordings.values()), path
 
-    def match(self, method: str, path: str, body: bytes) -> Recording | None:
-        """Return the recording that answers this request, None when there is none."""
+    def match(self, method: str, path: str, body: bytes) -> tuple[Answered, Sequence[Chunk], bool] | None:
+        """Return what answers this request, in its pieces, and whether it broke off there; None when no recording does."""
         recordings, path = self.chosen(path)
-        fitting = [(_fit(recording, method, path, body), recording) for recording in recordings]
+        found = self._best([(_fit(recording.sent, method, path, body), recording) for recording in recordings])
+        if found:
+            return found.answered, found.chunks, bool(found.ended)
+        found = self._best([(_fit(recording.asked, method, path, body), recording) for recording in recordings])
+        return (found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)) if found else None
+
+    def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
+        """Return the recording that fits best, of several the one that was given the fewest times."""
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:
@@ -115,9 +123,12 @@ def _owner(servers: set[str]) -> str:
     return next((mark.value for mark in marks if mark.field == "owned_by"), "recordings")
 
 
-def _fit(recording: Recording, method: str, path: str, body: bytes) -> int:
-    """Tell how well a recording answers a request: 0 for not at all."""
-    sent = recording.sent
+def _last(recording: Recording) -> float:
+    return recording.chunks[-1].at if recording.chunks else 0.0
+
+
+def _fit(sent: Asked, method: str, path: str, body: bytes) -> int:
+    """Tell how well a request is the one that was recorded: 0 for not at all."""
     if (sent.method, _endpoint(sent.path)) != (method, _endpoint(path)):
         return 0
     asked, known = _read(body), _read(sent.body)
@@ -159,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         found = self.server.match(self.command, self.path, body)
         if found:
-            self._replay(found, arrived)
+            self._replay(*found, arrived)
         elif self.command == "GET" and _endpoint(self.path).endswith("/v1/models"):
             self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
         else:
@@ -168,16 +179,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
-    def _replay(self, recording: Recording, arrived: float) -> None:
-        answered = recording.answered
-        pieces = _paced(recording.chunks, arrived, self.server.pace)
-        if recording.server_form is Form.WHOLE and not recording.ended:
+    def _replay(self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float) -> None:
+        pieces = _paced(chunks, arrived, self.server.pace)
+        if not (ended or is_stream(answered.content_type)):
             self._whole(answered.status, answered.content_type, b"".join(pieces))
             return
         self._head(answered.status, answered.content_type, "transfer-encoding", "chunked")
-        for piece in pieces:
+        for piece in filter(None, pieces):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        if recording.ended:
+        if ended:
             self.close_connection = True  # it broke off here
         else:
             self.wfile.write(b"0\r\n\r\n")

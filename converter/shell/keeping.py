@@ -16,7 +16,6 @@ from converter.summary import in_words
 
 METADATA = "think"
 VERSION = 1
-REPLAYED = json.dumps({"version": VERSION, "replayed": True})
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
 _CLIENT_LEFT = "Client disconnected"
@@ -112,6 +111,8 @@ class Kept:
             "begins": exchange.begins.value,
             "counted": exchange.counted,
             "prompted": exchange.prompted,
+            "comment": flow.comment,
+            "marker": flow.marked,
             "summary": exchange.rewriter.summary.told() if exchange.rewriter else {},
         }
         return json.dumps(told, ensure_ascii=False)

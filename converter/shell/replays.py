@@ -1,17 +1,20 @@
-"""What mitmproxy replays is never rewritten a second time."""
+"""mitmproxy's own replays: a request that is sent again is a new exchange, a reply that is given again was rewritten before."""
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.keeping import METADATA, REPLAYED
+from converter.shell.keeping import METADATA, told
 
 
-def asks_as_before(flow: HTTPFlow) -> bool:
-    """Tell whether a flow that was rewritten before is sent again: mitmproxy reverts it first, so it is what the server got."""
+def forget(flow: HTTPFlow) -> None:
+    """Take from a flow whose request is sent again what was said of its last reply; *Revert* is to show the new one's original."""
     if flow.is_replay != "request" or METADATA not in flow.metadata:
-        return False
-    flow.metadata[METADATA] = REPLAYED
-    return True
+        return
+    said = told(flow)
+    flow.comment = "" if flow.comment == said.get("comment") else flow.comment
+    flow.marked = "" if flow.marked == said.get("marker") else flow.marked
+    del flow.metadata[METADATA]
+    flow._backup = None
 
 
 def has_a_reply(flow: HTTPFlow) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
 from converter.recordings.server import FAST, RecordedServer, read_pace
 from tests.clients import Client
-from tests.recordings.made import CHAT, EVENT_STREAM, JSON, PIECES, asked, question, recording
+from tests.recordings.made import CHAT, EVENT_STREAM, JSON, MESSAGES, PIECES, asked, question, recording
 
 BODY = b"".join(PIECES)
 
@@ -90,6 +90,13 @@ def test_messages_tools_and_form_must_fit_and_the_rest_need_not(body: dict[str, 
         status, said = ask(server, body)
     assert status == (200 if fits else 404)
     assert fits or json.loads(said)["error"]["message"].startswith("no recording answers this request, POST /v1/chat")
+
+
+def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
+    made = recording(asked=asked(question(), MESSAGES), got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"))
+    with serving(made, recording("other", question("Other"))) as server:
+        assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
+        assert ask(server, question("Other"), MESSAGES)[0] == 404
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b"null"])

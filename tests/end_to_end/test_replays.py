@@ -1,0 +1,141 @@
+"""mitmproxy's own replays work on recordings, with the addon and without it, and nothing is rewritten a second time."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
+
+from converter.recordings import flow_file
+from converter.recordings.recording import Answered, Recording
+from converter.recordings.replay import replayed
+from converter.recordings.server import FAST, RecordedServer
+from tests.clients import Client, read_anthropic_stream
+from tests.harness import ADDON, MITMDUMP, Program, start_proxy
+from tests.recordings.made import EVENT_STREAM, MESSAGES, asked, question, recording
+
+WITH_AND_WITHOUT = pytest.mark.parametrize("addon", [["-s", str(ADDON)], []], ids=["addon", "plain"])
+THOUGHT = ("thinking", "a b"), ("text", "c")
+
+
+def translated() -> Recording:
+    """An Anthropic client's exchange with a server of chat completions, as the addon had it."""
+    made = recording(asked=asked(question(), MESSAGES))
+    exchange = made.exchange()
+    rewriter = exchange.rewrite(made.server_form)
+    got = b"".join([*(piece for chunk in made.chunks for piece in rewriter.feed(chunk.data)), *rewriter.close()])
+    sent = asked(exchange.body, exchange.path())
+    return replace(made, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "translated.mitm"
+    flow_file.save(translated(), path)
+    return path
+
+
+def flows_of(path: Path) -> list[HTTPFlow]:
+    with path.open("rb") as file:
+        return [flow for flow in FlowReader(file).stream() if isinstance(flow, HTTPFlow)]
+
+
+def run_to_its_end(arguments: Sequence[str], folder: Path) -> str:
+    """A mitmdump that listens nowhere and stops when all is replayed or read."""
+    command = [str(MITMDUMP), "-n", "--set", f"confdir={folder / 'mitmproxy'}", *arguments]
+    with Program(command, folder / "mitmdump.log") as program:
+        status = program.exit_status()
+        assert status == 0, program.output
+        return program.output
+
+
+def client_replayed(recorded: Recording, arguments: list[str], folder: Path) -> HTTPFlow:
+    """The flow after mitmproxy has sent its request again, to a server made of the recording."""
+    kept, seen = folder / "recorded.mitm", folder / "seen.mitm"
+    flow_file.save(recorded, kept)
+    before = kept.read_bytes()
+    with RecordedServer([recorded], 0, FAST) as server:
+        here = f"|//127.0.0.1:8000/|//127.0.0.1:{server.server_port}/"
+        said = run_to_its_end([*arguments, "--client-replay", str(kept), "--map-remote", here, "-w", str(seen)], folder)
+    [flow] = flows_of(seen)
+    assert flow.response, said
+    assert kept.read_bytes() == before
+    return flow
+
+
+def test_client_replay_gets_what_the_server_said(tmp_path: Path) -> None:
+    flow = client_replayed(recording(), [], tmp_path)
+    assert flow.response
+    assert flow.response.content == recording().body
+
+
+@pytest.mark.parametrize("recorded", [recording(), translated()], ids=["openai", "anthropic"])
+def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(recorded: Recording, tmp_path: Path) -> None:
+    flow = client_replayed(recorded, ["-s", str(ADDON), "--set", "think_server=generic"], tmp_path)
+    asked, got = flow.request.get_content(), flow.response and flow.response.content
+    again = flow_file.from_flow(flow, "again")
+    assert (flow.request.path, json.loads(asked or b"")) == (recorded.asked.path, json.loads(recorded.asked.body))
+    assert got == replayed(recorded, recorded.client).body
+    assert (again.body, json.loads(again.sent.body)) == (recorded.body, json.loads(recorded.sent.body))
+    assert flow.comment.startswith("🧠 1 thought, 3 chars")
+    flow.revert()
+    assert flow.response
+    assert flow.response.content == recorded.body
+
+
+@WITH_AND_WITHOUT
+def test_server_replay_gives_the_client_what_the_client_got(addon: list[str], kept: Path, tmp_path: Path) -> None:
+    before = kept.read_bytes()
+    arguments = ["--server-replay", str(kept), "--set", "server_replay_reuse=true", "--set", "connection_strategy=lazy"]
+    body = translated().asked.body
+    with (
+        _proxy(addon, arguments, tmp_path) as port,
+        Client(port) as client,
+    ):
+        said = [client.ask(MESSAGES, body) for _ in range(2)]
+    assert [answer.body for answer in said] == [translated().got.body] * 2
+    assert read_anthropic_stream(said[0].body).blocks == THOUGHT
+    assert kept.read_bytes() == before
+
+
+@pytest.mark.parametrize("addon", [["-s", str(ADDON)]], ids=["addon"])
+def test_what_server_replay_does_not_know_goes_to_the_server_and_is_rewritten(addon: list[str], kept: Path, tmp_path: Path) -> None:
+    other = recording(body=question("Other"), name="other")
+    with RecordedServer([other], 0, FAST) as server:
+        arguments = ["--server-replay", str(kept), "--set", "think_server=generic"]
+        with _proxy(addon, arguments, tmp_path, server.address) as port, Client(port) as client:
+            said = client.ask(MESSAGES, asked(question("Other")).body)
+    assert read_anthropic_stream(said.body).blocks == THOUGHT
+
+
+@WITH_AND_WITHOUT
+def test_reading_a_recording_changes_neither_the_flow_nor_the_file(addon: list[str], kept: Path, tmp_path: Path) -> None:
+    before, seen = kept.read_bytes(), tmp_path / "seen.mitm"
+    run_to_its_end([*addon, "-r", str(kept), "-w", str(seen)], tmp_path)
+    assert [flow.get_state() for flow in flows_of(seen)] == [flow.get_state() for flow in flows_of(kept)]
+    assert kept.read_bytes() == before
+
+
+class _proxy:  # noqa: N801 (used as a function)
+    """A proxy in front of where recordings say that their server was, or of `address`; the port is its value."""
+
+    def __init__(self, addon: list[str], arguments: list[str], folder: Path, address: str = "http://127.0.0.1:8000") -> None:
+        self._running = start_proxy([f"reverse:{address}"], arguments, folder, "replay") if addon else None
+        settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--mode", f"reverse:{address}@127.0.0.1:0", *arguments]
+        self._plain = None if addon else Program([str(MITMDUMP), *settings], folder / "plain.log")
+
+    def __enter__(self) -> int:
+        if self._running:
+            return self._running.__enter__().ports[0]
+        assert self._plain
+        return int(self._plain.wait_for(r"listening at \S*127\.0\.0\.1:(\d+)")[0])
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(AttributeError):
+            self._plain.stop()  # type: ignore[union-attr]
+        if self._running:
+            self._running.__exit__(None, None, None)
