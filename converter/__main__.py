@@ -1,0 +1,141 @@
+"""`python -m converter FILE`: a saved reply, of either dialect, as a transcript or in the dialect that is asked for.
+
+`curl -N ... | python -m converter --to transcript` shows a reply while it comes.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+from converter import settings
+from converter.rewriter import Dialect, Form
+from converter.settings import Settings
+from converter.summary import SHORTEST
+from converter.transcript import request
+from converter.transcript.recognise import is_request, value_of
+from converter.transcript.reply import TIMES, ReplyReader
+from converter.transcript.saved import Converting, Headless
+from converter.transcript.terminal import TerminalWriter, write
+from converter.transcript.turns import Facts
+
+NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+"""Exit codes beside 0; the last two are those of the shell for the signals."""
+DIALECTS = {"openai": Dialect.OPENAI, "anthropic": Dialect.ANTHROPIC}
+TRANSCRIPT = "transcript"
+STANDARD_INPUT = "-"
+_NO_REPLY = "no reply of chat completions or the Messages API"
+_PIECE = 65536
+_EPILOG = """\
+Without --to a terminal gets a transcript and anything else a chat completion. A streamed reply stays streamed, a whole one whole.
+Exit codes: 0 read; 1 nothing could be read; 2 wrong use. NO_COLOR turns colours off."""
+
+
+class _UnreadableError(Exception):
+    """What came is no reply."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
+        _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else "openai"), read)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the flush at exit complains
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        return _complain(f"{chosen.file}: {error.strerror or error}", NOTHING_READ)
+    except _UnreadableError as error:
+        return _complain(f"{chosen.file}: {error}", NOTHING_READ)
+    except ValueError as error:
+        return _complain(str(error).replace("think_", "--", 1), MISUSED)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("converter", description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter)
+    parser.add_argument("file", nargs="?", default=STANDARD_INPUT, metavar="FILE", help="JSON or SSE; - is standard input")
+    parser.add_argument("--to", choices=[*DIALECTS, TRANSCRIPT], help="what to write")
+    parser.add_argument("--tags", action="append", metavar="TAGS", help="as think_tags; once for each")
+    parser.add_argument("--start", default="auto", choices=[start.value for start in settings.Start], help="as think_start")
+    return parser
+
+
+def _complain(words: str, code: int) -> int:
+    print(f"converter: {' '.join(words.split())}", file=sys.stderr)
+    return code
+
+
+def _run(file: str, to: str, chosen: Settings) -> None:
+    pieces = _pieces(file)
+    if to == TRANSCRIPT:
+        _show(pieces, chosen, live=file == STANDARD_INPUT)
+    else:
+        _convert(pieces, Converting(chosen, DIALECTS[to]))
+
+
+def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
+    """Yield a body's bytes as they come, and its content type if it is known."""
+    headless = Headless()
+    with open(sys.stdin.fileno() if file == STANDARD_INPUT else file, "rb", buffering=0) as source:
+        while piece := source.read(_PIECE):
+            yield headless.feed(piece), headless.content_type
+    yield headless.close(), headless.content_type
+
+
+def _write(text: str | bytes) -> None:
+    sys.stdout.buffer.write(text if isinstance(text, bytes) else text.encode(errors="backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> None:
+    body = b""
+    for piece, content_type in pieces:
+        body = b"" if converting.dialect else body + piece
+        _write(converting.feed(piece, content_type))
+    _write(converting.close())
+    if converting.dialect is None:
+        asked = is_request(value_of(body))
+        raise _UnreadableError(
+            "a request; --to transcript shows it" if asked else "no reply of chat completions or the Messages API"
+        )
+    for note in converting.notes:
+        _complain(note, 0)
+
+
+def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
+    """Write a transcript, in pieces as they come; a file is all there, which tells more of where its reply began."""
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    writer, reader = TerminalWriter(colour), ReplyReader(chosen, complete=not live)
+    body: list[bytes] = []
+    began: float | None = None
+    for piece, content_type in pieces:
+        reader.content_type = content_type
+        began = time.monotonic() if began is None else began
+        _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
+        body = [] if reader.form is Form.STREAM else [*body, piece]
+    asked = b"".join(body)
+    if is_request(value_of(asked)):
+        _write(write(request.read(asked, chosen), colour=colour))
+        return
+    _write(writer.feed(reader.close()))
+    _write(writer.close(_known(reader.transcript().facts) if reader.dialect else {}))
+    if reader.dialect is None:
+        raise _UnreadableError(_NO_REPLY)
+
+
+def _known(facts: Facts) -> Facts:
+    """Return the facts without times that say nothing: the clock begins with the first byte, and what was saved comes at once."""
+    end = facts.get("end")
+    left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES
+    return {name: value for name, value in facts.items() if name not in left_out}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

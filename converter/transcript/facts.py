@@ -1,0 +1,86 @@
+"""How a reply ended, in words: the lines at a transcript's end, from what a summary told."""
+
+from collections.abc import Callable, Mapping
+
+from converter.summary import SHORTEST
+from converter.transcript.turns import Facts
+from converter.transcript.visible import in_json
+
+type Lines = list[tuple[str, str]]
+
+_COUNTED = ("failure", "text", "calls")
+"""The transcript shows them itself."""
+
+
+def lines(facts: Facts) -> Lines:
+    """Return a label and its words for each thing known; names that no row knows are told as they are."""
+    told = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
+    known = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
+    more = [(name.replace("_", " "), of(value)) for name, value in facts.items() if name not in known and value is not None]
+    return [*told, *more]
+
+
+def of(value: object) -> str:
+    """Return a setting or fact as words: `true` and numbers as in JSON."""
+    return value if isinstance(value, str) else in_json(value)
+
+
+def _model(facts: Facts) -> str:
+    return str(facts.get("model") or "")
+
+
+def _stop(facts: Facts) -> str:
+    reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
+    return f"{reason}, at {at}" if at else reason
+
+
+def _tokens(facts: Facts) -> str:
+    said = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
+    said += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
+    return ", ".join(filter(None, said))
+
+
+def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:
+    count, among = _number(facts, name), _number(facts, inner)
+    if count is None:
+        return ""
+    return f"{count:,} {word}" + (f" ({among:,} {inner_word})" if among else "")
+
+
+def _thoughts(facts: Facts) -> str:
+    count, characters = _number(facts, "thoughts"), _number(facts, "thinking")
+    return f"{count}, {characters or 0:,} characters" if count else ""
+
+
+def _times(facts: Facts) -> str:
+    named = {"first byte": "first_byte", "first thought": "first_thought", "first text": "first_text", "end": "end"}
+    return ", ".join(f"{words} {at:.2f} s" for words, name in named.items() if (at := _number(facts, name)) is not None)
+
+
+def _thinking_time(facts: Facts) -> str:
+    seconds = _number(facts, "thinking_time")
+    return f"{seconds:.1f} s" if seconds and seconds >= SHORTEST else ""
+
+
+def _speed(facts: Facts) -> str:
+    """Tokens by the time in which they came; a whole reply comes at once, and tells nothing of it."""
+    count, end, begin = _number(facts, "output_tokens"), _number(facts, "end"), _number(facts, "first_byte") or 0
+    if not count or end is None or end - begin < SHORTEST:
+        return ""
+    return f"{count / (end - begin):.1f} tokens per second"
+
+
+def _number(facts: Mapping[str, object], name: str) -> float | int | None:
+    value = facts.get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+_ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
+    ("model", ("model",), _model),
+    ("stop", ("finish", "stop_sequence"), _stop),
+    ("tokens", ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens"), _tokens),
+    ("thoughts", ("thoughts", "thinking"), _thoughts),
+    ("times", ("first_byte", "first_thought", "first_text", "end"), _times),
+    ("thinking time", ("thinking_time",), _thinking_time),
+    ("speed", (), _speed),
+)

@@ -1,0 +1,247 @@
+"""A reply as a person reads it, while it comes: of either dialect, streamed or whole, rewritten or as the server sent it.
+
+chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkStage -> event -> Growing parts. What cannot be read is kept.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from converter import json_text, settings
+from converter.dialects.anthropic_reply import AnthropicDecoder
+from converter.dialects.openai_reply import SAME_IN_EVERY_FRAME, OpenAIDecoder
+from converter.events import Event, OpaqueFrame, Start, Text, Thinking
+from converter.rewriter import Decoder, Dialect, Form
+from converter.settings import Settings
+from converter.sse import Frame, FrameDecoder
+from converter.summary import Summary
+from converter.think_stage import Expected, Reading, ThinkStage
+from converter.transcript.growing import Gathered, Growing, Said
+from converter.transcript.recognise import dialect_of, form_of
+from converter.transcript.turns import Raw, Transcript, Turn
+from converter.vendor import is_said
+
+_DEFAULTS = settings.read()
+_OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
+_QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
+"""Fields of a block or delta that may well say nothing to a person."""
+TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+"""Facts that are times: known only of a reply whose bytes came with theirs."""
+_TOLD_TYPES = ("text", "thinking")
+_HEAD = 4096
+"""Bytes of a reply's beginning that tell a stream: blanks may come first."""
+ASSISTANT = "assistant"
+SERVER = "server"
+"""The role of what stands beside the message: timings, and other fields of the frames themselves."""
+
+
+class ReplyReader:
+    """Chunks in, what is new out; never raises. `transcript` tells all that has come, at any time. A chunk costs by its bytes.
+
+    `complete`: all of the reply is at hand, so that a closer with no opener before it tells that the reply began inside a
+    thought; it is then to be closed before it is looked at. `expected`: what else is known of where it begins. `dialect`: None for
+    what is no reply.
+    """
+
+    def __init__(
+        self,
+        chosen: Settings | None = None,
+        content_type: str = "",
+        *,
+        expected: Expected | None = None,
+        complete: bool = False,
+    ) -> None:
+        self._settings = chosen or _DEFAULTS
+        self.content_type = content_type
+        self._expected = expected or Expected()
+        self._complete = complete
+        self._beginning = bytearray()
+        self._frames: FrameDecoder | None = None
+        self._decoder: Decoder | None = None
+        self._stage: ThinkStage | None = None
+        self._waiting: list[Frame] = []
+        self._choices: dict[int, Growing] = {}
+        self._beside = Gathered()
+        self._rest: list[str] = []
+        self._timed = False
+        self._at = 0.0
+        self.form: Form | None = None
+        self.dialect: Dialect | None = None
+        self.summary = Summary()
+        self.closed = False
+
+    def feed(self, chunk: bytes, at: float | None = None) -> list[Said]:
+        """Return what the chunk makes known; it came `at` so many seconds after the request, if that is known."""
+        if at is not None:
+            self._timed, self._at = True, at
+        self.summary.arrived(self._at)
+        if self._frames:
+            return self._told(self._frames.feed(chunk))
+        self._beginning += chunk
+        return self._begin() if self.form is None else []
+
+    def close(self) -> list[Said]:
+        """Return what is left: the reply is over, or broke off."""
+        self.closed = True
+        said = self._begin(last=True) if self.form is None else []
+        frames = self._frames.close() if self._frames else self._whole()
+        said += self._told(frames, last=True)
+        if self._stage:
+            said += [new for event in self._stage.close() for new in self._take(event)]
+        self.summary.close(self._at)
+        said += [new for choice in self._choices.values() for new in choice.close()]
+        return said + [Said(part) for part in self._beside.parts()]
+
+    def transcript(self) -> Transcript:
+        """Return all that has come so far."""
+        turns = [Turn(ASSISTANT, parts, choice) for choice, growing in self._choices.items() if (parts := growing.parts())]
+        beside = self._beside.parts()
+        turns += [Turn(SERVER, beside)] if beside else []
+        return Transcript(tuple(turns), facts=self._facts(), rest=(*self._rest, *self._not_yet()))
+
+    def _not_yet(self) -> list[str]:
+        """What has come and cannot be read before more comes."""
+        waiting = self._beginning if self._frames is None and not self.closed else b"".join(frame.raw for frame in self._waiting)
+        return [_shown(bytes(waiting))] if waiting.strip() else []
+
+    def _facts(self) -> dict[str, object]:
+        told = self.summary.told()
+        facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
+        reasons = [growing.finish for growing in self._choices.values() if growing.finish]
+        stops = [growing.stop_sequence for growing in self._choices.values() if growing.stop_sequence]
+        facts |= {"finish": ", ".join(reasons)} if reasons else {}
+        return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
+
+    def _begin(self, *, last: bool = False) -> list[Said]:
+        """Look at the first bytes; a stream is read from now on."""
+        self.form = form_of(bytes(self._beginning[:_HEAD]), self.content_type, last=last)
+        if self.form is not Form.STREAM:
+            return []
+        self._frames = FrameDecoder()
+        beginning, self._beginning = bytes(self._beginning), bytearray()
+        return self._told(self._frames.feed(beginning))
+
+    def _whole(self) -> list[Frame]:
+        body = bytes(self._beginning)
+        return [Frame(body, body)] if body.strip() else []
+
+    def _told(self, frames: Iterable[Frame], *, last: bool = False) -> list[Said]:
+        if self._decoder is None:
+            frames = self._recognised(frames, last)
+        events = (event for frame in frames for event in self._decoded(frame))
+        return [said for event in _joined(events) for said in self._safely(event)]
+
+    def _recognised(self, frames: Iterable[Frame], last: bool) -> list[Frame]:
+        """Return the frames that can be read: none until one of them tells its dialect."""
+        new = list(frames)
+        self._waiting += new
+        self.dialect = next(filter(None, map(dialect_of, new)), None)
+        if self.dialect is None and not last:
+            return []
+        self._decoder = AnthropicDecoder() if self.dialect is Dialect.ANTHROPIC else OpenAIDecoder(self._settings.map)
+        whole = self._complete or self.form is not Form.STREAM
+        self._stage = ThinkStage(Reading(self._settings, whole, self._expected))
+        ready, self._waiting = self._waiting, []
+        return ready
+
+    def _decoded(self, frame: Frame) -> list[Event]:
+        assert self._decoder
+        try:
+            events = self._decoder.feed(frame)
+        except Exception:  # a fault of ours: a view has to show the frame all the same
+            return [OpaqueFrame(frame.raw)]
+        odd = not events and frame.data is not None and _says_something(frame.data)
+        return [OpaqueFrame(frame.raw)] if odd else events
+
+    def _safely(self, event: Event) -> list[Said]:
+        assert self._stage
+        try:
+            return [said for made in self._stage.feed(event) for said in self._take(made)]
+        except Exception:
+            return self._unread(str(event).encode(errors="backslashreplace"))
+
+    def _take(self, event: Event) -> list[Said]:
+        self.summary.feed(event, self._at)
+        match event:
+            case OpaqueFrame():
+                return [] if event.comment or not event.raw.strip() else self._unread(event.raw)
+            case Start():
+                return self._head(event)
+            case _:
+                return self._choice(event).feed(event)
+
+    def _choice(self, event: Event) -> Growing:
+        index = getattr(event, "choice", 0)
+        if index not in self._choices:
+            self._choices[index] = Growing(index)
+        return self._choices[index]
+
+    def _head(self, event: Start) -> list[Said]:
+        known = _OF_MESSAGE if self.dialect is Dialect.ANTHROPIC else SAME_IN_EVERY_FRAME
+        for name, value in event.head.items():
+            odd = _odd_content(value) if name == "content" and self.dialect is Dialect.ANTHROPIC else value
+            if name not in known and is_said(odd):
+                self._beside.add(name, odd)
+        return []
+
+    def _unread(self, raw: bytes) -> list[Said]:
+        self._rest.append(_shown(raw))
+        return [Said(Raw(self._rest[-1]))]
+
+
+def read(body: bytes, chosen: Settings | None = None, content_type: str = "", *, expected: Expected | None = None) -> Transcript:
+    """Return the transcript of a reply that is all there."""
+    reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
+    reader.feed(body)
+    reader.close()
+    return reader.transcript()
+
+
+def _joined(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events with runs of words as one: a stream's frames have some letters each, and all machines cost by the event."""
+    run: list[Text | Thinking] = []
+    for event in events:
+        if run and not _goes_on(run[0], event):
+            yield _one(run)
+            run = []
+        if isinstance(event, Text | Thinking):
+            run.append(event)
+        else:
+            yield event
+    if run:
+        yield _one(run)
+
+
+def _goes_on(first: Text | Thinking, event: Event) -> bool:
+    if isinstance(first, Text):
+        return isinstance(event, Text) and (first.choice, first.field) == (event.choice, event.field)
+    return isinstance(event, Thinking) and (first.choice, first.names) == (event.choice, event.names)
+
+
+def _one(run: list[Text | Thinking]) -> Text | Thinking:
+    return run[0] if len(run) == 1 else replace(run[0], text="".join(event.text for event in run))
+
+
+def _shown(raw: bytes) -> str:
+    return raw.decode(errors="backslashreplace")
+
+
+def _odd_content(content: object) -> object:
+    """Return what a decoder cannot tell of a message's content: all of it, or the blocks that are none."""
+    if not isinstance(content, list):
+        return content
+    return [block for block in content if not isinstance(block, dict) or _is_odd(block)]
+
+
+def _is_odd(block: dict[str, object]) -> bool:
+    kind = block.get("type")
+    return kind in _TOLD_TYPES and is_said(block.get(str(kind))) and not isinstance(block.get(str(kind)), str)
+
+
+def _says_something(data: bytes) -> bool:
+    """Tell whether a frame without any event has something in it all the same, of a shape that the decoder does not know."""
+    try:
+        said = json_text.read(data)
+    except json_text.UnreadableError:
+        return False
+    inner = [value for name in ("delta", "content_block") if isinstance(said, dict) and isinstance(value := said.get(name), dict)]
+    return any(is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET)

@@ -1,0 +1,180 @@
+"""A request as a person reads it, of chat completions or of the Messages API: tolerant, where the proxy's readers are strict."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from converter import json_text, settings
+from converter.settings import Settings
+from converter.tags import tag_set
+from converter.think import ThinkParser
+from converter.think_stage import Expected, Reading
+from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
+from converter.transcript.growing import Growing
+from converter.transcript.turns import Field, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
+from converter.transcript.visible import in_json
+from converter.vendor import REASONING_FIELDS, Voices, is_said, words_of
+
+type Fields = Mapping[str, object]
+type Split = Callable[[str], list[Part]]
+
+_DEFAULTS = settings.read()
+_KNOWN = ("role", "content", "tool_calls", "function_call", "tool_call_id", "refusal")
+_TOLD = ("messages", "system")
+_OF_TOOLS = ("tool", "function")
+_THINKERS = ("assistant", "model")
+_LONGEST_SETTING = 200
+"""Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below the turns."""
+
+
+def read(body: bytes, chosen: Settings | None = None) -> Transcript:
+    """Return the transcript of a request's body. Never raises: what cannot be read is in the transcript's rest."""
+    try:
+        said = json_text.read(body) if body.strip() else {}
+        if isinstance(said, dict):
+            return _request(said, chosen or _DEFAULTS)
+    except (json_text.UnreadableError, RecursionError):
+        pass  # told below, as it came
+    return Transcript(rest=(body.decode(errors="backslashreplace"),))
+
+
+def _request(body: Fields, chosen: Settings) -> Transcript:
+    split = _splitter(chosen, body.get("model"))
+    turns = [Turn("system", tuple(parts_of(body["system"])))] if is_said(body.get("system")) else []
+    messages = body.get("messages")
+    turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
+    asked, long = _asked(body)
+    if messages is not None and not isinstance(messages, list):
+        long.append(Field("messages", messages))
+    turns += [Turn("settings", tuple(long))] if long else []
+    return Transcript(tuple(turns), asked)
+
+
+def _asked(body: Fields) -> tuple[dict[str, object], list[Part]]:
+    """Return the settings that can be told in a line, and the others."""
+    short: dict[str, object] = {}
+    long: list[Part] = []
+    for name in sorted((name for name in body if name not in _TOLD), key=_order):
+        value = _setting(name, body[name])
+        if len(name) > _LONGEST_SETTING or (len(str(value)) > _LONGEST_SETTING and name != "tools"):
+            long.append(Field(name, body[name]))
+        elif value != "":
+            short[name] = value
+    return short, long
+
+
+def _order(name: str) -> int:
+    """The model first, tools last; what lies between stays in the client's order."""
+    return {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}.get(name, 3)
+
+
+def _setting(name: str, value: object) -> object:
+    if name in _IN_WORDS and (words := _IN_WORDS[name](value)):
+        return words
+    if isinstance(value, dict | list):
+        return json_text.write(value).decode() if value else ""
+    return "" if value is None else value
+
+
+def _thinking_words(value: object) -> str:
+    if not isinstance(value, dict) or not set(value) <= {"type", "budget_tokens", "display"}:
+        return ""
+    budget, display = value.get("budget_tokens"), value.get("display")
+    words = [str(value.get("type"))]
+    words += [f"at most {budget:,} tokens"] if type(budget) is int else []
+    words += [str(display)] if display else []
+    return ", ".join(words)
+
+
+def _tool_names(value: object) -> str:
+    if not isinstance(value, list):
+        return ""
+    return ", ".join(filter(None, map(_tool_name, value)))
+
+
+def _tool_name(tool: object) -> str:
+    if not isinstance(tool, dict):
+        return ""
+    inner = tool.get(str(tool.get("type")))
+    name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+    return str(name or tool.get("type") or "")
+
+
+_IN_WORDS: dict[str, Callable[[object], str]] = {"thinking": _thinking_words, "tools": _tool_names, "functions": _tool_names}
+
+
+def _turn(message: object, split: Split) -> Turn:
+    if not isinstance(message, dict):
+        return Turn("?", (Raw(in_json(message)),))
+    role = message.get("role")
+    if not isinstance(role, str) or not 0 < len(role) <= _LONGEST_SETTING:
+        return Turn("?", (*_said(message, None), *([Field("role", role)] if is_said(role) else [])))
+    parts = list(_result(message) if role in _OF_TOOLS else _said(message, split if role in _THINKERS else None))
+    return Turn(role, tuple(parts))
+
+
+def _result(message: Fields) -> Iterator[Part]:
+    """A turn that holds what a tool gave."""
+    id_, name = message.get("tool_call_id"), message.get("name")
+    content = plain(parts_of(message.get("content")))
+    yield ToolResult(content, id_ if isinstance(id_, str) else "", name if isinstance(name, str) else "")
+    yield from left_over(message, ("role", "content", *_strings(message, "tool_call_id", "name")))
+
+
+def _strings(message: Fields, *names: str) -> list[str]:
+    return [name for name in names if isinstance(message.get(name), str)]
+
+
+def _said(message: Fields, split: Split | None) -> Iterator[Part]:
+    thoughts, taken = _thoughts(message)
+    content = parts_of(message.get("content"))
+    native = bool(thoughts) or any(isinstance(part, Thinking) for part in content)
+    yield from thoughts
+    for part in content:
+        if split and not native and isinstance(part, Text) and not part.place:
+            yield from split(part.text)
+        else:
+            yield part
+    yield from part_of({"type": "refusal", "refusal": message["refusal"]}) if message.get("refusal") else []
+    yield from _calls(message)
+    yield from left_over(message, (*_KNOWN, *taken, *(["name"] if not message.get("name") else [])))
+
+
+def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
+    """Return the thinking that stands in fields of its own, and their names; what two of them say is told once."""
+    voices = Voices()
+    said = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
+    told = [new for name, words in said.items() if (new := voices.feed(name, words))]
+    return [Thinking(words) for words in told], list(said)
+
+
+def _calls(message: Fields) -> Iterator[Part]:
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else [calls] if is_said(calls) else []:
+        yield from _call(call)
+    if is_said(legacy := message.get("function_call")):
+        yield from _call({"function": legacy})
+
+
+def _call(call: object) -> Iterator[Part]:
+    kind = str(call.get("type") or "function") if isinstance(call, dict) else ""
+    inner = call.get(kind) if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(inner, dict):
+        yield Raw(in_json(call))
+        return
+    given = inner.get("arguments", inner.get("input"))
+    yield ToolCall(str(inner.get("name") or ""), str(call.get("id") or ""), "" if given is None else json_of(given))
+    yield from left_over(call, ("id", kind))
+    yield from left_over(inner, ("name", "arguments", "input"))
+
+
+def _splitter(chosen: Settings, model: object) -> Split:
+    """Return what sets thinking apart that stands in tags: in an assistant's text, if no field brings any."""
+    reading = Reading(chosen, whole=True, expected=Expected(model=str(model or "")))
+    tags, mode = tag_set(reading.families, chosen.attributes), reading.mode
+
+    def split(text: str) -> list[Part]:
+        parser, growing = ThinkParser(tags, mode), Growing()
+        for event in [*parser.feed(text), *parser.flush()]:
+            growing.feed(event)
+        return list(growing.parts())
+
+    return split

@@ -1,0 +1,146 @@
+"""A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles bold, the answer plain.
+
+Colours only when asked for; without them the line still sets thinking apart. Nothing that a model writes reaches the terminal as a
+control character or escape sequence.
+"""
+
+from collections.abc import Iterable
+from functools import singledispatch
+
+from converter.transcript import facts as in_words
+from converter.transcript.growing import Said
+from converter.transcript.turns import Facts, Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript
+from converter.transcript.visible import in_json, laid_out, one_line, visible, without_base64, without_data
+
+BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
+_BAR = "│ "
+_INDENT = "  "
+_LINE_ENDS = "\r\n"
+type _Styled = tuple[str, str]
+
+
+class TerminalWriter:
+    """What is new in, text for the terminal out: words as they come, everything else in lines of its own."""
+
+    def __init__(self, colour: bool = False) -> None:
+        self._colour = colour
+        self._kind: type[Part] | None = None
+        self._choice = 0
+        self._printed = False  # words of the part that grows
+        self._held = ""  # line ends at its end: they count once something follows
+        self._begun = False  # anything at all
+        self._gap = False  # the next part stands apart from the one before
+
+    def feed(self, said: Iterable[Said]) -> str:
+        """Return what is to be printed now."""
+        return "".join(map(self._one, said))
+
+    def close(self, facts: Facts | None = None) -> str:
+        """Return the end of the last line, and how the reply ended."""
+        return self._end() + self.settings(in_words.lines(facts or {}))
+
+    def settings(self, rows: Iterable[tuple[str, str]]) -> str:
+        """Return a line for each label and its words."""
+        lines = [self._styled(one_line(f"{label}: {words}"), DIM) + "\n" for label, words in rows]
+        gap = "\n" if lines and self._begun else ""
+        self._begun = self._begun or bool(lines)
+        return gap + "".join(lines)
+
+    def role(self, label: str) -> str:
+        """Return the line that says who speaks."""
+        head = self._end() + ("\n" if self._begun else "")
+        self._begun, self._gap = True, False
+        return head + self._styled(one_line(label), BOLD) + "\n"
+
+    def _one(self, said: Said) -> str:
+        head = self.role(f"choice {said.choice + 1}") if said.choice != self._choice else ""
+        self._choice = said.choice
+        if isinstance(said.part, Text | Thinking):
+            return head + self._words(said.part, said.fresh)
+        head += self._end() + self._apart()
+        return head + "".join(self._styled(text, style) + "\n" for text, style in _lines(said.part) if text)
+
+    def _words(self, part: Text | Thinking, fresh: bool) -> str:
+        head = self._end() if fresh or self._kind is not type(part) else ""
+        self._kind = type(part)
+        text = self._held + part.text
+        body = text.rstrip(_LINE_ENDS)
+        self._held = text[len(body) :]
+        if not self._printed:
+            body = body.lstrip(_LINE_ENDS)
+            note = part.note if isinstance(part, Thinking) else part.place
+            body, head = (f"({note}) {body}" if note else body), head + (self._apart() if body or note else "")
+            self._held = self._held if body else ""
+        first, self._printed = not self._printed, self._printed or bool(body)
+        return head + self._shown(body, first)
+
+    def _shown(self, body: str, first: bool) -> str:
+        text = visible(without_data(body))
+        if self._kind is Thinking:
+            text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
+        return self._styled(text, DIM if self._kind is Thinking else PLAIN)
+
+    def _apart(self) -> str:
+        gap, self._gap, self._begun = "\n" if self._gap else "", True, True
+        return gap
+
+    def _end(self) -> str:
+        """Return the end of the part that grew."""
+        printed, self._printed, self._kind, self._held = self._printed, False, None, ""
+        return "\n" if printed else ""
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if self._colour and style and text else text
+
+
+def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = False) -> str:
+    """Return a transcript whole. `more`: facts known from elsewhere, a reply's times."""
+    writer = TerminalWriter(colour)
+    out = [writer.settings((name, in_words.of(value)) for name, value in transcript.asked.items())]
+    for turn in transcript.turns:
+        out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
+        out.append(writer.feed(map(Said, turn.parts)))
+    out += [writer.role("unread"), writer.feed(Said(Raw(rest)) for rest in transcript.rest)] if transcript.rest else []
+    return "".join([*out, writer.close({**transcript.facts, **(more or {})})])
+
+
+def _indented(text: str) -> str:
+    return _INDENT + visible(without_base64(text)).replace("\n", f"\n{_INDENT}") if text else ""
+
+
+@singledispatch
+def _lines(part: Part) -> list[_Styled]:
+    """Return a part that is shown at once, in lines, each with its style."""
+    raise TypeError(part)
+
+
+@_lines.register
+def _tool_call(part: ToolCall) -> list[_Styled]:
+    return [(one_line(f"→ {part.name} {part.id}".rstrip()), CYAN), (_indented(laid_out(part.arguments)), PLAIN)]
+
+
+@_lines.register
+def _tool_result(part: ToolResult) -> list[_Styled]:
+    head = " ".join(filter(None, ("←", "failed" if part.error else "", part.name, part.id)))
+    return [(one_line(head), RED if part.error else CYAN), (_indented(part.text), PLAIN)]
+
+
+@_lines.register
+def _media(part: Media) -> list[_Styled]:
+    return [(one_line(f"[{part.kind} {part.words}]"), CYAN)]
+
+
+@_lines.register
+def _field(part: Field) -> list[_Styled]:
+    said = part.value if isinstance(part.value, str) else in_json(part.value)
+    return [(visible(without_base64(f"{part.name}: {said}")), DIM)]
+
+
+@_lines.register
+def _failure(part: Failure) -> list[_Styled]:
+    return [(visible(" ".join(filter(None, ("error", part.kind))) + f": {part.message}"), RED)]
+
+
+@_lines.register
+def _raw(part: Raw) -> list[_Styled]:
+    return [(visible(without_base64(part.text)), PLAIN)]

@@ -1,0 +1,152 @@
+"""A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's highlighter of that name.
+
+Thinking is comments, which every palette of mitmproxy shows dim; what is said stands in block scalars. Neither can be left by what
+a model writes, whatever it looks like, and both are read in linear time: invalid YAML would cost the colours of all that
+follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+"""
+
+import re
+from collections.abc import Iterable
+from functools import singledispatch
+from typing import Final
+
+from converter.transcript import facts as in_words
+from converter.transcript.turns import (
+    Facts,
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from converter.transcript.visible import in_json, laid_out, one_line, trimmed, visible, without_base64, without_data
+
+HIGHLIGHT: Final = "yaml"
+"""The highlighter of mitmproxy's that this text is made for."""
+_PLAIN = re.compile(r"[A-Za-z0-9][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
+"""Values that need no quotes: none that YAML reads as anything else than one scalar."""
+_KEY = re.compile(r"[A-Za-z_][\w./-]{0,99}", re.ASCII)
+_LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
+_LONGEST_KEY = 200
+"""Characters; YAML has keys of 1,024 at most."""
+_BLOCK = "  "
+_LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
+
+
+def write(transcript: Transcript, more: Facts | None = None) -> str:
+    """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more than its own."""
+    parts = [_mapping((name, in_words.of(value)) for name, value in transcript.asked.items())]
+    parts += map(_turn, transcript.turns)
+    parts += [_mapping(in_words.lines({**transcript.facts, **(more or {})}))]
+    parts += [_scalar("rest", without_base64(visible(rest))) for rest in transcript.rest]
+    return "\n".join(part for part in parts if part)
+
+
+def _mapping(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"{_key(name)}: {_value(value)}\n" for name, value in rows)
+
+
+def _key(name: str) -> str:
+    return name if _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY else _quoted(one_line(name[:_LONGEST_KEY]))
+
+
+def _value(value: str) -> str:
+    shown = one_line(value)
+    return shown if _PLAIN.fullmatch(shown) else _quoted(shown)
+
+
+def _quoted(line: str) -> str:
+    return "'" + line.replace("'", "''") + "'"
+
+
+def _turn(turn: Turn) -> str:
+    label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
+    parts = [part for part in turn.parts if not _is_blank(part)]
+    match parts:
+        case [Text(place="") as only] if turn.role not in ("assistant", "model"):
+            return _scalar(label, visible(without_data(only.text)))
+        case []:
+            return f"{_key(label)}:\n"
+        case _:
+            return f"{_key(label)}:\n" + _prefixed("".join(map(_part, parts)), _BLOCK)
+
+
+def _is_blank(part: Part) -> bool:
+    return isinstance(part, Text) and not part.text.strip()
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    """Return the text with its lines prefixed, blank ones left blank; it ends with a line end."""
+    body = text.removesuffix("\n")
+    return _LINE.sub(prefix, body) + "\n"
+
+
+def _scalar(name: str, text: str) -> str:
+    """Return a key whose value is the text, in a block; `2` where the text's own blanks would pass for the block's."""
+    body = trimmed(text)
+    if not body.strip():
+        return f"{_key(name)}: {_quoted(one_line(body))}\n"
+    return f"{_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefixed(body, _BLOCK)}"
+
+
+@singledispatch
+def _part(part: Part) -> str:
+    """Return a part's lines."""
+    raise TypeError(part)
+
+
+@_part.register
+def _thinking(part: Thinking) -> str:
+    note = f"  # {one_line(part.note)}" if part.note else ""
+    return f"thinking:{note}\n" + _comment(visible(trimmed(part.text)))
+
+
+def _comment(text: str) -> str:
+    return "".join(f"{_BLOCK}# {line}".rstrip() + "\n" for line in text.split("\n")) if text else ""
+
+
+@_part.register
+def _text(part: Text) -> str:
+    return _scalar(part.place or "text", visible(without_data(part.text)))
+
+
+@_part.register
+def _tool_call(part: ToolCall) -> str:
+    name = f"call {part.name}" if _KEY.fullmatch(part.name) else "call"
+    about = one_line(" ".join(filter(None, (part.name if name == "call" else "", part.id))))
+    return (f"# {about}\n" if about else "") + _scalar(name, visible(without_base64(laid_out(part.arguments))))
+
+
+@_part.register
+def _tool_result(part: ToolResult) -> str:
+    about = one_line(" ".join(filter(None, (part.name, part.id))))
+    said = _scalar("failed" if part.error else "result", visible(without_data(part.text)))
+    return (f"# {about}\n" if about else "") + said
+
+
+@_part.register
+def _media(part: Media) -> str:
+    return f"{_key(part.kind)}: {_value(part.words)}\n"
+
+
+@_part.register
+def _field(part: Field) -> str:
+    long = len(part.name) > _LONGEST_KEY
+    said = part.value if isinstance(part.value, str) else in_json(part.value)
+    return _scalar("field" if long else part.name, visible(without_base64(f"{part.name}: {said}" if long else said)))
+
+
+@_part.register
+def _failure(part: Failure) -> str:
+    return (f"# {one_line(part.kind)}\n" if part.kind else "") + _scalar("error", visible(part.message))
+
+
+@_part.register
+def _raw(part: Raw) -> str:
+    return _scalar("unread", visible(without_base64(part.text)))

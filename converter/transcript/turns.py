@@ -1,0 +1,114 @@
+"""What a person reads of a request or reply, free of any dialect: turns, and the parts in them. Flat, frozen values.
+
+Text is kept as it came; what must not reach a terminal, and what is too long to read, is a matter of each rendering.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+type Facts = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A thought. `note`: what else is known of it (its type, that only its vendor can read it)."""
+
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something said. `place`: where it stood, when it was not the content (a refusal)."""
+
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model calls a tool. `arguments`: JSON text, as the model wrote it."""
+
+    name: str
+    id: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a called tool gave; `id` is its call's. Pictures in it are a line each."""
+
+    text: str
+    id: str = ""
+    name: str = ""
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A picture, a document, sound. `size` in bytes, if it came along; else `place` says where it is."""
+
+    kind: str
+    type: str = ""
+    size: int | None = None
+    place: str = ""
+    title: str = ""
+
+    @property
+    def words(self) -> str:
+        """Return it in one line: `image/png 12.3 kB`."""
+        size = "" if self.size is None else in_bytes(self.size)
+        return " ".join(filter(None, (self.type, size, self.place, self.title))) or "nothing known of it"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that no part has a place for: a vendor's own, or one of odd shape. `value` is JSON's."""
+
+    name: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The server says that it failed."""
+
+    message: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """What could not be read, as it came."""
+
+    text: str
+
+
+type Part = Thinking | Text | ToolCall | ToolResult | Media | Field | Failure | Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Who says it, and what. `choice`: which of several answers to the same request."""
+
+    role: str
+    parts: tuple[Part, ...]
+    choice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of it could not be read (`rest`)."""
+
+    turns: tuple[Turn, ...] = ()
+    asked: Facts = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
+    rest: tuple[str, ...] = ()
+
+
+def in_bytes(count: int) -> str:
+    """Return a size as people say it: `840 B`, `12.3 kB`, `5.0 MB`."""
+    for unit, size in (("MB", 1_000_000), ("kB", 1_000)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"

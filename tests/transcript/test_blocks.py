@@ -1,0 +1,91 @@
+"""The blocks of both dialects, read part by part."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from converter.transcript.blocks import parts_of, plain
+from converter.transcript.turns import Field, Media, Raw, Text, Thinking, ToolCall, ToolResult
+
+PICTURE = base64.b64encode(bytes(1500)).decode()
+SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+
+
+@pytest.mark.parametrize(
+    ("block", "parts"),
+    [
+        ({"type": "text", "text": "Hi"}, [Text("Hi")]),
+        ({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}, [Text("Hi")]),
+        ({"type": "text", "text": "Hi", "x_new": "word"}, [Text("Hi"), Field("x_new", "word")]),
+        ({"type": "output_text", "text": "Hi"}, [Text("Hi")]),
+        ({"type": "refusal", "refusal": "No."}, [Text("No.", "refusal")]),
+        ({"type": "thinking", "thinking": "deep", "signature": "s"}, [Thinking("deep")]),
+        ({"type": "thinking", "thinking": [{"type": "text", "text": "deep"}]}, [Thinking("deep")]),
+        ({"type": "redacted_thinking", "data": "AAAA"}, [Thinking("", "only its vendor can read it, 3 bytes")]),
+        ({"type": "tool_use", "id": "a", "name": "look", "input": {"at": 1}}, [ToolCall("look", "a", '{\n  "at": 1\n}')]),
+        ({"type": "server_tool_use", "id": "a", "name": "web_search", "input": {}}, [ToolCall("web_search", "a", "{}")]),
+        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ToolResult("wet", "a")]),
+        ({"type": "tool_result", "tool_use_id": "a", "is_error": True}, [ToolResult("", "a", error=True)]),
+        ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
+        ({"type": "image", "source": {"type": "url", "url": "https://h/c.png"}}, [Media("image", place="https://h/c.png")]),
+        ({"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{PICTURE}"}}, [Media("image", "image/gif", 1500)]),
+        ({"type": "image_url", "image_url": "https://h/c.png"}, [Media("image", place="https://h/c.png")]),
+        ({"type": "input_image", "image_url": "https://h/c.png"}, [Media("image", place="https://h/c.png")]),
+        ({"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}, [Media("audio", "wav", 1500)]),
+        ({"type": "file", "file": {"file_id": "f1", "filename": "a.pdf"}}, [Media("file", place="f1", title="a.pdf")]),
+        (
+            {"type": "document", "title": "T", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
+            [Media("document", "text/plain", title="T"), Text("words", "document")],
+        ),
+        (
+            {"type": "document", "context": "c", "source": {"type": "content", "content": [{"type": "text", "text": "w"}]}},
+            [Media("document"), Text("w"), Text("c", "context")],
+        ),
+    ],
+)
+def test_a_block_is_read(block: dict[str, Any], parts: list[object]) -> None:
+    assert parts_of([block]) == parts
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": 3},
+        {"type": "image"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "no base64"}},
+        {"type": "image_url", "image_url": ["u"]},
+        {"type": "tool_use", "name": {}, "input": {}},
+        {"type": "tool_result", "tool_use_id": 3},
+        {"type": "from the future", "says": "hello"},
+        {"type": ["text"]},
+        {},
+        7,
+        [["nested"]],
+    ],
+)
+def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
+    (part,) = parts_of([block])
+    assert isinstance(part, Raw)
+
+
+def test_a_content_of_any_shape_is_told() -> None:
+    assert parts_of("words") == [Text("words")]
+    assert parts_of(["words", None]) == [Text("words")]
+    assert parts_of(None) == []
+    assert parts_of({"a": 1}) == [Raw('{\n  "a": 1\n}')]
+
+
+def test_a_result_with_a_picture_is_one_text() -> None:
+    content = [{"type": "text", "text": "seen:"}, {"type": "image", "source": SOURCE}]
+    assert parts_of([{"type": "tool_result", "tool_use_id": "a", "content": content}]) == [
+        ToolResult("seen:\n[image image/png 1.5 kB]", "a")
+    ]
+    assert plain([Field("a", 1), Raw("b")]) == "a: 1\nb"
+
+
+def test_blocks_in_blocks_end_somewhere() -> None:
+    block: dict[str, Any] = {"type": "text", "text": "innermost"}
+    for _ in range(300):
+        block = {"type": "document", "source": {"type": "content", "content": [block]}}
+    assert "innermost" in str(parts_of([block]))

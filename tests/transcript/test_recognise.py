@@ -1,0 +1,60 @@
+"""A reply is recognised by its bytes."""
+
+import json
+
+import pytest
+
+from converter.rewriter import Dialect, Form
+from converter.transcript.recognise import dialect_of_value, form_of, is_request
+
+
+@pytest.mark.parametrize(
+    ("beginning", "form"),
+    [
+        (b"data: {}", Form.STREAM),
+        (b"event: ping", Form.STREAM),
+        (b": ping\n\n", Form.STREAM),
+        (b"\n\ndata:", Form.STREAM),
+        (b"\xef\xbb\xbfdata: {}", Form.STREAM),
+        (b"id: 1\ndata: {}", Form.STREAM),
+        (b"retry: 3\n\n", Form.STREAM),
+        (b' {"id"', Form.WHOLE),
+        (b"<html><body>", Form.WHOLE),
+        (b"dat", None),
+        (b"", None),
+    ],
+)
+def test_a_stream_is_told_by_how_it_begins(beginning: bytes, form: Form | None) -> None:
+    assert form_of(beginning) is form
+
+
+def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
+    assert form_of(b"garbage", "text/event-stream; charset=utf-8") is Form.STREAM
+    assert form_of(b'{"id": 1}', "text/event-stream") is Form.WHOLE
+    assert form_of(b"dat", last=True) is Form.WHOLE
+
+
+@pytest.mark.parametrize(
+    ("said", "dialect"),
+    [
+        ({"choices": []}, Dialect.OPENAI),
+        ({"object": "chat.completion.chunk"}, Dialect.OPENAI),
+        ({"error": {"message": "no"}}, Dialect.OPENAI),
+        ({"type": "message", "content": []}, Dialect.ANTHROPIC),
+        ({"type": "message_start"}, Dialect.ANTHROPIC),
+        ({"type": "error", "error": {}}, Dialect.ANTHROPIC),
+        ({"type": "ping"}, None),
+        ({"type": ["message"]}, None),
+        ({"detail": "Not Found"}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_a_dialect_is_told_by_what_is_said(said: object, dialect: Dialect | None) -> None:
+    assert dialect_of_value(said) is dialect
+
+
+def test_a_request_is_told_from_a_reply() -> None:
+    assert is_request(json.loads('{"messages": []}'))
+    assert not is_request({"choices": [], "messages": []})
+    assert not is_request([])

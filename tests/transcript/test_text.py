@@ -1,0 +1,129 @@
+"""The text of a content view: what it says, and that mitmproxy's highlighter colours it as it is meant, whatever models write."""
+
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.transcript import text
+from converter.transcript.turns import Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
+from tests.strategies import law
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    from mitmproxy_rs.syntax_highlight import highlight
+    from ruamel.yaml import YAML
+
+DATA = "A" * 4000
+
+
+def shown(*parts: Part) -> str:
+    written = text.write(Transcript((Turn("assistant", parts),)))
+    assert written.startswith("assistant:\n")
+    return written.removeprefix("assistant:\n")
+
+
+@pytest.mark.parametrize(
+    ("part", "lines"),
+    [
+        (Text("Hi"), "  text: |\n    Hi\n"),
+        (Text("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
+        (Text("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
+        (Text("No.", "refusal"), "  refusal: |\n    No.\n"),
+        (Thinking("deep\n\n# deeper: x"), "  thinking:\n    # deep\n    #\n    # # deeper: x\n"),
+        (Thinking("deep", "plan"), "  thinking:  # plan\n    # deep\n"),
+        (Thinking("", "only its vendor can read it"), "  thinking:  # only its vendor can read it\n"),
+        (ToolCall("look", "a", '{"at":"sky"}'), '  # a\n  call look: |\n    {\n      "at": "sky"\n    }\n'),
+        (ToolCall("look at: it", "a", ""), "  # look at: it a\n  call: ''\n"),
+        (ToolResult("wet\nand cold", "a"), "  # a\n  result: |\n    wet\n    and cold\n"),
+        (ToolResult("gone", error=True), "  failed: |\n    gone\n"),
+        (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
+        (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
+        (Field("x", "word"), "  x: |\n    word\n"),
+        (Field("odd: name", {"a": [1]}), "  'odd: name': |\n    {\n      \"a\": [\n        1\n      ]\n    }\n"),
+        (Field("n" * 300, 1), f"  field: |\n    {'n' * 300}: 1\n"),
+        (Failure("broken", "api_error"), "  # api_error\n  error: |\n    broken\n"),
+        (Raw(f'{{"data": "{DATA}"}}'), '  unread: |\n    {"data": "[base64, 3.0 kB]"}\n'),
+        (Text("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
+        (Text("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
+        (Text("\n\n"), ""),
+    ],
+)
+def test_each_part_has_its_lines(part: Part, lines: str) -> None:
+    assert shown(part) == lines
+
+
+def test_a_request_reads_from_top_to_bottom() -> None:
+    turns = (Turn("system", (Text("Be kind."),)), Turn("user", (Text("Hi"), Media("image", "image/png", 3))))
+    asked = {"model": "m", "stream": True, "stop": '["a"]', "thinking": "enabled, at most 2,000 tokens"}
+    assert text.write(Transcript(turns, asked)) == (
+        "model: m\nstream: true\nstop: '[\"a\"]'\nthinking: enabled, at most 2,000 tokens\n\n"
+        "system: |\n  Be kind.\n\n"
+        "user:\n  text: |\n    Hi\n  image: image/png 3 B\n"
+    )
+
+
+def test_facts_from_elsewhere_count_for_more() -> None:
+    transcript = Transcript(facts={"model": "m", "finish": "stop"})
+    assert text.write(transcript, {"model": "n", "thinking_time": 2.0}) == "model: n\nstop: stop\nthinking time: 2.0 s\n"
+
+
+def test_choices_are_numbered() -> None:
+    assert text.write(Transcript((Turn("assistant", (Text("a"),), 1),))) == "assistant 2:\n  text: |\n    a\n"
+
+
+def test_the_rest_stands_at_the_end() -> None:
+    assert text.write(Transcript(rest=("data: x\n\n",))) == "rest: |\n  data: x\n"
+
+
+_LIKE_YAML = st.lists(
+    st.sampled_from(
+        ["a: b", "- x", "{", "}", "[", "# c", "---", "...", "|", ">", "'", '"', "&a", "*a", "!!t", "%T", "?", ":", "\t", " ", "\n"]
+    )
+    | st.text(max_size=3),
+    max_size=12,
+).map("".join)
+_PARTS = st.one_of(
+    st.builds(Text, _LIKE_YAML, st.sampled_from(["", "refusal"])),
+    st.builds(Thinking, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ToolCall, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
+    st.builds(Media, _LIKE_YAML, _LIKE_YAML),
+    st.builds(Field, _LIKE_YAML, _LIKE_YAML | st.integers()),
+    st.builds(Failure, _LIKE_YAML, _LIKE_YAML),
+    st.builds(Raw, _LIKE_YAML),
+)
+_TRANSCRIPTS = st.builds(
+    Transcript,
+    st.lists(st.builds(Turn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)), max_size=3).map(tuple),
+    st.dictionaries(_LIKE_YAML, _LIKE_YAML | st.integers() | st.booleans(), max_size=2),
+    st.dictionaries(st.sampled_from(["model", "finish", "odd"]), _LIKE_YAML, max_size=2),
+    st.lists(_LIKE_YAML, max_size=1).map(tuple),
+)
+
+
+@law(500)
+@given(_TRANSCRIPTS)
+def test_the_text_is_valid_yaml_whatever_is_written_in_it(transcript: Transcript) -> None:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.allow_duplicate_keys = True
+    yaml.load(text.write(transcript))
+
+
+@law(500)
+@given(_LIKE_YAML, _LIKE_YAML, _LIKE_YAML)
+def test_the_highlighter_sees_thinking_and_text_as_what_they_are(thought: str, said: str, result: str) -> None:
+    turns = (
+        Turn("assistant", (Thinking(f"t{thought}"), Text(f"s{said}"), ToolCall("look", "a", said))),
+        Turn("tool", (ToolResult(result),)),
+        Turn("assistant", (Text("LAST"),)),
+    )
+    written = text.write(Transcript(turns, facts={"model": "END"}))
+    chunks = highlight(written, text.HIGHLIGHT)
+    assert "".join(chunk for _, chunk in chunks) == written
+    of_kind = {kind: "".join(chunk for name, chunk in chunks if name == kind) for kind in ("comment", "string", "name", "")}
+    assert of_kind["comment"].count("\n") >= f"t{thought}".strip("\r\n").count("\n")
+    assert "# t" in of_kind["comment"]
+    assert "LAST" in of_kind["string"]
+    assert "END" in of_kind["string"]
+    assert not of_kind[""].replace(":", "").strip()
