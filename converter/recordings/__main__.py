@@ -1,0 +1,181 @@
+"""`python -m converter.recordings`: keep, list, show, bless, check and serve recordings."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
+
+from converter.recordings import flow_file, listing
+from converter.recordings.golden import golden, one_line
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.replay import dialects_of
+from converter.rewriter import Dialect
+
+FAILED, BAD_USE = 1, 2
+"""Exit statuses: a recording breaks a law; what was asked for cannot be done."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser("python -m converter.recordings", description="Keep exchanges as recordings, and check them.")
+    _add_folder(parser, Path("recordings"))
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add = commands.add_parser("add", help="keep an exchange of a flow file, cleaned")
+    add.add_argument("file", type=Path, metavar="FILE")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
+    add.add_argument("--replace", action="store_true", help="put it in the place of another one of that name")
+    listed = commands.add_parser("list", help="what there is")
+    listed.add_argument("--markdown", action="store_true", help="as a table of Markdown")
+    show = commands.add_parser("show", help="what came in and what goes out, chunk by chunk")
+    show.add_argument("name", metavar="NAME")
+    show.add_argument("--for", dest="client", choices=[dialect.name.lower() for dialect in Dialect], help="one client only")
+    for command, does in (("bless", "accept what comes out now as right"), ("check", "hold recordings to all laws")):
+        commands.add_parser(command, help=does).add_argument("names", nargs="*", metavar="NAME")
+    serve = commands.add_parser("serve", help="answer as the recorded servers did")
+    serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
+    serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
+    serve.add_argument("--pace", default="recorded", help="recorded, fast, or how many times as fast as recorded")
+    for each in commands.choices.values():
+        _add_folder(each, argparse.SUPPRESS)
+    return parser
+
+
+def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
+    """Before the command or behind it: where it stands last, it is read last."""
+    parser.add_argument("--dir", type=Path, default=default, help="folder of the recordings (recordings)")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the arguments say; return the exit status."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
+    except RecordingError as error:
+        _complain(error)
+        return BAD_USE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more as it ends
+        return 0
+
+
+def _complain(error: Exception) -> None:
+    print(one_line(str(error)), file=sys.stderr)
+
+
+def _add(library: Library, chosen: argparse.Namespace) -> int:
+    library.path(chosen.name)  # a bad name is said before the file is read
+    found = list(flow_file.read_all(chosen.file, chosen.name))
+    if chosen.flow is None and len(found) > 1:
+        _complain(RecordingError(f"{chosen.file} holds {len(found)} exchanges; choose one with --flow N:"))
+        print(
+            "".join(f"{number:3}  {_described(recording)}\n" for number, recording in enumerate(found, 1)), end="", file=sys.stderr
+        )
+        return BAD_USE
+    number = chosen.flow or 1
+    if not 1 <= number <= len(found):
+        raise RecordingError(f"{chosen.file} has no exchange {number}: it holds {len(found)}")
+    print(library.keep(found[number - 1], chosen.replace))
+    return 0
+
+
+def _described(recording: Recording) -> str:
+    sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
+    return one_line(
+        f"{recording.asked.method} {recording.asked.path}  {recording.answered.status}  {sizes}  {recording.ended}".rstrip()
+    )
+
+
+def _loaded(library: Library, names: Iterable[str]) -> tuple[list[Recording], int]:
+    """Return all that can be read, and an exit status; what cannot costs a line."""
+    recordings, status = [], 0
+    for name in names:
+        try:
+            recordings.append(library.load(name))
+        except RecordingError as error:
+            _complain(error)
+            status = BAD_USE
+    return recordings, status
+
+
+def _names(library: Library, named: list[str]) -> list[str]:
+    names = named or library.names()
+    if not names:
+        raise RecordingError(f"no recordings in {library.folder}")
+    return names
+
+
+def _list(library: Library, chosen: argparse.Namespace) -> int:
+    recordings, status = _loaded(library, _names(library, []))
+    rows = []
+    for recording in recordings:
+        try:
+            rows.append(listing.row(recording))
+        except RecordingError as error:
+            _complain(error)
+            status = BAD_USE
+    print((listing.markdown if chosen.markdown else listing.table)(rows), end="")
+    return status
+
+
+def _show(library: Library, chosen: argparse.Namespace) -> int:
+    recording = library.load(chosen.name)
+    dialects = [dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name.lower())]
+    if not dialects:
+        raise RecordingError(f"{chosen.name} is for Anthropic clients only")
+    print("\n".join(golden(recording, dialect) for dialect in dialects), end="")
+    return 0
+
+
+def _bless(library: Library, chosen: argparse.Namespace) -> int:
+    status = 0
+    for name in _names(library, chosen.names):
+        try:
+            print(library.bless(name), end="")
+        except RecordingError as error:
+            _complain(error)
+            status = BAD_USE
+    return status
+
+
+def _check(library: Library, chosen: argparse.Namespace) -> int:
+    from converter.laws import laws  # noqa: PLC0415  # it needs more than the other commands do
+
+    names = _names(library, chosen.names)
+    failing = 0
+    for name in names:
+        found = library.check(name, laws.check)
+        failing += bool(found)
+        for wrong in found:
+            print("\n".join(map(one_line, wrong.message.split("\n"))), flush=True)
+    print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
+    return FAILED if failing else 0
+
+
+def _serve(library: Library, chosen: argparse.Namespace) -> int:
+    from converter.recordings import server  # noqa: PLC0415  # the other commands need no server
+
+    served = Library(chosen.folder) if chosen.folder else library
+    try:
+        pace = server.read_pace(chosen.pace)
+    except ValueError as error:
+        raise RecordingError(f"--pace: {error}") from None
+    recordings, _ = _loaded(served, _names(served, []))
+    try:
+        server.serve(recordings, chosen.port, pace)
+    except (OSError, OverflowError) as error:
+        raise RecordingError(f"port {chosen.port}: {error}") from None
+    return 0
+
+
+_COMMANDS = {"add": _add, "list": _list, "show": _show, "bless": _bless, "check": _check, "serve": _serve}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""A recording as it may be kept and shown: without secrets, the same bytes for the same exchange.
+
+What is kept of a request is an allow-list. What was left out is also looked for in all that is kept, because a server may have
+repeated it. Cleaning twice is cleaning once, and what the rewriter makes of a cleaned reply is the cleaned reply of the client.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from converter import json_text, settings
+from converter.dialects.anthropic_request import BILLING_LINES
+from converter.exchange import is_stream
+from converter.recordings.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, kept
+from converter.recordings.json_tokens import Edit, Path, Token, edited, tokens, written
+from converter.recordings.left_out import secrets_of_body, secrets_of_headers, secrets_of_link
+from converter.recordings.normal_form import NormalForm
+from converter.recordings.recording import Answered, Asked, Chunk, Recording, RecordingError
+from converter.recordings.replacing import Replacing, is_path
+from converter.routes import Route, find
+
+_MODEL_FIELDS: set[Path] = {("model",), ("message", "model"), ("model_path",)}
+_LISTED_FIELDS: set[Path] = {(name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")}
+_CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
+_A_PATH = re.compile(rb'"(?:[/~\\]|[A-Za-z]:)')
+_VERSION = "2023-06-01"
+
+
+def cleaned(recording: Recording) -> Recording:
+    """Return the recording in its normal form, with nothing in it that is not on the list.
+
+    Raises RecordingError for a request that the addon does not act on.
+    """
+    known = find(recording.asked.method, recording.asked.path)
+    if known is None:
+        raise RecordingError(f"{recording.asked.method} {recording.asked.path} is no request that the addon acts on")
+    cleaner = _Cleaner(_replacing(recording), NormalForm(known[0] is Route.MODELS))
+    asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
+    answered, got = recording.answered, recording.got
+    stream = is_stream(answered.content_type, recording.body)
+    return replace(
+        recording,
+        asked=asked,
+        sent=sent,
+        answered=Answered(answered.status, _content_type(answered.content_type)),
+        chunks=cleaner.chunks(recording.chunks, stream),
+        got=cleaner.answered(got),
+        options={name: recording.options[name] for name in settings.RECORDED if name in recording.options},
+        ended=cleaner.replacing.words(recording.ended),
+        places=frozenset(),
+    )
+
+
+def _replacing(recording: Recording) -> Replacing:
+    secrets: set[str] = set()
+    for asked in (recording.asked, recording.sent):
+        said = _read(asked.body)
+        secrets |= {*secrets_of_headers(asked.headers), *secrets_of_link(asked.path)}
+        secrets |= {*secrets_of_body(said, kept(said, REQUEST))}
+        secrets |= {part for part in _prefix(asked).split("/") if re.search(r"\d", part)}
+    return Replacing(secrets, recording.places, _models(recording))
+
+
+def _models(recording: Recording) -> set[str]:
+    bodies = [recording.asked.body, recording.sent.body, recording.body, recording.got.body]
+    found = (token for body in bodies if _A_PATH.search(body) for token in tokens(body, is_stream("", body)) if not token.name)
+    return {str(token.value) for token in found if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))}
+
+
+def _read(body: bytes) -> object:
+    try:
+        return json_text.read(body)
+    except json_text.UnreadableError:
+        return None
+
+
+def _prefix(asked: Asked) -> str:
+    known = find(asked.method, asked.path)
+    return known[1] if known else ""
+
+
+def _content_type(written: str) -> str:
+    found = _CONTENT_TYPE.match(written)
+    return "; ".join(part for part in found.groups() if part) if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cleaner:
+    """What one exchange's parts are cleaned with, in the order in which they were sent."""
+
+    replacing: Replacing
+    normal: NormalForm
+
+    def asked(self, asked: Asked) -> Asked:
+        path, _, query = asked.path.removeprefix(_prefix(asked)).partition("?")
+        path = self.replacing.text(path) + (f"?{QUERY}" if QUERY in query.split("&") else "")
+        return Asked(asked.method, path, self._headers(asked), self._request(asked.body))
+
+    def _headers(self, asked: Asked) -> Mapping[str, str]:
+        headers = {name: self.replacing.text(asked.headers[name]) for name in HEADERS if name in asked.headers}
+        known = find(asked.method, asked.path)
+        if known and known[0] is Route.MODELS and "x-api-key" in asked.headers:
+            headers.setdefault("anthropic-version", _VERSION)  # one of the two tells that the client speaks Anthropic
+        return headers
+
+    def _request(self, body: bytes) -> bytes:
+        said = kept(_read(body), REQUEST)
+        if not isinstance(said, dict):
+            return b""
+        if "system" in said:
+            said["system"] = _unbilled(said["system"])
+        clean, _ = self.body(json_text.write(said), stream=False)
+        return json_text.write(json_text.read(clean))
+
+    def answered(self, answered: Answered) -> Answered:
+        body, _ = self.body(answered.body, is_stream(answered.content_type, answered.body))
+        return Answered(answered.status, _content_type(answered.content_type), body)
+
+    def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
+        """Cut the cleaned body where the original was cut."""
+        ends = list(accumulate(len(chunk.data) for chunk in chunks))
+        body, moved = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
+        times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
+        pieces = (body[start:end] for start, end in pairwise([0, *moved]))
+        return tuple(Chunk(at, data) for at, data in zip(times, pieces, strict=True) if data)
+
+    def body(self, body: bytes, stream: bool, borders: Sequence[int] = ()) -> tuple[bytes, list[int]]:
+        """Return a body cleaned, and where the borders are in it."""
+        found = list(tokens(body, stream))
+        texts = self._texts(found, stream)
+        edits = [edit for token, text in zip(found, texts, strict=True) if (edit := self._edit(token, text))]
+        gaps = pairwise([0, *(place for token in found for place in (token.start, token.end)), len(body)])
+        edits += [edit for start, end in list(gaps)[::2] if (edit := self._between(body, start, end))]
+        return edited(body, sorted(edits, key=lambda edit: edit.start), list(borders))
+
+    def _texts(self, found: Sequence[Token], stream: bool) -> list[str]:
+        """Return the strings without secrets, also without one that is cut over several frames of a stream."""
+        groups: defaultdict[object, list[int]] = defaultdict(list)
+        for place, token in enumerate(found):
+            groups[token.path if stream and not token.name else place].append(place)
+        texts = [str(token.value) for token in found]
+        for places in groups.values():
+            whole = self.replacing.hidden("".join(texts[place] for place in places))
+            ends = accumulate((len(texts[place]) for place in places), initial=0)
+            for place, (start, end) in zip(places, pairwise(ends), strict=True):
+                texts[place] = whole[start:end]
+        return texts
+
+    def _edit(self, token: Token, hidden: str) -> Edit | None:
+        value = self.normal.of(token)
+        if value == token.value and token.value not in PROTOCOL:
+            if isinstance(value, str):
+                value = self.replacing.renamed(hidden)
+            elif hidden != str(value):
+                value = 0
+        if value == token.value:
+            return None
+        return Edit(token.start, token.end, written(value) if isinstance(value, str) else str(value).encode())
+
+    def _between(self, body: bytes, start: int, end: int) -> Edit | None:
+        """What is no JSON: a page, a comment, a string that was cut short."""
+        text = body[start:end].decode("utf-8", "surrogateescape")
+        clean = self.replacing.text(text) if text.strip(" \t\r\n,:{}[]") else text
+        return Edit(start, end, clean.encode("utf-8", "surrogateescape")) if clean != text else None
+
+
+def _unbilled(system: object) -> object:
+    """Return the system text without the line that Claude Code makes new for each request; no server is sent it."""
+    if isinstance(system, str):
+        return BILLING_LINES.sub("", system)
+    if not isinstance(system, list):
+        return system
+    return [{**block, "text": BILLING_LINES.sub("", block["text"])} if _has_text(block) else block for block in system]
+
+
+def _has_text(block: object) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("text"), str)

@@ -1,0 +1,223 @@
+"""Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in mitmweb and mitmproxy.
+
+A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what the server was asked and said.
+How the server's body was cut, and what decided its reading, is JSON in the flow's metadata (`converter.shell.keeping` writes it).
+"""
+
+import copy
+import io
+import re
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # mitmproxy's filters use old names of pyparsing's
+    from mitmproxy import connection, exceptions, flow, http
+    from mitmproxy.io import FlowReader, FlowWriter
+
+from converter.recordings import notes
+from converter.recordings.recording import Answered, Asked, Recording, RecordingError
+from converter.recordings.replacing import HERE
+from converter.recordings.replay import replayed
+from converter.recordings.whole_file import write_whole
+from converter.summary import in_words
+
+METADATA = "think"
+BEGAN = 1_700_000_000.0
+"""When every recorded exchange began."""
+_HOST, _, _PORT = HERE.partition(":")
+_CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
+"""Headers that say how a message is carried: each copy of it has its own."""
+_FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
+
+
+def load(path: Path) -> Recording:
+    """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with the file."""
+    found = list(read_all(path))
+    if len(found) != 1:
+        raise RecordingError(f"{path}: {len(found)} recordings, where one is expected")
+    return found[0]
+
+
+def loads(data: bytes, name: str) -> Recording:
+    """Return the recording in the bytes of its file. Raises RecordingError."""
+    found = list(_recordings(data, name))
+    if len(found) != 1:
+        raise RecordingError(f"{name}: {len(found)} recordings, where one is expected")
+    return found[0]
+
+
+def read_all(path: Path, name: str = "") -> Iterator[Recording]:
+    """Return a recording for each flow that the addon has kept, of a file of any flows; called `name`, or as the file.
+
+    Raises RecordingError, also when there is none.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    try:
+        yield from _recordings(data, name or path.stem)
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from None
+
+
+def _recordings(data: bytes, name: str) -> list[Recording]:
+    """Return what can be read; when nothing can, say why of the first flow that looks like ours."""
+    flows = _flows(data)
+    ours = [found for found in flows if METADATA in found.metadata] or flows
+    recordings, errors = [], []
+    for found in ours:
+        try:
+            recordings.append(from_flow(found, name))
+        except RecordingError as error:
+            errors.append(error)
+    if not recordings:
+        raise errors[0]
+    return recordings
+
+
+def _flows(data: bytes) -> list[flow.Flow]:
+    _refuse_others(data)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return list(FlowReader(io.BytesIO(data)).stream())
+    except exceptions.FlowReadException as error:
+        newer = "flow format" in str(error)
+        raise RecordingError(str(error) if newer else "no flow file of mitmproxy's, or damaged") from None
+    except Exception as error:  # mitmproxy checks nothing of a flow's inside: any error may come of it
+        raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
+
+
+def _refuse_others(data: bytes) -> None:
+    """Say what is wrong, where that can be seen at a glance."""
+    start = data[:20].removeprefix(b"\xef\xbb\xbf").lstrip()
+    length = re.match(rb"(\d{1,12}):", data)
+    if not data:
+        raise RecordingError("empty")
+    if start.startswith(b"{"):
+        har = b'"log"' in data and b'"entries"' in data
+        raise RecordingError(
+            f"this is {'a HAR' if har else 'JSON'}; a recording is made of a flow file, as `mitmdump -w FILE` writes it"
+        )
+    if not length:
+        raise RecordingError("no flow file of mitmproxy's")
+    if len(data) < length.end() + int(length[1]) + 1:
+        raise RecordingError("cut short")
+
+
+def from_flow(kept: flow.Flow, name: str) -> Recording:
+    """Return the recording of a flow that the addon has kept. Raises RecordingError for any other."""
+    if not isinstance(kept, http.HTTPFlow):
+        raise RecordingError(f"a {kept.type} flow is no exchange with a model")
+    if METADATA not in kept.metadata:
+        raise RecordingError(f"the flow {_FOREIGN}")
+    noted = notes.read(kept.metadata[METADATA])
+    sent, answered = _before(kept)
+    if kept.response is None or answered is None:
+        raise RecordingError(f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}")
+    return Recording(
+        name,
+        asked=_asked(kept.request),
+        sent=_asked(sent),
+        answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
+        chunks=noted.cut(_body(answered)),
+        got=Answered(kept.response.status_code, kept.response.headers.get("content-type", ""), _body(kept.response)),
+        options=noted.options,
+        found=noted.found,
+        ended=noted.ended,
+        places=_places(kept, sent),
+    )
+
+
+def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
+    """Return the request as it was sent and the reply as it came."""
+    if not kept._backup:
+        return kept.request, kept.response
+    state = copy.deepcopy(cast(dict[str, Any], kept._backup))  # what makes a message of a state consumes it
+    try:
+        return http.Request.from_state(state["request"]), state["response"] and http.Response.from_state(state["response"])
+    except Exception as error:  # as in _flows
+        raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
+
+
+def _asked(request: http.Request) -> Asked:
+    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in _CARRIED}
+    return Asked(request.method, request.path, headers, _body(request))
+
+
+def _body(message: http.Message) -> bytes:
+    try:
+        return message.get_content() or b""
+    except ValueError:
+        return message.raw_content or b""  # not what its encoding says
+
+
+def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
+    """Return every host and address, with its port and without."""
+    addresses = {(request.host, request.port) for request in (kept.request, sent)}
+    client, server = kept.client_conn, kept.server_conn
+    addresses |= {
+        address[:2] for address in (client.peername, client.sockname, server.address, server.peername, server.sockname) if address
+    }
+    places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
+    for request in (kept.request, sent):
+        places |= {request.pretty_host, request.host_header or ""}
+    return frozenset(places - {"", HERE, _HOST, f"{_HOST}:0"})
+
+
+def to_flow(recording: Recording) -> http.HTTPFlow:
+    """Return the flow of a recording, the same for the same recording."""
+    client = connection.Client(peername=(_HOST, 0), sockname=(_HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client"))
+    server = connection.Server(address=(_HOST, int(_PORT)), id=_id(recording, "server"))
+    made = http.HTTPFlow(client, server)
+    made.id, made.timestamp_created = _id(recording, "flow"), BEGAN
+    times = [chunk.at for chunk in recording.chunks] or [0.0]
+    if recording.ended:
+        made.error = flow.Error(recording.ended, BEGAN + times[-1])
+    summary = replayed(recording, recording.client).summary.told()
+    made.metadata[METADATA] = notes.write(recording, summary)
+    made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
+    server_said = Answered(recording.answered.status, recording.answered.content_type, recording.body)
+    if recording.sent != recording.asked or server_said != recording.got:
+        made.request, made.response = _request(recording.sent), _response(server_said, times)
+        made.backup()
+    made.request, made.response = _request(recording.asked), _response(recording.got, times)
+    return made
+
+
+def _id(recording: Recording, what: str) -> str:
+    """Return an id; flows of one name are one flow, in a viewer as well."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
+
+
+def _request(asked: Asked) -> http.Request:
+    made = http.Request.make(
+        asked.method, f"http://{HERE}{asked.path}", asked.body, http.Headers(_lines({"host": HERE, **asked.headers}))
+    )
+    made.timestamp_start = made.timestamp_end = BEGAN
+    return made
+
+
+def _lines(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()]
+
+
+def _response(answered: Answered, times: list[float]) -> http.Response:
+    made = http.Response.make(answered.status, answered.body, {"content-type": answered.content_type})
+    made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
+    return made
+
+
+def dumps(recording: Recording) -> bytes:
+    """Return the bytes of a recording's file."""
+    out = io.BytesIO()
+    FlowWriter(out).add(to_flow(recording))
+    return out.getvalue()
+
+
+def save(recording: Recording, path: Path) -> None:
+    """Write a recording's file: all of it, or nothing."""
+    write_whole(path, dumps(recording))

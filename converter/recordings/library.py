@@ -1,0 +1,155 @@
+"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt and NAME.anthropic.txt for people to read."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import zip_longest
+from pathlib import Path
+from typing import Protocol
+
+from converter.recordings import flow_file
+from converter.recordings.cleaning import cleaned
+from converter.recordings.golden import golden
+from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.replay import dialects_of
+from converter.recordings.whole_file import write_whole
+from converter.rewriter import Dialect
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_SHOWN = 200
+"""Characters of a line that differs; a whole picture may stand in one."""
+
+
+class Broken(Protocol):
+    """A law that a recording breaks, as `converter.laws` tells it."""
+
+    @property
+    def law(self) -> str:
+        """Which one."""
+
+    def told(self, command: str) -> str:
+        """Return all that there is to say; `command`, what to do next, is the last line."""
+
+
+type Laws = Callable[[Recording], Sequence[Broken]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a recording: its file, a law that it breaks, or a golden that says otherwise. `message`: lines of text."""
+
+    recording: str
+    law: str
+    message: str
+
+
+class Library:
+    """The recordings of one folder. Every method that takes a name raises RecordingError for one that is none, or not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def names(self) -> list[str]:
+        """Return the names of all recordings, in order; files whose names are none are no recordings."""
+        return sorted(path.stem for path in self.folder.glob("*.mitm") if _NAME.fullmatch(path.stem))
+
+    def path(self, name: str) -> Path:
+        """Return where a recording is, or would be."""
+        if not _NAME.fullmatch(name):
+            raise RecordingError(f"{name!r} is no name: letters, digits, - and _ make one, 100 at the most")
+        return self.folder / f"{name}.mitm"
+
+    def load(self, name: str) -> Recording:
+        """Return a recording."""
+        return flow_file.load(self.path(name))
+
+    def keep(self, recording: Recording, replace: bool = False) -> Path:
+        """Clean a recording and write it, with its goldens; return its file. With `replace` it may take another one's place."""
+        path, clean = self.path(recording.name), cleaned(recording)
+        data = flow_file.dumps(clean)
+        if not replace and path.exists() and path.read_bytes() != data:
+            raise RecordingError(f"{path} is another recording; --replace puts this one in its place")
+        goldens = self._goldens(clean)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f"{self.folder}: {error.strerror}") from None
+        write_whole(path, data)
+        self._write_goldens(recording.name, goldens)
+        return path
+
+    def bless(self, name: str) -> str:
+        """Accept what comes out now: rewrite a recording's goldens, and return what is new in them as a diff."""
+        goldens = self._goldens(self.load(name))
+        return "".join(self._write_goldens(name, goldens))
+
+    def check(self, name: str, laws: Laws) -> list[Wrong]:
+        """Return all that is wrong with a recording: its file, a law that it breaks, goldens that say otherwise."""
+        try:
+            recording = self.load(name)
+            clean = cleaned(recording)
+            goldens = self._goldens(recording)
+        except RecordingError as error:
+            return [Wrong(name, "file", f"{name}: {error}")]
+        found = [] if recording == clean else [Wrong(name, "clean", f"{name} holds what no recording may: `add` it again")]
+        return [*found, *self._broken(recording, laws), *self._stale(name, goldens)]
+
+    def command(self, verb: str, name: str) -> str:
+        """Return the command that does this with a recording here."""
+        return f"python -m converter.recordings {verb} {name} --dir {shlex.quote(str(self.folder))}"
+
+    def golden_path(self, name: str, dialect: Dialect) -> Path:
+        """Return where a golden is."""
+        return self.path(name).with_suffix(f".{dialect.name.lower()}.txt")
+
+    def _goldens(self, recording: Recording) -> dict[Dialect, str]:
+        return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}
+
+    def _write_goldens(self, name: str, goldens: Mapping[Dialect, str]) -> list[str]:
+        """Return a diff for each."""
+        diffs = []
+        for dialect in Dialect:
+            path, new = self.golden_path(name, dialect), goldens.get(dialect, "")
+            old = _text(path)
+            diffs.append(_diff(path.name, old, new))
+            if not new:
+                path.unlink(missing_ok=True)
+            elif new != old:
+                write_whole(path, new.encode())
+        return diffs
+
+    def _broken(self, recording: Recording, laws: Laws) -> list[Wrong]:
+        name = recording.name
+        try:
+            return [Wrong(name, broken.law, broken.told(self.command("check", name))) for broken in laws(recording)]
+        except Exception as error:  # a law that cannot read one recording says nothing of the others
+            return [Wrong(name, "laws", f"{name} cannot be judged: {type(error).__name__}: {error}")]
+
+    def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[Wrong]:
+        for dialect, new in goldens.items():
+            path = self.golden_path(name, dialect)
+            if (old := _text(path)) != new:
+                yield Wrong(name, "golden", f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}")
+
+
+def _text(path: Path) -> str:
+    """Return what a golden says; one that is not there, or no text, says nothing."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _diff(name: str, old: str, new: str) -> str:
+    lines = unified_diff(old.split("\n")[:-1], new.split("\n")[:-1], f"before/{name}", f"now/{name}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _first_difference(name: str, old: str, new: str) -> str:
+    if not old:
+        return f"{name} is not there"
+    pairs = enumerate(zip_longest(old.split("\n"), new.split("\n"), fillvalue=""), 1)
+    number, (before, now) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
+    return f"{name}, line {number}:\n- {before[:_SHOWN]}\n+ {now[:_SHOWN]}"

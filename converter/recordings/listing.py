@@ -1,0 +1,54 @@
+"""Recordings at a glance: one row each, told from the files themselves."""
+
+from collections.abc import Iterable, Sequence
+
+from converter.recordings.golden import one_line
+from converter.recordings.recording import Recording
+from converter.recordings.replay import Replay, replayed
+from converter.rewriter import Dialect
+
+HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
+_DIALECTS = {Dialect.OPENAI: "OpenAI", Dialect.ANTHROPIC: "Anthropic"}
+
+
+def row(recording: Recording) -> tuple[str, ...]:
+    """Return a recording's row. Raises RecordingError for one that this version cannot read."""
+    replay = replayed(recording, recording.client)
+    client, server = recording.client, recording.server_dialect
+    native = ", native" if client is server is Dialect.ANTHROPIC else ""
+    return (
+        recording.name,
+        recording.found.server,
+        _DIALECTS[client] + native,
+        recording.server_form.name.lower(),
+        one_line(_shows(recording, replay)),
+        str(len(recording.chunks)),
+        f"{len(recording.body):,}",
+    )
+
+
+def _shows(recording: Recording, replay: Replay) -> str:
+    """Return what is in a reply in a few words."""
+    status, summary = recording.answered.status, replay.summary
+    if status != 200:
+        return f"error {status}"
+    said = [_counted(summary.thoughts, "thought"), "text" if summary.text else "", _counted(summary.calls, "call")]
+    end = recording.ended or summary.failure or summary.finish
+    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or "a list"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Return the rows for a terminal, in columns."""
+    lines = [HEADINGS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines)
+
+
+def markdown(rows: Iterable[Sequence[str]]) -> str:
+    """Return the rows as a table of Markdown."""
+    lines = [HEADINGS, ("---",) * len(HEADINGS), *([f"`{name}`", *rest] for name, *rest in rows)]
+    return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)

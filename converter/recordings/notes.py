@@ -1,0 +1,96 @@
+"""What the addon notes of an exchange beside the two messages: how the server's body was cut, and what decided its reading."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from converter.recordings.recording import Chunk, Found, Recording, RecordingError
+from converter.servers import by_name
+from converter.settings import Start
+
+VERSION = 1
+_UNREADABLE = "what the addon noted of the flow cannot be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The notes of one flow. `cuts`: the length of each chunk, and the seconds after which it came."""
+
+    cuts: Sequence[tuple[int, float]]
+    ended: str
+    options: Mapping[str, object]
+    found: Found
+
+    def cut(self, body: bytes) -> tuple[Chunk, ...]:
+        """Return the body in its chunks. Raises RecordingError when it is another one's."""
+        ends = list(accumulate((length for length, _ in self.cuts), initial=0))
+        if ends[-1] != len(body):
+            raise RecordingError(f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}")
+        return tuple(Chunk(at, body[start:end]) for (_, at), (start, end) in zip(self.cuts, pairwise(ends), strict=True))
+
+
+def read(text: object) -> Notes:
+    """Read the notes of a flow. Raises RecordingError, also for those of another version."""
+    try:
+        noted = json.loads(str(text))
+        version = noted["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise RecordingError(_UNREADABLE) from None
+    if version != VERSION:
+        raise RecordingError(
+            f"the flow was kept by another version of the addon: its notes are {version!r}, this one reads {VERSION}"
+        )
+    if noted.get("replayed"):
+        raise RecordingError("the flow is a replay: keep the one that it was made from")
+    try:
+        return _notes(noted)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise RecordingError(f"{_UNREADABLE}: {type(error).__name__}: {error}") from None
+
+
+def _notes(noted: Mapping[str, object]) -> Notes:
+    cuts = [(_natural(length), _seconds(at)) for length, at in noted["chunks"]]  # type: ignore[attr-defined]
+    return Notes(cuts, str(noted["ended"]), dict(noted["options"]), _found(noted))  # type: ignore[call-overload]
+
+
+def _natural(number: object) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError(f"{number!r} is no length")
+    return number
+
+
+def _seconds(number: object) -> float:
+    if type(number) not in (int, float) or not math.isfinite(number):  # type: ignore[arg-type]
+        raise ValueError(f"{number!r} is no time")
+    return float(number)  # type: ignore[arg-type]
+
+
+def _found(noted: Mapping[str, object]) -> Found:
+    counted = noted["counted"]
+    return Found(
+        by_name(str(noted["server"])).name,
+        bool(noted["parses"]),
+        Start(noted["begins"]).value,
+        None if counted is None else _natural(counted),
+        bool(noted["prompted"]),
+    )
+
+
+def write(recording: Recording, summary: Mapping[str, object]) -> str:
+    """Return the notes of a recording's flow."""
+    found = recording.found
+    noted = {
+        "version": VERSION,
+        "chunks": [[len(chunk.data), chunk.at] for chunk in recording.chunks],
+        "ended": recording.ended,
+        "options": dict(recording.options),
+        "server": found.server,
+        "parses": found.parses,
+        "begins": found.begins,
+        "counted": found.counted,
+        "prompted": found.prompted,
+        "summary": summary,
+    }
+    return json.dumps(noted, ensure_ascii=False)

@@ -1,0 +1,94 @@
+"""Secrets, addresses and paths of a machine, replaced wherever they occur in what is kept."""
+
+import json
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from converter.recordings.allow_list import PROTOCOL
+from converter.tags import for_model
+
+HERE = "127.0.0.1:8000"
+"""Where every recorded server stands."""
+LEAST_SECRET = 6
+"""Characters; anything shorter stands in too many places by chance."""
+_HOST = HERE.partition(":")[0]
+_LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_NEVER = "(?!)"
+
+
+class Replacing:
+    """What to hide and what to rename. A secret becomes as many x; so it may be cut anywhere, as text is in a stream."""
+
+    def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
+        found = {secret for secret in secrets if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}}
+        self.secrets = sorted({form for secret in found for form in _forms(secret)}, key=len, reverse=True)
+        self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
+        self._names: dict[str, str] = _renamed_paths(paths)
+        self._name = re.compile("|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER)
+        self._place = re.compile("|".join(_place(place) for place in sorted(places, key=len, reverse=True) if place) or _NEVER)
+
+    def hidden(self, text: str) -> str:
+        """Return the text without secrets, and without the beginning of one that it breaks off in."""
+        text = self._secret.sub(lambda found: "x" * len(found[0]), text)
+        for secret in self.secrets:
+            if secret[:LEAST_SECRET] not in text:
+                continue
+            for length in range(min(len(secret) - 1, len(text)), LEAST_SECRET - 1, -1):
+                if text.endswith(secret[:length]):
+                    return text[:-length] + "x" * length
+        return text
+
+    def renamed(self, text: str) -> str:
+        """Return the text with other places and names, of the same meaning to whoever reads it."""
+        text = self._name.sub(lambda found: self._names[found[0]], text)
+        return self._place.sub(lambda found: HERE if _has_port(found[0]) else _HOST, text)
+
+    def text(self, text: str) -> str:
+        """Return a text that stands by itself, replaced."""
+        return self.renamed(self.hidden(text))
+
+    def words(self, text: str) -> str:
+        """Return mitmproxy's words of an error, in which every address is one of this machine."""
+        return _ADDRESS.sub(_HOST, self.text(text))
+
+
+def _forms(secret: str) -> set[str]:
+    """Return the secret as it is, in JSON, and in an address."""
+    return {
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, safe="", errors="replace"),
+    }
+
+
+def _has_port(place: str) -> bool:
+    host, colon, port = place.rpartition(":")
+    return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+
+
+def _place(place: str) -> str:
+    """Return a pattern. A bare word may be any word, so only what stands in an address is meant."""
+    before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
+    if place in _LOOPBACK:
+        return _NEVER
+    return before + re.escape(place) + r"(?![\w-]|\.\w)"
+
+
+def is_path(name: str) -> bool:
+    """Tell a file's path from a model's name."""
+    return bool(re.match(r"[/~\\].|[A-Za-z]:[\\/]", name))
+
+
+def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return the last part of each path that tells the same of the model, and nothing in place of the folder that it is in."""
+    names = {}
+    for path in filter(is_path, paths):
+        *folders, last = [part for part in re.split(r"[\\/]+", path) if part] or ["model"]
+        told = (part for part in (last, *reversed(folders)) if for_model(part) == for_model(path))
+        names[path] = next(told, last)
+        if len(folders) > 1:
+            names[path[: path.rindex(last)]] = ""
+    return names

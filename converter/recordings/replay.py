@@ -1,0 +1,89 @@
+"""What comes of a recording's reply when it is rewritten again, chunk by chunk, for a client of either dialect."""
+
+from dataclasses import dataclass, field
+
+from converter.exchange import Answer
+from converter.recordings.recording import Chunk, Recording, RecordingError
+from converter.rewriter import Dialect, Form, Rewriter
+from converter.routes import Route
+from converter.summary import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A chunk that came in, and what went out for it: nothing when all of it is held."""
+
+    chunk: Chunk
+    out: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A reply rewritten: step by step, then what goes out at its `end`. `notes`: what a person should know of it.
+
+    `broken`: the reply broke off, and nobody got the end.
+    """
+
+    steps: tuple[Step, ...]
+    end: bytes
+    notes: tuple[str, ...] = ()
+    summary: Summary = field(default_factory=Summary)
+    broken: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """All that the client gets."""
+        return b"".join(step.out for step in self.steps) + (b"" if self.broken else self.end)
+
+
+def dialects_of(recording: Recording) -> tuple[Dialect, ...]:
+    """Return the dialects of the clients that such a reply can be written for."""
+    exchange = recording.exchange()
+    if exchange.native or exchange.route is Route.MODELS:
+        return (Dialect.ANTHROPIC,)
+    return (Dialect.OPENAI, Dialect.ANTHROPIC)
+
+
+def replayed(recording: Recording, client: Dialect) -> Replay:
+    """Rewrite the reply again, in the form in which the client got it.
+
+    Raises RecordingError for a recording that this version cannot read.
+    """
+    try:
+        if recording.exchange().route is Route.MODELS or not 200 <= recording.answered.status < 300:
+            return _answered(recording, client)
+        return _rewritten(recording, client)
+    except ValueError as error:
+        raise RecordingError(f"{recording.name}: {error}") from None
+
+
+def form_for(recording: Recording, client: Dialect) -> Form:
+    """Return how the client gets the reply: as it did, as far as it was this client."""
+    if client is recording.server_dialect:
+        return recording.server_form
+    return recording.client_form if client is recording.client else recording.server_form
+
+
+def _rewritten(recording: Recording, client: Dialect) -> Replay:
+    rewriter = recording.rewriter(client, form_for(recording, client))
+    whole = Form.WHOLE in (recording.server_form, form_for(recording, client))
+    if whole and recording.ended:
+        return Replay(tuple(Step(chunk, b"") for chunk in recording.chunks), b"", broken=True)
+    steps = tuple(Step(chunk, b"".join(rewriter.feed(chunk.data, chunk.at))) for chunk in recording.chunks)
+    end = b"".join(rewriter.close())
+    return Replay(steps, end, _notes(rewriter), rewriter.summary, bool(recording.ended))
+
+
+def _notes(rewriter: Rewriter) -> tuple[str, ...]:
+    return tuple(note for note in dict.fromkeys([rewriter.failure, *rewriter.notes]) if note)
+
+
+def _answered(recording: Recording, client: Dialect) -> Replay:
+    """An error, or a list of models: it is all there before any of it goes out."""
+    exchange = recording.exchange()
+    exchange.client = client
+    exchange.notes.clear()
+    body = recording.body
+    answer = exchange.whole(recording.answered.status, recording.answered.content_type, body) or Answer(0, "", body)
+    steps = tuple(Step(chunk, b"") for chunk in recording.chunks)
+    return Replay(steps, answer.body, tuple(exchange.notes), broken=bool(recording.ended))

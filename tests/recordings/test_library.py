@@ -1,0 +1,151 @@
+"""A folder of recordings: what is kept is the same each time, what is damaged harms nobody else."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from converter.laws import laws
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording, RecordingError
+from converter.rewriter import Dialect
+from converter.think import ThinkParser
+from tests.recordings.raw_exchanges import HELLO, exchange
+
+FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt"]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    return Library(tmp_path / "recordings")
+
+
+def digests(library: Library) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(library.folder.iterdir())}
+
+
+def no_laws(_: Recording) -> list[laws.Broken]:
+    return []
+
+
+def test_what_is_kept_stands_beside_its_goldens(library: Library) -> None:
+    assert library.names() == []
+    assert library.keep(exchange()) == library.path("hello")
+    assert list(digests(library)) == FILES
+    assert library.names() == ["hello"]
+    assert library.load("hello").body.count(b"chatcmpl-recording") == len(HELLO) - 1
+
+
+def test_kept_twice_is_the_same_bytes(library: Library) -> None:
+    library.keep(exchange())
+    before = digests(library)
+    library.keep(exchange())
+    library.keep(library.load("hello"))
+    assert digests(library) == before
+
+
+def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> None:
+    library.keep(exchange())
+    before = digests(library)
+    other = exchange(HELLO[:3], ended="gone")
+    with pytest.raises(RecordingError, match="is another recording; --replace"):
+        library.keep(other)
+    assert digests(library) == before
+    library.keep(other, replace=True)
+    assert library.load("hello").ended == "gone"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "/etc/passwd", "a.b", "a b", "a\n", "é", "a" * 101, "~", "a\0"])
+def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
+    with pytest.raises(RecordingError, match="is no name"):
+        library.keep(replace(exchange(), name=name))
+    assert not library.folder.exists()
+
+
+def test_blessing_twice_changes_nothing(library: Library) -> None:
+    library.keep(exchange())
+    before = digests(library)
+    golden = library.golden_path("hello", Dialect.OPENAI)
+    golden.write_text(golden.read_text().replace("Hello", "Goodbye"))
+    first, second = library.bless("hello"), library.bless("hello")
+    assert (digests(library), second) == (before, "")
+    assert "--- before/hello.openai.txt\n+++ now/hello.openai.txt\n" in first
+    assert [line for line in first.split("\n") if line.startswith("-") and "Goodbye" in line]
+
+
+def test_a_golden_that_no_client_has_is_taken_away(library: Library) -> None:
+    library.keep(exchange())
+    library.keep(exchange(client=Dialect.ANTHROPIC, options={"messages": "native"}), replace=True)
+    assert list(digests(library)) == FILES[:2]
+
+
+def test_what_is_as_it_should_be_is_not_told_of(library: Library) -> None:
+    library.keep(exchange())
+    assert library.check("hello", laws.check) == []
+
+
+def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(library: Library) -> None:
+    library.keep(exchange())
+    golden = library.golden_path("hello", Dialect.OPENAI)
+    lines = golden.read_text().split("\n")
+    golden.write_text("\n".join(["# other", *lines[1:]]))
+    library.golden_path("hello", Dialect.ANTHROPIC).unlink()
+    changed, missing = library.check("hello", no_laws)
+    command = f"python -m converter.recordings bless hello --dir {library.folder}"
+    assert changed.message == f"hello.openai.txt, line 1:\n- # other\n+ {lines[0]}\n{command}"
+    assert missing.message == f"hello.anthropic.txt is not there\n{command}"
+
+
+def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None:
+    library.keep(exchange())
+    library.keep(replace(exchange(), name="other"))
+    path = library.path("hello")
+    path.write_bytes(path.read_bytes()[:99])
+    (wrong,) = library.check("hello", laws.check)
+    assert (wrong.law, wrong.message) == ("file", f"hello: {path}: cut short")
+    assert library.check("other", laws.check) == []
+
+
+def test_a_recording_that_nobody_cleaned_is_told_of(library: Library) -> None:
+    library.keep(exchange())
+    flow_file_of_a_hand = library.path("hello")
+    flow_file_of_a_hand.write_bytes(flow_file_of_a_hand.read_bytes().replace(b"chatcmpl-recording", b"chatcmpl-rec0rding"))
+    assert "clean" in {wrong.law for wrong in library.check("hello", no_laws)}
+
+
+@dataclass(frozen=True)
+class NeverHolds:
+    """A law's word on a recording."""
+
+    law: str
+
+    def told(self, command: str) -> str:
+        return f"{self.law} says no\n{command}"
+
+
+def test_a_broken_law_is_told_with_its_command(library: Library) -> None:
+    def check(_: Recording) -> Sequence[NeverHolds]:
+        return [NeverHolds("law 0")]
+
+    library.keep(exchange())
+    (wrong,) = library.check("hello", check)
+    assert (wrong.recording, wrong.law) == ("hello", "law 0")
+    assert wrong.message == f"law 0 says no\npython -m converter.recordings check hello --dir {library.folder}"
+
+
+def test_a_law_that_cannot_read_a_recording_is_told_of(library: Library) -> None:
+    def check(_: Recording) -> Sequence[NeverHolds]:
+        raise IndexError("none")
+
+    library.keep(exchange())
+    (wrong,) = library.check("hello", check)
+    assert wrong.message == "hello cannot be judged: IndexError: none"
+
+
+def test_a_fault_in_the_parser_is_found(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    library.keep(exchange())
+    monkeypatch.setattr(ThinkParser, "feed", lambda *_: [])
+    assert {wrong.recording for wrong in library.check("hello", laws.check)} == {"hello"}
+    assert {"golden"} < {wrong.law for wrong in library.check("hello", laws.check)}

@@ -1,0 +1,53 @@
+import json
+
+import pytest
+
+from converter.recordings import notes
+from converter.recordings.recording import Found, RecordingError
+from tests.recordings.raw_exchanges import exchange
+
+FOUND = Found("vllm", True, "thinking", 7, True)
+RECORDING = exchange(ended="gone", found=FOUND)
+NOTED = json.loads(notes.write(RECORDING, {}))
+
+
+def test_what_was_written_is_read() -> None:
+    read = notes.read(notes.write(RECORDING, {"thoughts": 1}))
+    assert (read.ended, read.options, read.found) == ("gone", RECORDING.options, FOUND)
+    assert read.cut(RECORDING.body) == RECORDING.chunks
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"version": 2}, "another version of the addon: its notes are 2, this one reads 1"),
+        ({"replayed": True}, "is a replay"),
+        ({"chunks": [[-1, 0]]}, "no length"),
+        ({"chunks": [[1, "soon"]]}, "no time"),
+        ({"chunks": [[1, float("inf")]]}, "no time"),
+        ({"chunks": 7}, "cannot be read"),
+        ({"options": [1]}, "cannot be read"),
+        ({"server": "hal"}, "no server is called 'hal'"),
+        ({"begins": "later"}, "'later' is not a valid Start"),
+        ({"counted": "many"}, "no length"),
+    ],
+)
+def test_notes_that_cannot_be_read_say_why(change: dict[str, object], words: str) -> None:
+    with pytest.raises(RecordingError, match=words):
+        notes.read(json.dumps({**NOTED, **change}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '"x"', "[" * 100_000, None, b"\xff"])
+def test_what_is_no_note_says_so(text: object) -> None:
+    with pytest.raises(RecordingError, match="cannot be read"):
+        notes.read(text)
+
+
+def test_a_missing_note_is_named() -> None:
+    with pytest.raises(RecordingError, match="KeyError: 'begins'"):
+        notes.read(json.dumps({name: value for name, value in NOTED.items() if name != "begins"}))
+
+
+def test_chunks_of_another_body_are_refused() -> None:
+    with pytest.raises(RecordingError, match="of 3 bytes, but its chunks are"):
+        notes.read(notes.write(RECORDING, {})).cut(b"abc")

@@ -1,0 +1,152 @@
+"""`python -m converter.recordings`, as a user types it."""
+
+import io
+import subprocess
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+
+from converter.recordings.__main__ import main
+from converter.recordings.library import Library
+from tests.harness import SECONDS_TO_START, TESTS, Program
+from tests.recordings.conftest import PLANTED, Capture
+from tests.recordings.raw_exchanges import CHAT, exchange
+
+COMMAND = [sys.executable, "-m", "converter.recordings"]
+NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
+
+type Output = pytest.CaptureFixture[str]
+
+
+def run(folder: Path, *arguments: str, fails: int = 0) -> None:
+    assert main([*arguments, "--dir", str(folder)]) == fails
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    Library(tmp_path).keep(exchange())
+    return tmp_path
+
+
+def test_real_exchanges_are_kept_listed_and_checked(capture: Capture, tmp_path: Path, capsys: Output) -> None:
+    for number, name in enumerate(NAMES, 1):
+        run(tmp_path, "add", str(capture.file), name, "--flow", str(number))
+        assert capsys.readouterr().out == f"{tmp_path / name}.mitm\n"
+    run(tmp_path, "list")
+    rows = capsys.readouterr().out.split("\n")[1:-1]
+    assert [line.split()[0] for line in rows] == sorted(NAMES)
+    run(tmp_path, "check")
+    assert capsys.readouterr().out == f"{len(NAMES)} of {len(NAMES)} recordings are as they should be\n"
+    run(tmp_path, "bless")
+    assert capsys.readouterr().out == ""
+    told = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [word for word in PLANTED if word in told] == []
+
+
+def test_of_a_file_of_several_one_is_chosen(capture: Capture, tmp_path: Path, capsys: Output) -> None:
+    run(tmp_path, "add", str(capture.file), "one", fails=2)
+    said = capsys.readouterr().err.split("\n")
+    assert said[0] == f"{capture.file} holds {len(NAMES)} exchanges; choose one with --flow N:"
+    assert said[5].startswith("  5  POST /v1/messages")
+    run(tmp_path, "add", str(capture.file), "one", "--flow", "99", fails=2)
+    assert capsys.readouterr().err == f"{capture.file} has no exchange 99: it holds {len(NAMES)}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_added_twice_is_the_same_and_another_one_stays(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Output
+) -> None:
+    source = Library(tmp_path_factory.mktemp("other")).keep(exchange(ended="gone"))
+    run(kept, "add", str(kept / "hello.mitm"), "hello")
+    run(kept, "add", str(source), "hello", fails=2)
+    assert "is another recording; --replace" in capsys.readouterr().err
+    run(kept, "add", str(source), "hello", "--replace")
+
+
+def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
+    run(kept, "show", "hello")
+    both = capsys.readouterr().out
+    run(kept, "show", "hello", "--for", "openai")
+    assert both.startswith(capsys.readouterr().out)
+    assert "an Anthropic client gets" in both
+
+
+def test_list_writes_the_table_of_the_readme(kept: Path, capsys: Output) -> None:
+    run(kept, "list", "--markdown")
+    assert capsys.readouterr().out.split("\n")[2].startswith("| `hello` | generic | OpenAI | stream | 1 thought, text; stop |")
+
+
+def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
+    (kept / "hello.openai.txt").write_text("old\n")
+    run(kept, "check", fails=1)
+    said = capsys.readouterr().out
+    assert f"python -m converter.recordings bless hello --dir {kept}\n0 of 1 recordings are as they should be\n" in said
+    run(kept, "bless", "hello")
+    assert "-old\n" in capsys.readouterr().out
+    run(kept, "check")
+
+
+def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) -> None:
+    (kept / "bad.mitm").write_bytes(b"")
+    for command in ("list", "bless"):
+        run(kept, command, fails=2)
+        said = capsys.readouterr()
+        assert said.err == f"{kept / 'bad.mitm'}: empty\n"
+        assert ("hello" in said.out) is (command == "list")
+    run(kept, "check", fails=1)
+    assert "1 of 2 recordings" in capsys.readouterr().out
+
+
+def test_a_flow_of_a_plain_mitmproxy_says_so(tmp_path: Path, capsys: Output) -> None:
+    file = io.BytesIO()
+    FlowWriter(file).add(tflow.tflow(resp=True))
+    (tmp_path / "plain.flows").write_bytes(file.getvalue())
+    run(tmp_path, "add", str(tmp_path / "plain.flows"), "x", fails=2)
+    said = capsys.readouterr().err
+    assert "captured without the addon" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "../x"], "is no name"),
+        (["show", "nowhere"], "No such file"),
+        (["add", "/nowhere", "x"], "/nowhere: No such file"),
+        (["add", "/nowhere", "a/b"], "is no name"),
+        (["serve", "--pace", "slow"], "--pace: 'slow' is no pace"),
+        (["serve", "--port", "99999"], "port 99999"),
+        (["serve", "/nowhere"], "no recordings in /nowhere"),
+    ],
+)
+def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsys: Output) -> None:
+    run(kept, *arguments, fails=2)
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_unknown_commands_and_options_are_one_line() -> None:
+    for arguments in ([], ["dance"], ["list", "--loud"]):
+        done = subprocess.run([*COMMAND, *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) -> None:
+    shell = f"{' '.join(COMMAND)} show hello --dir {kept} | head -n 1"
+    done = subprocess.run(shell, shell=True, cwd=TESTS.parent, capture_output=True, text=True, timeout=SECONDS_TO_START, check=True)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+def test_serve_answers_as_recorded(kept: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    log = tmp_path_factory.mktemp("serve") / "serve.log"
+    with Program([*COMMAND, "serve", str(kept), "--port", "0", "--pace", "fast"], log) as server:
+        address = server.wait_for(r"ready http://(\S+):")[0]
+        connection = HTTPConnection(address)
+        connection.request("POST", CHAT, Library(kept).load("hello").sent.body, {"content-type": "application/json"})
+        assert connection.getresponse().read() == Library(kept).load("hello").body
+        connection.close()
