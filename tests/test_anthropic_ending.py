@@ -68,3 +68,11 @@ def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:
 def test_an_ending_names_what_had_no_place_in_one_line() -> None:
     assert Ending().notes == []
     assert Ending(left_out={"b", "a"}).notes == ["fields that a message has no place for: a, b"]
+
+
+def test_a_call_counts_the_same_however_its_arguments_are_spaced() -> None:
+    """Streamed they are the server's own JSON text, whole they are an object written anew."""
+    endings = [Ending(), Ending()]
+    for ending, arguments in zip(endings, ['{"city": "New York",\n "n": 1}', '{"city":"New York","n":1}'], strict=True):
+        ending.count({"type": "input_json_delta", "partial_json": arguments})
+    assert endings[0].said == endings[1].said > 0

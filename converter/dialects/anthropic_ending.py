@@ -27,8 +27,8 @@ class Ending:
     left_out: set[str] = field(default_factory=set)
 
     def count(self, delta: Mapping[str, object]) -> None:
-        """Count what a delta says."""
-        self.said += len(str(delta.get("text") or delta.get("partial_json") or ""))
+        """Count what a delta says; of arguments no blanks, which a stream has where a whole reply, being JSON itself, has none."""
+        self.said += len(str(delta.get("text") or "")) + len("".join(str(delta.get("partial_json") or "").split()))
         self.thought += len(str(delta.get("thinking") or ""))
 
     def delta(self, called: bool) -> dict[str, object]:
