@@ -11,6 +11,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import TypeAdapter
 
 from converter.rewriter import Form
+from converter.vendor import TAKEN
 
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)
@@ -45,8 +46,9 @@ class Wire:
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
     """What `create` returns."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION)
-    MESSAGE.validate_python(message.to_dict(), strict=True)
-    return message.to_dict()
+    said = message.to_dict()
+    MESSAGE.validate_python(said | {"content": [block for block in said["content"] if _of_the_api(block)]}, strict=True)  # type: ignore[attr-defined]
+    return said
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
@@ -60,10 +62,17 @@ def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
     """Every event of `create(stream=True)`; each must be of the SDK's own types."""
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=True)
-    events = [event.to_dict() for event in stream]
+    events: list[dict[str, Any]] = [event.to_dict() for event in stream]
     for event in events:
+        if not _of_the_api(event.get("content_block") or event.get("delta") or {}):
+            continue
         STREAM_EVENTS.validate_python(event, strict=True)
     return events
+
+
+def _of_the_api(part: dict[str, Any]) -> bool:
+    """Tell a block or a delta of the API from one that the user named (`think_map`), for which the SDK has no type."""
+    return TAKEN.fullmatch(str(part.get("type", "text")).removesuffix("_delta")) is not None
 
 
 def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
@@ -91,3 +100,22 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
     """A Messages reply's blocks: what each is, and what it says."""
     said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [(block["type"], json.dumps(block[said[block["type"]]], sort_keys=True)) for block in message["content"]]
+
+
+def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
+    """What the SDK raises, or nothing."""
+    wire.serve(body, form, status)
+    try:
+        answer = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=form is Form.STREAM)
+        list(answer if form is Form.STREAM else ())
+    except anthropic.APIError as error:
+        return str(error.body)
+    return ""
+
+
+def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
+    """What the SDK made of a body, written as a server would."""
+    if form is Form.WHOLE:
+        return json.dumps(openai_whole(wire, body)).encode()
+    done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""
+    return b"".join(b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in openai_frames(wire, body)) + done

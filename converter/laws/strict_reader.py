@@ -82,6 +82,9 @@ class StrictReader:
         self._check_index(event, len(self._blocks) - 1)
         block, delta = self._blocks[-1], event["delta"]
         if block["type"] not in EMPTY:
+            block |= {
+                name: block[name] + said for name, said in delta.items() if name != "type" and isinstance(block.get(name), str)
+            }
             return
         _must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
         _must(not self._signed, "a delta after the signature")
@@ -148,7 +151,8 @@ def frames_of(body: bytes) -> list[bytes]:
 def _event(frame: bytes) -> dict[str, Any]:
     name, data = frame.split(b"\n")
     event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-    _must(name == b"event: " + event["type"].encode(), f"{name.decode(errors='replace')} above {event['type']}")
+    named = name == b"event: " + event["type"].encode() or event["type"] == "ping"  # pings pass as they came, nobody reads them
+    _must(named, f"{name.decode(errors='replace')} above {event['type']}")
     return event
 
 

@@ -1,0 +1,104 @@
+"""What a client should read, by the server's own words and the oracle: the blocks of a reply, as each dialect has them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
+
+from converter.budget import BYTES_PER_TOKEN
+from converter.laws import oracle
+from converter.laws.server_words import Heard, Piece
+from converter.recordings.recording import Recording
+from converter.rewriter import Form
+from converter.think import Mode
+from converter.think_stage import CUT, Expected, Reading
+
+_STARTS = {Mode.ANSWERING: "text", Mode.THINKING: "thinking", Mode.UNDECIDED: "undecided"}
+_CUTS = (CUT, "max_tokens")
+JOINT = "\n\n"
+"""Between two thoughts that share a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a reply: text or thinking. `native`: the server itself sent it as thinking."""
+
+    kind: str
+    text: str
+    native: bool = False
+
+
+def reading_of(recording: Recording, whole: bool) -> Reading:
+    """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
+    exchange = recording.exchange()
+    expected = Expected(exchange.begins, str(exchange.body.get("model") or ""), exchange.budget)
+    return Reading(recording.settings, whole, expected)
+
+
+def parts(heard: Heard, reading: Reading) -> list[Part]:
+    """Return what one choice says. Tags are looked for until the server sends thinking of its own (rule 9)."""
+    tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))
+    blocks = _read("".join(piece.text for piece in tagged if piece.kind == "text"), heard.finish, reading)
+    found = [Part(block.kind, block.text) for block in blocks]
+    found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
+    found += _native(heard.pieces[len(tagged) :])
+    budget = reading.expected.budget
+    return _joined_text(found if budget is None else _within(found, budget))
+
+
+def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]:
+    start = _STARTS[reading.mode]
+    blocks = oracle.read(text, reading.families, start, reading.settings.attributes)
+    unmarked = [block.text for block in blocks] == [text]
+    undecided = start == "undecided" and reading.inside and unmarked and blocks[0].kind == "text"
+    if undecided and finish in _CUTS:  # known to begin inside a thought, and cut off before any mark
+        return oracle.read(text, (), "thinking")
+    return blocks
+
+
+def _native(pieces: Sequence[Piece]) -> list[Part]:
+    spoken = [piece for piece in pieces if piece.kind != "call"]
+    runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block if piece.kind == "thinking" else 0))
+    return [Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0]) for key, run in runs]
+
+
+def _within(found: Iterable[Part], budget: int) -> list[Part]:
+    """Keep the thinking that the budget pays for."""
+    left, spent, out = max(budget, 0) * BYTES_PER_TOKEN, False, list[Part]()
+    for part in found:
+        if part.kind != "thinking":
+            out.append(part)
+        elif not spent:
+            paid = part.text.encode(errors="surrogatepass")[:left].decode(errors="ignore")
+            left -= len(paid.encode(errors="surrogatepass"))
+            spent = paid != part.text
+            out.append(replace(part, text=paid))
+    return out
+
+
+def _joined_text(found: Iterable[Part]) -> list[Part]:
+    out: list[Part] = []
+    for part in found:
+        if out and part.kind == out[-1].kind == "text":
+            out[-1] = Part("text", out[-1].text + part.text)
+        elif part.text:
+            out.append(part)
+    return out
+
+
+def openai_words(found: Sequence[Part]) -> tuple[str, str]:
+    """Return the thinking, without CR and LF at its ends, and the content of a chat completion."""
+    tagged = JOINT.join(part.text for part in found if part.kind == "thinking" and not part.native)
+    native = "".join(part.text for part in found if part.native)
+    return (tagged + native).strip("\r\n"), "".join(part.text for part in found if part.kind == "text")
+
+
+def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
+    """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for a client that wants none."""
+    trimmed = [replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part for part in found]
+    told = [part for part in trimmed if part.kind == "text" or (shown and part.text.strip())]
+    return [(part.kind, part.text) for part in _joined_text(told) if part.text.strip()]
+
+
+def is_whole(recording: Recording, form: Form) -> bool:
+    """Tell whether all of the text is in hand before any must go out."""
+    return Form.WHOLE in (recording.server_form, form)

@@ -1,0 +1,101 @@
+"""The laws 1, 8 and 9: what holds of the bytes that leave, however those that come are cut, and whatever they are."""
+
+import random
+from collections.abc import Iterator
+
+from converter.laws.broken import BrokenLawError, compare_bytes
+from converter.laws.server_words import frames, listen
+from converter.laws.told import read_message
+from converter.laws.ways import Way, body_of, cut_anywhere, luck, rewrite, ways
+from converter.recordings.recording import Recording
+from converter.rewriter import Dialect, Form
+
+_PIECES = 12
+"""Pieces that a drawn cut makes of a reply."""
+_ENDINGS = 24
+"""Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them."""
+_GARBAGE = (
+    b"data: ",
+    b"\n\n",
+    b"\r",
+    b"{",
+    b'{"choices":[{"delta":{"content":7}}]}',
+    b"data: [DONE]\n\n",
+    b"\xff\xfe",
+    b": ping\n\n",
+    b"null",
+)
+
+
+def law_1(recording: Recording, drawn: int) -> None:
+    """As recorded, byte by byte and in drawn cuts: the bytes of the whole."""
+    body, drawing = recording.body, luck(recording, 1)
+    cuts = {
+        "as recorded": [chunk.data for chunk in recording.chunks],
+        "byte by byte": [body[place : place + 1] for place in range(len(body))],
+        **{f"drawn cut {number}": cut_anywhere(body, _PIECES, drawing) for number in range(drawn)},
+    }
+    for way in ways(recording):
+        expected = body_of(recording, way, [body])
+        for name, pieces in cuts.items():
+            compare_bytes(f"{way}, {name}, against one chunk", expected, b"".join(rewrite(recording, way, pieces)))
+
+
+def law_8(recording: Recording, drawn: int) -> None:
+    """Cut off, changed and with more behind it, a reply raises nothing; an Anthropic client reads a message or an error."""
+    drawing = luck(recording, 8)
+    for name, body in spoiled(recording.body, drawn, drawing):
+        for way in ways(recording):
+            out = b"".join(rewrite(recording, way, cut_anywhere(body, _PIECES, drawing)))
+            if way.client is Dialect.ANTHROPIC:
+                _check_message(out, Way(way.client, way.form), name)
+
+
+def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Return a reply spoiled in so many ways, each with what was done to it."""
+    for _ in range(drawn):
+        place, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
+        yield f"cut off at byte {place}", body[:place]
+        yield f"with {garbage!r} at byte {place}", body[:place] + garbage + body[place + drawing.randrange(9) :]
+        yield f"with {garbage!r} behind it", body + garbage
+
+
+def _check_message(out: bytes, way: Way, name: str) -> None:
+    try:
+        read = read_message(out, way)
+    except BrokenLawError as error:
+        raise BrokenLawError(f"{way}, {name}", error.difference) from error
+    except ValueError as error:
+        raise BrokenLawError(f"{way}, {name}", f"no JSON: {out[:200]!r}") from error
+    if not read.get("error") and read.get("type") != "message":
+        raise BrokenLawError(f"{way}, {name}", f"neither a message nor an error: {out[:200]!r}")
+
+
+def law_9(recording: Recording, drawn: int) -> None:
+    """Every Anthropic stream is in order; one that broke off before its finish ends in an error, and no other does."""
+    for way in ways(recording, Dialect.ANTHROPIC):
+        if way.form is Form.STREAM:
+            _check_end(recording, way, recording.body, "all of it")
+    if recording.server_form is Form.STREAM:
+        for place in _endings(recording, drawn):
+            _check_end(recording, Way(Dialect.ANTHROPIC, Form.STREAM), recording.body[:place], f"dead at byte {place}")
+
+
+def _endings(recording: Recording, drawn: int) -> list[int]:
+    """Where to let it die: at ends of frames, in the middle of them, anywhere."""
+    place, ends = 0, []
+    for frame in frames(recording.body):
+        place += len(frame)
+        ends.append(place)
+    drawing = luck(recording, 9)
+    chosen = ends[:: max(1, len(ends) // _ENDINGS)]
+    return sorted({*chosen, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))})
+
+
+def _check_end(recording: Recording, way: Way, came: bytes, name: str) -> None:
+    message = read_message(body_of(recording, way, [came]), way)
+    said = listen(came, recording.server_form, recording.server_dialect, recording.settings.map)
+    if said.complete == bool(message.get("error")):
+        found = message.get("error") or message.get("stop_reason")
+        wanted = "a message" if said.complete else "an error"
+        raise BrokenLawError(f"{way}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}")

@@ -1,0 +1,80 @@
+"""Where a law does not hold, and why: one row for each. Everywhere else it does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from converter.laws.server_words import ServerWords, listen
+from converter.recordings.recording import Recording
+
+
+class Case:
+    """A recording and what its server said."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    @cached_property
+    def words(self) -> ServerWords:
+        """What the server said, in its own words."""
+        recording = self.recording
+        return listen(recording.body, recording.server_form, recording.server_dialect, recording.settings.map)
+
+    @cached_property
+    def budget(self) -> int | None:
+        """The budget of thinking that the proxy kept, if it kept one."""
+        return self.recording.exchange().budget
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A law is not asked where `holds` tells so of a case."""
+
+    law: int
+    why: str
+    holds: Callable[[Case], bool]
+
+
+_ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
+
+
+def _out_of_order(case: Case) -> bool:
+    orders = ([_ORDER[piece.kind] for piece in heard.pieces] for heard in case.words.choices.values())
+    return any(before > behind for order in orders for before, behind in pairwise(order))
+
+
+def _words_behind_a_call(case: Case) -> bool:
+    kinds = ["call" if piece.kind == "call" else "words" for heard in case.words.choices.values() for piece in heard.pieces]
+    return "call" in kinds and "words" in kinds[kinds.index("call") :]
+
+
+def _many_thoughts(case: Case) -> bool:
+    return any(len(set(heard.thoughts.values())) > 1 for heard in case.words.choices.values())
+
+
+def _unread(case: Case) -> bool:
+    return case.words.complete and case.words.unread > 0
+
+
+def _markers(case: Case) -> bool:
+    return case.recording.settings.markers
+
+
+LIMITS = (
+    Limit(3, "a reply that broke off has no whole form", lambda case: not case.words.complete),
+    Limit(3, "a whole reply has one place for thinking, text and calls each: it cannot tell what came between", _out_of_order),
+    Limit(4, "the budget that think_budget=proxy keeps withholds thinking", lambda case: case.budget is not None),
+    Limit(4, "server's fields of reasoning tell different thoughts; which is told where is their decoder's", _many_thoughts),
+    Limit(4, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
+    Limit(5, "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words", _markers),
+    Limit(5, "a call ends the block before it, wherever it stands; law 4 sees to the words", _words_behind_a_call),
+    Limit(5, "server's fields of reasoning tell different thoughts; which is told where is their decoder's", _many_thoughts),
+    Limit(5, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
+    Limit(6, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
+)
+
+
+def limit_of(law: int, case: Case) -> Limit | None:
+    """Return why a law is not asked of a recording, None when it is."""
+    return next((limit for limit in LIMITS if limit.law == law and limit.holds(case)), None)

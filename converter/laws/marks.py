@@ -1,0 +1,68 @@
+"""Marks in a text: where the server's words may lose some on the way to a client, and how many are left."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from converter.families import SUFFIX, ThinkTags
+
+_BLANKS = re.compile(r"\s+")
+_SUFFIX = "[0-9A-Za-z_-]{1,32}"
+_NAME = r"[A-Za-z_][\w.:-]*"
+_PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""
+_THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")
+
+
+def without_blanks(text: str) -> str:
+    """Return the text without blanks: at the ends of thoughts they go, and law 5 sees to them."""
+    return _BLANKS.sub("", text)
+
+
+def literal_marks(families: Iterable[ThinkTags]) -> list[str]:
+    """Return every mark of these families, a suffix as the word for it."""
+    rows = [(*row.openers, *row.closers, *row.swallowed, *(row.companion or ())) for row in families]
+    return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
+
+
+def pattern(mark: str) -> re.Pattern[str]:
+    """Return what finds a mark in a text without blanks."""
+    return re.compile(re.escape(without_blanks(mark)).replace(SUFFIX, _SUFFIX))
+
+
+def count(mark: str, texts: Iterable[str]) -> int:
+    """Return how often a mark stands in texts."""
+    found = re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX))
+    return sum(len(found.findall(text)) for text in texts)
+
+
+class Explanation:
+    """Tells whether what a client was told is what the server wrote but for marks; all without blanks."""
+
+    def __init__(self, families: Sequence[ThinkTags], attributes: bool) -> None:
+        self._marks = [pattern(mark) for mark in literal_marks(families)]
+        names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
+        self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
+        self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}
+
+    def missing(self, sent: str, told: str) -> tuple[int, int] | None:
+        """Return None when every word arrived, else how far both could be followed."""
+        reached: dict[int, set[int]] = {0: {0}}
+        furthest = (0, 0)
+        for place in range(len(sent) + 1):
+            for other in reached.pop(place, ()):
+                furthest = max(furthest, (place, other))
+                for end, words in self._steps(sent, place):
+                    if told.startswith(words, other):
+                        reached.setdefault(end, set()).add(other + len(words))
+        return None if furthest == (len(sent), len(told)) else furthest
+
+    def _steps(self, sent: str, place: int) -> Iterator[tuple[int, str]]:
+        """A character goes on as it is, a mark goes; of a form with attributes the thought goes on."""
+        if place == len(sent):
+            return
+        yield place + 1, sent[place]
+        if sent[place] not in self._first:
+            return
+        yield from ((found.end(), "") for mark in self._marks if (found := mark.match(sent, place)))
+        if self._forms and (form := self._forms.match(sent, place)):
+            thoughts = _THOUGHT.findall(form[0])
+            yield form.end(), "".join(thoughts[-1]) if thoughts else ""

@@ -1,0 +1,160 @@
+"""The laws over recordings that are as they should be, and over one fault for each law that only this law has to find."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from converter.laws import laws
+from converter.laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
+from converter.recordings.recording import Found, Recording
+from converter.rewriter import Rewriter
+from tests.end_to_end.native_streams import STREAMS
+from tests.frames import DONE, END, ROLE, data, delta, finish, stream, text
+from tests.laws.recordings_of import CHAT, native, of_whole, recording, streamed
+
+CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+ERROR = b'{"error":{"message":"no such model <think>","type":"invalid_request_error","code":404}}'
+GOOD: dict[str, Callable[[], Recording]] = {
+    "tags": lambda: streamed("<think>I add", " them.\n</thi", "nk>\n\nIt", " is 5."),
+    "whole": lambda: of_whole("<think>\nI add\n</think>\nIt is 5."),
+    "a thought in code": lambda: streamed("`<think>` is", " code"),
+    "native thinking": lambda: recording(b"".join([ROLE, delta(reasoning_content="why\n"), *text("<think>", "so"), *END])),
+    "another name": lambda: recording(b"".join([ROLE, delta(reasoning="why"), *text("so"), *END])),
+    "both names": lambda: streamed("<think>a</think>b", options={"fields": ["reasoning", "reasoning_content"]}),
+    "a call": lambda: recording(b"".join([ROLE, *text("<think>a</think>"), delta(tool_calls=[CALL]), finish("tool_calls"), DONE])),
+    "opened by the template": lambda: streamed("why</think>so", found=Found(begins="thinking")),
+    "a lone closer": lambda: of_whole("why</think>so"),
+    "cut off in a thought": lambda: recording(b"".join([ROLE, *text("<think>why"), finish("length"), DONE])),
+    "markers": lambda: streamed("Let me think. a\n\n", "Now I'll say b", options={"markers": True}),
+    "a budget": lambda: streamed("<think>123456</think>a", options={"budget": "proxy"}, thinking_token_budget=1),
+    "a block of the user's": lambda: recording(
+        b"".join([ROLE, delta(plan="x"), *text("a"), *END]), options={"map": ["plan=plan:steps"]}
+    ),
+    "the server dropped it": lambda: recording(b"".join(stream("<think>a", "b</think>c"))[:700], ended="server disconnected"),
+    "nothing came": lambda: recording(b"", ended="server disconnected"),
+    "an error in the stream": lambda: recording(b"".join([ROLE, *text("<think>a"), data({"error": {"message": "no"}}), DONE])),
+    "an error": lambda: recording(ERROR, "application/json", status=404),
+    "a gateway's page": lambda: recording(b"<html><body>Bad gateway</body></html>", "text/html", status=502),
+    **{f"its own: {name}": lambda name=name: native(STREAMS[name][0]) for name in STREAMS},  # type: ignore[misc]
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_recording_breaks_no_law(name: str) -> None:
+    assert [broken.told("") for broken in check(GOOD[name]())] == []
+
+
+def test_laws_have_numbers_and_titles() -> None:
+    assert [law.number for law in LAWS] == list(range(1, 10))
+    assert str(LAWS[2]) == "law 3 streamed equals whole"
+    assert list(laws_of(GOOD["tags"]())) == list(LAWS)
+    assert list(laws_of(GOOD["an error"]())) == list(ERROR_LAWS)
+    assert [law.number for law in laws_of(GOOD["the server dropped it"]())] == [1, 2, 4, 5, 6, 7, 8, 9]
+
+
+def test_a_recording_of_no_reply_has_no_laws_and_one_of_no_endpoint_is_an_error() -> None:
+    counted = recording(b'{"input_tokens": 3}', "application/json", path="/v1/messages/count_tokens")
+    assert list(laws_of(counted)) == []
+    with pytest.raises(ValueError, match="no request that the addon acts on"):
+        check(recording(b"{}", path="/v1/other"))
+
+
+def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes, Any], bytes]) -> None:
+    """Change every piece that goes out. `change` gets the piece and the rewriter."""
+    feed, close = Rewriter.feed, Rewriter.close
+    monkeypatch.setattr(Rewriter, "feed", lambda self, chunk, *at: [change(piece, self) for piece in feed(self, chunk, *at)])
+    monkeypatch.setattr(Rewriter, "close", lambda self: [change(piece, self) for piece in close(self)])
+
+
+def replaced(old: bytes, new: bytes) -> Callable[[bytes, Any], bytes]:
+    return lambda piece, _: piece.replace(old, new)
+
+
+SPOILED: list[tuple[int, str, Callable[[bytes, Any], bytes]]] = [
+    (4, "tags", replaced(b"5", b"")),
+    (4, "another name", replaced(b'"reasoning":"why"', b'"other":""')),
+    (4, "a call", replaced(b'{\\"a\\": 1}', b'{\\"a\\": 2}')),
+    (4, "tags", replaced(b'"system_fingerprint":"f"', b'"system_fingerprint":"g"')),
+    (5, "tags", replaced(b"I add", b"\\n\\nI add")),
+    (5, "whole", replaced(b"\\nIt is 5.", b"It is 5.")),
+    (6, "tags", replaced(b"It", b"</think>It")),
+    (7, "tags", replaced(b'"stop_sequence":null', b'"stop_sequence":[]')),
+    (9, "tags", replaced(b'"index":1', b'"index":2')),
+    (9, "the server dropped it", replaced(b'"type":"error"', b'"type":"ping"')),
+]
+
+
+@pytest.mark.parametrize(("number", "name", "change"), SPOILED)
+def test_a_law_finds_its_fault(
+    number: int, name: str, change: Callable[[bytes, Any], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = GOOD[name]()
+    spoil(monkeypatch, change)
+    (law,) = (law for law in LAWS if law.number == number)
+    (broken,) = check_one(law, good)
+    assert (broken.recording, broken.law) == ("sample", str(law))
+    assert broken.way
+    assert broken.difference
+
+
+def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = Rewriter.feed
+    monkeypatch.setattr(Rewriter, "feed", lambda self, chunk, *at: feed(self, chunk.replace(b"5.", b"6."), *at))
+    (broken,) = check_one(LAWS[0], GOOD["tags"]())
+    assert "byte by byte" in broken.way or "cut" in broken.way
+    assert broken.difference.startswith("event ")
+
+
+def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.tags.Marks.undecided", lambda *_: 0)
+    (broken,) = check_one(LAWS[1], GOOD["tags"]())
+    assert "the words" in broken.way
+
+
+def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.dialects.anthropic_writer._fill", lambda *_: None)
+    (broken,) = check_one(LAWS[2], GOOD["tags"]())
+    assert "against both whole" in broken.way
+
+
+def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.rewriter._is_utf8", lambda data: data.decode() is not None)
+    (broken,) = check_one(LAWS[7], recording(b"".join(stream("a" * 300))), drawn=40)
+    assert "UnicodeDecodeError" in broken.difference
+
+
+@pytest.mark.parametrize("number", [4, 7])
+def test_error_laws_find_an_error_that_lost_its_words(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
+    monkeypatch.setattr("converter.exchange.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made)))
+    (law,) = (law for law in ERROR_LAWS if law.number == number)
+    (broken,) = check_one(law, GOOD["an error"]())
+    assert broken.way == "Anthropic client"
+
+
+def test_error_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.exchange.error_reply", lambda *_: 1 / 0)
+    (broken,) = check_one(ERROR_LAWS[2], GOOD["an error"]())
+    assert "ZeroDivisionError" in broken.difference
+
+
+def test_a_law_that_stumbles_is_broken_and_says_where() -> None:
+    def stumble(_recording: Recording, _drawn: int) -> None:
+        raise KeyError("lost")
+
+    (broken,) = check_one(Law(1, "any", stumble), GOOD["tags"]())
+    assert broken.difference == "KeyError: 'lost'\n  in stumble: raise KeyError(\"lost\")"
+
+
+def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "converter.laws.sdk_reading", None)
+    monkeypatch.delattr("converter.laws.sdk_reading", raising=False)
+    with pytest.raises(laws.NotInstalledError, match="pip install anthropic openai"):
+        check_one(LAWS[6], GOOD["tags"]())
+    assert check(GOOD["tags"]()) == []
+
+
+def test_replies_are_asked_for_at_the_usual_endpoint() -> None:
+    assert GOOD["tags"]().asked.path == CHAT

@@ -1,0 +1,32 @@
+"""What each client gets for a server's error."""
+
+import json
+
+import pytest
+
+from converter.laws.laws_of_errors import answer, error_4, error_7, error_8
+from converter.rewriter import Dialect
+from tests.laws.recordings_of import recording
+
+ERRORS = {
+    "llama.cpp": (400, b'{"error":{"code":400,"message":"bad grammar","type":"invalid_request_error"}}'),
+    "a page": (502, b"<html><body>Bad gateway</body></html>"),
+    "busy": (503, b'{"error":{"message":"Loading model","type":"unavailable_error","code":503}}'),
+    "too long": (400, b'{"error":{"message":"the request exceeds the available context size (9 tokens > 4)"}}'),
+    "nothing": (500, b""),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_of_a_server_breaks_no_law(name: str) -> None:
+    status, body = ERRORS[name]
+    for law in (error_4, error_7, error_8):
+        law(recording(body, "application/json", status=status), 4)
+
+
+def test_the_servers_own_client_gets_the_bytes_and_the_other_its_own_error() -> None:
+    status, body = ERRORS["llama.cpp"]
+    given = recording(body, "application/json", status=status)
+    assert (answer(given, Dialect.OPENAI).status, answer(given, Dialect.OPENAI).body) == (400, body)
+    made = json.loads(answer(given, Dialect.ANTHROPIC).body)
+    assert made["error"] == {"type": "invalid_request_error", "message": "bad grammar"}

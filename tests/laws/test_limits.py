@@ -1,0 +1,51 @@
+"""Each row of the table of limits: a case that it holds for, and the usual reply, for which none does."""
+
+from collections.abc import Callable
+
+import pytest
+
+from converter.laws.limits import LIMITS, Case, limit_of
+from converter.recordings.recording import Recording
+from tests.frames import END, ROLE, data, delta, text
+from tests.laws.recordings_of import of_whole, recording, streamed
+
+CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def reply(*given: bytes) -> Recording:
+    return recording(b"".join(given))
+
+
+CASES: list[tuple[int, str, Callable[[], Recording]]] = [
+    (3, "broke off", lambda: reply(ROLE, *text("a"))),
+    (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
+    (4, "think_budget=proxy", lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1)),
+    (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
+    (4, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
+    (5, "think_markers", lambda: streamed("a", options={"markers": True})),
+    (5, "a call ends", lambda: reply(delta(tool_calls=[CALL]), *text("a"), *END)),
+    (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
+    (5, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
+    (6, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
+]
+
+
+@pytest.mark.parametrize(("law", "why", "make"), CASES, ids=[f"law {law}, {why}" for law, why, _ in CASES])
+def test_a_limit_holds(law: int, why: str, make: Callable[[], Recording]) -> None:
+    limit = limit_of(law, Case(make()))
+    assert limit is not None
+    assert why in limit.why
+
+
+def test_every_limit_has_its_case() -> None:
+    rows = [(limit.law, next(why for law, why, _ in CASES if law == limit.law and why in limit.why)) for limit in LIMITS]
+    assert sorted(rows) == sorted((law, why) for law, why, _ in CASES)
+
+
+@pytest.mark.parametrize("usual", [streamed("<think>a</think>", "b"), of_whole("<think>a</think>b")])
+def test_a_usual_reply_is_held_to_all_laws(usual: Recording) -> None:
+    assert [number for number in range(1, 10) if limit_of(number, Case(usual))] == []
+
+
+def test_a_budget_that_the_server_keeps_is_no_limit() -> None:
+    assert limit_of(4, Case(streamed("a", thinking_token_budget=1))) is None
