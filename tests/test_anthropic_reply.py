@@ -258,3 +258,12 @@ def _meaning(events: Iterable[Event]) -> tuple[object, ...]:
 def test_what_was_written_is_read_back(events: list[Event]) -> None:
     assert _meaning(_read(*streamed(events))) == _meaning(events)
     assert _meaning(_read_whole(whole(events))) == _meaning(events)
+
+
+def test_a_content_that_is_plain_text_is_one_block_of_it() -> None:
+    read = AnthropicDecoder().feed(whole_frame({"type": "message", "content": "plain"}))
+    assert Text("plain") in read
+
+
+def test_a_block_without_a_type_is_none() -> None:
+    assert [event for event in _read(_begin(0), _stop(0)) if isinstance(event, Block)] == []

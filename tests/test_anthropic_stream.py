@@ -40,6 +40,14 @@ def test_a_message_is_strictly_sequential() -> None:
     ]
 
 
+@pytest.mark.parametrize("first", [Text("a"), Thinking("a")])
+def test_a_message_whose_head_is_missing_begins_all_the_same(first: Event) -> None:
+    """As llama.cpp's own endpoint leaves it out when the first token is not counted as one."""
+    types = [event["type"] for event in written([first, STOP, End()])]
+    assert types[:2] == ["message_start", "content_block_start"]
+    assert types.count("message_start") == 1
+
+
 def test_the_start_has_all_that_a_message_has() -> None:
     assert complete([STOP])[0]["message"] == {
         "id": "msg_1",

@@ -67,6 +67,8 @@ class AnthropicDecoder:
     def _whole(self, message: Fields) -> Iterator[Event]:
         yield from self._start(message)
         content = message.get("content")
+        if isinstance(content, str):  # as in requests, where the API takes it for one block of text
+            content = [{"type": "text", "text": content}]
         for index, block in enumerate(map(_dict, content if isinstance(content, list) else [])):
             yield from self._block(index, block)
             yield from self._stop(index, str(block.get("signature") or ""))
@@ -85,14 +87,14 @@ class AnthropicDecoder:
                 yield self._arguments(index, json_text.write(given).decode())
         elif kind in ("text", "thinking"):
             yield from _said(kind, block.get(kind))
-        else:
+        elif kind:
             yield Block({"type": "content_block_start", "index": index, "content_block": block})
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
         """A thought's stop may come late, when another block is open already: then it ended long ago."""
         if self._kinds.get(index) == "thinking" and index == max(self._kinds):
             yield ThinkingEnd(signature=signature)
-        if self._kinds.get(index) not in _KINDS:
+        if self._kinds.get(index, "") not in ("", *_KINDS):
             yield Block({"type": "content_block_stop", "index": index})
         if self._kinds.get(index) == "tool_use" and index not in self._asked:
             yield self._arguments(index, "{}")

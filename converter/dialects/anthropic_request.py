@@ -180,7 +180,7 @@ def _tool_choice(request: Fields, tools: Iterable[Tool], notes: list[str]) -> To
         return ToolChoice("named", name)
     if name not in {tool.values.get("name") for tool in request.children("tools")}:
         raise asked.error("name", f"Tool '{name}' not found in provided tools")
-    notes.append(f"tool_choice: {name!r} is left out, so the model chooses")
+    notes.append(f"tool_choice {name!r} left out: the model chooses")
     return ToolChoice("auto")
 
 
@@ -211,7 +211,7 @@ def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> Thin
 def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
     budget = asked.required("budget_tokens", int)
     if budget < 0:  # opencode 1.18.33 sends -1 with its request for a title, for no limit; refused, it would have no titles
-        notes.append(f"thinking.budget_tokens: {budget} read as no limit")
+        notes.append(f"thinking.budget_tokens {budget} read as no limit")
         return None
     if budget < LEAST_BUDGET:
         raise asked.error("budget_tokens", f"Input should be greater than or equal to {LEAST_BUDGET}")
@@ -225,7 +225,7 @@ def _effort(request: Fields, notes: list[str]) -> str | None:
     effort = None if config is None else config.optional("effort", str)
     if effort is None or effort in EFFORTS:
         return effort
-    notes.append(f"output_config.effort: {effort!r} is not known and was left out")
+    notes.append(f"output_config.effort left out: {effort!r} is not known")
     return None
 
 

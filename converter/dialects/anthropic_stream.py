@@ -74,6 +74,8 @@ class MessageEvents:
         if self._over or getattr(event, "choice", 0) != 0:
             return
         if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block):
+            if not self._started and not isinstance(event, ThinkingEnd):  # llama.cpp's own endpoint may leave its head out
+                yield from self._course(Start("", ""))
             yield from self._content(event)
         else:
             yield from self._course(event)
