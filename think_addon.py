@@ -6,7 +6,6 @@ What a request or reply means is read and written by `converter`, which knows no
 
 import logging
 import time
-from collections.abc import Sequence
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
@@ -16,15 +15,18 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from converter import json_text, settings
 from converter.asking import estimate_tokens
 from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
-from converter.network import KnownServers, Upstream, credentials
-from converter.rewriter import Form
+from converter.network import KnownServers, credentials
+from converter.rewriter import Form, Rewriter
 from converter.routes import Route
 from converter.shell import messages, options, replays
+from converter.shell.commands import Commands
 from converter.shell.keeping import Kept
+from converter.shell.live import Live
+from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
-from converter.shell.telling import Telling
-
-_log = logging.getLogger(__name__)
+from converter.shell.telling import Telling, report
+from converter.shell.terminal import Terminal
+from converter.shell.views import Views
 
 CLOUD = ("api.anthropic.com", "api.openai.com")
 """Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to read."""
@@ -39,6 +41,9 @@ class ThinkAddon:
         self._filter: flowfilter.TFilter | None = None
         self._servers = KnownServers()
         self._telling = Telling()
+        self._live = Live()
+        self._terminal, self._recorder = Terminal(), Recorder()
+        self.addons = [self._live, Views(self._live.replies), self._terminal, self._recorder, Commands(self._recorder)]
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -60,13 +65,16 @@ class ThinkAddon:
 
     def requestheaders(self, flow: HTTPFlow) -> None:
         """Decide by method and path whether to act; what is not ours passes unbuffered."""
-        if not flow.live or replays.asks_as_before(flow):
-            return  # read from a file, or sent again as the server got it
+        if not flow.live:
+            return  # read from a file
+        replays.forget(flow)
         exchange = self._exchange(flow)
         if exchange is None:
             flow.request.stream = True
         else:
-            self._kept[flow.id] = Kept(exchange, flow.request.headers.copy(), options.in_force(), self._looked_at())
+            exchange.watched = self._terminal.prints
+            full = self._looked_at() or bool(self._settings.record)
+            self._kept[flow.id] = Kept(exchange, flow.request.headers.copy(), options.in_force(), full)
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
@@ -87,7 +95,7 @@ class ThinkAddon:
             exchange.read_chat(messages.body(flow.request, exchange.notes))
         if not flow.response:
             self._prepare(flow, exchange)
-        kept.hints += _report(flow, exchange.notes, logging.INFO)
+        kept.hints += report(flow, exchange.notes, logging.INFO)
         exchange.notes.clear()
         if flow.response:
             self._kept.pop(flow.id, None)
@@ -95,13 +103,13 @@ class ThinkAddon:
 
     def _prepare(self, flow: HTTPFlow, exchange: Exchange) -> None:
         if exchange.guesses:
-            prompted = exchange.prepare(self._servers, _upstream(flow, exchange), credentials(flow.request.headers))
+            prompted = exchange.prepare(self._servers, messages.upstream(flow, exchange), credentials(flow.request.headers))
             if prompted:
                 flow.request.content = json_text.write(prompted)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
-        if not flow.live or flow.response is None or flow.error or replays.asks_as_before(flow):
+        if not flow.live or flow.response is None or flow.error:
             return
         kept = self._kept.get(flow.id)
         streamed = is_stream(flow.response.headers.get("content-type", ""))
@@ -111,7 +119,7 @@ class ThinkAddon:
             flow.response.stream = True
             return
         if kept.exchange.guesses:
-            kept.exchange.begins = await self._servers.start(_upstream(flow, kept.exchange), kept.exchange.body)
+            kept.exchange.begins = await self._servers.start(messages.upstream(flow, kept.exchange), kept.exchange.body)
         kept.answers(flow)
         if streamed and flow.response.status_code == 200 and not messages.is_compressed(flow.response):
             self._tap(flow, kept)
@@ -125,13 +133,13 @@ class ThinkAddon:
         if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
             await self._rewrite_whole(flow, flow.response, kept)
         if exchange.rewriter:
-            exchange.learn(self._servers, _upstream(flow, exchange))
+            exchange.learn(self._servers, messages.upstream(flow, exchange))
             if exchange.rewriter.stage.withheld:
                 flow.metadata["think_whole"] = exchange.rewriter.stage.whole
-            self._telling.tell(exchange.rewriter, self._settings.events)
+            self._hear(flow, exchange.rewriter)
             exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
-        kept.notes += _report(flow, exchange.notes)
-        kept.finish(flow)
+        kept.notes += report(flow, exchange.notes)
+        self._end(flow, kept)
 
     def error(self, flow: HTTPFlow) -> None:
         """The server or the client left."""
@@ -141,18 +149,29 @@ class ThinkAddon:
         rewriter = kept.exchange.rewriter
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
-            self._telling.tell(rewriter, self._settings.events)
+            self._hear(flow, rewriter)
         left = "Client disconnected" in flow.error.msg
         if not (left and rewriter and rewriter.summary.finish):  # SDKs hang up at the last event: that is no end too early
-            kept.hints += _report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
+            kept.hints += report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
+        self._end(flow, kept)
+
+    def _hear(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
+        """Tell who listens what the reply has said since the last time."""
+        self._telling.tell(rewriter, self._settings.events)
+        self._terminal.heard(flow, rewriter)
+
+    def _end(self, flow: HTTPFlow, kept: Kept) -> None:
+        """The exchange is over: make its flow what people will look at, print it, keep it."""
         kept.finish(flow)
+        self._terminal.ended(flow, kept.exchange)
+        self._recorder.ended(flow)
 
     async def _rewrite_whole(self, flow: HTTPFlow, response: Response, kept: Kept) -> None:
         exchange, at = kept.exchange, time.time() - flow.request.timestamp_start
         body = messages.body(response, exchange.notes)
         kept.came(body, at)
         if exchange.wants_count(response.status_code, body):
-            upstream, client = _upstream(flow, exchange), credentials(flow.request.headers)
+            upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
             exchange.counted = await self._servers.count(upstream, client, exchange.server, exchange.body)
         answer = exchange.whole(response.status_code, response.headers.get("content-type", ""), body, at)
         if answer:
@@ -164,8 +183,9 @@ class ThinkAddon:
             return  # the client waits for one message, so all of the stream is needed first
         rewriter = exchange.rewrite(Form.STREAM)
         began = flow.request.timestamp_start
-        flow.response.stream = Tap(rewriter, lambda: self._telling.tell(rewriter, self._settings.events), kept, began)
+        flow.response.stream = Tap(rewriter, lambda: self._hear(flow, rewriter), kept, began)
         messages.open_for_streaming(flow.request, flow.response)
+        self._live.follow(flow, kept)
 
     def _looked_at(self) -> bool:
         viewed = ctx.master.addons.get("view") is not None  # not by its truth: an empty view is false
@@ -196,7 +216,7 @@ class ThinkAddon:
     async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
         """Make a Messages request a chat completion, or answer with the count of its tokens."""
         asked = exchange.read(messages.body(flow.request, exchange.notes))
-        upstream, client = _upstream(flow, exchange), credentials(flow.request.headers)
+        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
             exchange.server = exchange.settings.server
         elif upstream.direct:
@@ -216,20 +236,6 @@ class ThinkAddon:
         flow.request.headers["content-type"] = JSON
         flow.request.content = json_text.write(body)
         return None
-
-
-def _upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
-    request = flow.request
-    direct = not flow.server_conn.via
-    return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure), direct)
-
-
-def _report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
-    """Say in one line of the log what a person should know; return it for the flow's comment."""
-    said = " ".join("; ".join(filter(None, words)).split())
-    if said:
-        _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], said)
-    return [said] if said else []
 
 
 addons = [ThinkAddon()]

@@ -38,7 +38,7 @@ class Exchange:
     """One request that the addon acts on, until its reply is complete.
 
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server gives none. `body`: the chat
-    completion asked for. `begins`: where its reply is expected to begin.
+    completion asked for. `begins`: where its reply is expected to begin. `watched`: somebody reads what the rewriter has `said`.
     """
 
     route: Route
@@ -61,6 +61,7 @@ class Exchange:
     prompted: bool = False
     notes: list[str] = field(default_factory=list)
     rewriter: Rewriter | None = None
+    watched: bool = False
 
     @property
     def translated(self) -> bool:
@@ -168,6 +169,7 @@ class Exchange:
             reply_id=self.id,
             expected=Expected(self.begins, str(self.body.get("model") or ""), self.budget, self.thoughts),
         )
+        self.rewriter.said = [] if self.watched else None
         return self.rewriter
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> Answer | None:

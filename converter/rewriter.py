@@ -224,7 +224,7 @@ class Rewriter:
 
     def _unread_note(self) -> list[str]:
         done = "passed as they came" if self._same_dialect else "left out"
-        return [f"{self._unread} frames cannot be read, {done}; the first: {self._first_unread!r}"] if self._unread else []
+        return [f"{self._unread} frames cannot be read: {done}; the first: {self._first_unread!r}"] if self._unread else []
 
 
 def _is_utf8(data: bytes) -> bool:

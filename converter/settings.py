@@ -75,6 +75,13 @@ def _read_path(written: object) -> str:
     return str(path) if str(written) else ""
 
 
+def _read_folder(written: object) -> str:
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
+        raise ValueError(f"{str(written)!r} is no folder, and none can be made there")
+    return str(path) if str(written) else ""
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -90,6 +97,9 @@ OPTIONS = (
     Option("prompt", str, _PROMPTS[0], "ask a model to think that does not by itself", _one_of(_PROMPTS), _PROMPTS),
     Option("budget", str, _BUDGETS[0], "who keeps the client's budget of thinking", _one_of(_BUDGETS), _BUDGETS),
     Option("events", str, "", "file that gets a JSON line for each thought", _read_path),
+    Option("record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder),
+    Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
+    Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
     Option(
         "messages", str, _MESSAGES[0], "translate Messages requests, or mend a server's own replies", _one_of(_MESSAGES), _MESSAGES
     ),
@@ -101,7 +111,7 @@ OPTIONS = (
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
 )
 """Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values only."""
-NOT_RECORDED = ("events", "record", "flows", "print")
+NOT_RECORDED = ("events", "record", "print", "stats", "flows")
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no place in a recording."""
 RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
 """The options that decide how a reply is rewritten."""
@@ -121,6 +131,9 @@ class Settings:
     prompt: str
     budget: str
     events: str
+    record: str
+    print: bool
+    stats: bool
     messages: str
     server: Server | None
     history: History

@@ -28,7 +28,7 @@ TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
 class Program:
     """A started process whose output goes to a file; leaving the `with` block stops it."""
 
-    def __init__(self, command: Sequence[str], log: Path, errors: Path | None = None) -> None:
+    def __init__(self, command: Sequence[str], log: Path, errors: Path | None = None, cwd: Path | None = None) -> None:
         self._log = log
         # The output must be in the file as soon as it is said, or a test that looks for it comes too early.
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -39,6 +39,7 @@ class Program:
                 stdout=output,
                 stderr=complaints if errors else subprocess.STDOUT,
                 env=environment,
+                cwd=cwd,
             )
 
     def __enter__(self) -> Self:
@@ -46,6 +47,10 @@ class Program:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def output(self) -> str:
@@ -67,6 +72,11 @@ class Program:
     def terminate(self) -> None:
         if self._process.poll() is None:
             self._process.terminate()
+
+    def kill(self) -> None:
+        """End it with no word to anybody, as a crash does."""
+        self._process.kill()
+        self._process.wait()
 
     def stop(self) -> None:
         self.terminate()

@@ -217,8 +217,8 @@ def test_what_is_read_with_leniency_is_noted() -> None:
     asked = read(ask(thinking={"type": "enabled", "budget_tokens": -1}, output_config={"effort": "ultra"}))
     assert asked.effort is None
     assert asked.notes == (
-        "thinking.budget_tokens: -1 read as no limit",
-        "output_config.effort: 'ultra' is not known and was left out",
+        "thinking.budget_tokens -1 read as no limit",
+        "output_config.effort left out: 'ultra' is not known",
     )
 
 

@@ -21,7 +21,7 @@ LAYERS = (
     {"summary"},
     {"rewriter", "network"},
     {"exchange", "transcript"},
-    {"recordings"},
+    {"recordings", "statistics"},
     {"laws"},
     {"shell", "__main__"},
     {"think_addon"},
@@ -54,6 +54,8 @@ def _imports(source: Path) -> Iterator[str]:
 
 def _unit(module: str) -> str:
     """The name by which the layers know a module."""
+    if module.endswith(".__main__"):
+        return "__main__"
     return module.split(".")[1] if module.startswith("converter.") else module
 
 

@@ -73,13 +73,13 @@ LOGGED = {
 def test_the_log_says_what_happened_in_one_line(caplog: pytest.LogCaptureFixture, path: str, body: bytes, word: str) -> None:
     with running() as (addon, _):
         answer(addon, ask(addon, request(path)), response(EVENT_STREAM), body)
-    lines = [record.getMessage() for record in caplog.records if record.name == "think_addon"]
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("think: ")]
     assert [(word in line, "\n" in line, "POST" in line) for line in lines] == [(True, False, True)]
 
 
 def test_a_usual_reply_is_not_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     exchanged(request(MESSAGES), response(), BODY)
-    assert [record for record in caplog.records if record.name == "think_addon"] == []
+    assert [record for record in caplog.records if record.getMessage().startswith("think: ")] == []
 
 
 @pytest.mark.parametrize(("words", "level"), [("Client disconnected.", "INFO"), ("Connection closed by server.", "WARNING")])
@@ -90,7 +90,9 @@ def test_a_side_that_leaves_is_in_the_log(caplog: pytest.LogCaptureFixture, word
         flow.error = mitmproxy_flow.Error(words)
         addon.error(flow)
         addon.error(flow)
-    assert [record.levelname for record in caplog.records if words in record.getMessage()] == [level]
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert [name for name, line in said if line.startswith("think: ") and words in line] == [level]
+    assert [name for name, line in said if line.startswith("reply: ")] == ["INFO"]
 
 
 def test_a_misread_stream_is_marked_and_told_in_its_comment() -> None:

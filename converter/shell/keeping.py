@@ -18,7 +18,7 @@ METADATA = "think"
 VERSION = 1
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
-_CLIENT_LEFT = "Client disconnected"
+CLIENT_LEFT = "Client disconnected"
 
 
 @dataclass
@@ -73,6 +73,8 @@ class Kept:
         """Make the flow what is described above."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
+        if flow.response is None and self.asked and self.sent is None:  # the server never answered
+            self.sent, flow.request = flow.request, self.asked
         self._mark(flow)
         if self.full:
             flow.metadata[METADATA] = self._told(flow)
@@ -81,23 +83,25 @@ class Kept:
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter = self.exchange.rewriter
         moved = rewriter and rewriter.summary.thoughts and rewriter.changed
-        failed = flow.error and not flow.error.msg.startswith(_CLIENT_LEFT)
+        failed = flow.error and not flow.error.msg.startswith(CLIENT_LEFT)
         thought = ["🧠 " + in_words(rewriter.summary.told())] if rewriter and rewriter.summary.thoughts else []
         flow.comment = flow.comment or " · ".join([*thought, *self.hints, *self.notes])
         flow.marked = flow.marked or (TROUBLE if self.notes or failed else MOVED if moved else NOTHING)
 
     def _back_up(self, flow: HTTPFlow) -> None:
-        if not (flow.response and self.answered and self.sent and self.asked):
+        if not (self.sent and self.asked) or (flow.response and not self.answered):
             return
-        self.answered.headers.pop("content-encoding", None)  # the chunks of a compressed reply are uncompressed
-        self.answered.raw_content = b"".join(self.chunks)
-        asked, got = self.asked, flow.response
-        same_request = (asked.path, asked.raw_content) == (self.sent.path, self.sent.raw_content)
-        same_reply = (got.status_code, got.raw_content) == (self.answered.status_code, self.answered.raw_content)
-        if not (same_request and same_reply):
+        if self.answered:
+            self.answered.headers.pop("content-encoding", None)  # the chunks of a compressed reply are uncompressed
+            self.answered.raw_content = b"".join(self.chunks)
+            self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
+        if (_request(self.asked), _reply(flow.response)) != (_request(self.sent), _reply(self.answered)):
+            asked, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered
-            flow.backup()
-            flow.request, flow.response = asked, got
+            try:
+                flow.backup()
+            finally:
+                flow.request, flow.response = asked, got  # whatever happens: a whole reply is still to be sent
 
     def _told(self, flow: HTTPFlow) -> str:
         exchange = self.exchange
@@ -116,6 +120,15 @@ class Kept:
             "summary": exchange.rewriter.summary.told() if exchange.rewriter else {},
         }
         return json.dumps(told, ensure_ascii=False)
+
+
+def _request(request: Request) -> object:
+    """Return what tells one request from another, to who looks at them."""
+    return request.path, request.raw_content
+
+
+def _reply(response: Response | None) -> object:
+    return response and (response.status_code, response.raw_content)
 
 
 def told(flow: HTTPFlow) -> dict[str, object]:

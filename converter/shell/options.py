@@ -2,11 +2,14 @@
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 
 from converter import settings
+from converter.recordings.recording import RecordingError
+from converter.shell.recorder import make_folder
 
 _log = logging.getLogger(__name__)
 
@@ -42,10 +45,20 @@ def _refuse_unreadable() -> None:
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return what the options say; raise ValueError for the first bad one."""
     chosen = settings.read({option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS})
+    _make_ready(chosen.record)
     try:
         return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
     except ValueError as error:
         raise ValueError(f"think_flows: {error}") from None
+
+
+def _make_ready(folder: str) -> None:
+    """Have the folder of recordings there, before the first reply comes that is to be kept in it."""
+    if folder:
+        try:
+            make_folder(Path(folder))
+        except RecordingError as error:
+            raise ValueError(f"think_record: {error}") from None
 
 
 def _plain(value: object) -> object:

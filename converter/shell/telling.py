@@ -2,17 +2,24 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mitmproxy import ctx
 from mitmproxy.hooks import Hook
+from mitmproxy.http import HTTPFlow
+from mitmproxy.log import ALERT
 
 from converter import json_text
 from converter.rewriter import Rewriter
 from converter.thoughts import ThoughtEvent
+from converter.transcript.visible import one_line
 
 _log = logging.getLogger(__name__)
+
+_LONGEST = 80
+"""Characters of a note in a comment, which is one cell of a table."""
 
 
 @dataclass
@@ -38,6 +45,25 @@ class Telling:
             task.add_done_callback(self._tasks.discard)
             if path:
                 _append(path, event)
+
+
+def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+    """Say in one line of the log what a person should know; return it in a few words for the flow's comment."""
+    said = [one_line(" ".join(note.split())) for note in words if note]  # servers' words are among them
+    if said:
+        _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], "; ".join(said))
+    return [_in_short(note) for note in said]
+
+
+def announce(words: str) -> None:
+    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the console shows nothing else."""
+    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
+
+
+def _in_short(note: str) -> str:
+    """Return the few words that a note begins with, before its colon."""
+    short = note.partition(": ")[0]
+    return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
 
 
 def _append(path: str, event: ThoughtEvent) -> None:

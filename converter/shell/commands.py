@@ -1,0 +1,137 @@
+"""Commands for mitmproxy's and mitmweb's command bar: read, export, count and keep what models have said."""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mitmproxy import command, ctx, exceptions
+from mitmproxy import types as mitmproxy_types
+from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # it comes along with mitmproxy
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
+
+from converter import routes
+from converter.recordings.recording import RecordingError
+from converter.recordings.whole_file import write_whole
+from converter.routes import Route
+from converter.shell.keeping import told
+from converter.shell.recorder import Recorder
+from converter.shell.telling import announce
+from converter.shell.terminal import reply_of
+from converter.statistics import table
+from converter.transcript import markdown, neutral, reply, request, terminal
+from converter.transcript.turns import Facts, Transcript
+
+_log = logging.getLogger(__name__)
+
+FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {".md": markdown.write, ".json": neutral.write}
+"""What a file's suffix asks for."""
+_ALL: Sequence[Flow] = ()
+"""No flows were named; a filter that finds none gives another empty sequence."""
+_TALKS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
+KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
+"""What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by itself (12.2)."""
+
+
+class Commands:
+    """An addon of its own: the commands, and a key for one of them."""
+
+    name = "think-commands"
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def running(self) -> None:
+        """Offer the key, unless the user has one of their own there."""
+        keys = getattr(ctx.master, "keymap", None)
+        if keys and not any(keys.get(context, KEY) for context in [*KEY_CONTEXTS, "global"]):
+            keys.add(KEY, "console.command think.record @focus", KEY_CONTEXTS, "Keep this flow as a recording")
+
+    @command.command("think.show")  # type: ignore[untyped-decorator]
+    def show(self, flow: Flow, target: str = "log") -> None:
+        """
+        Write the flow's conversation, thinking set apart, to the event log; with the target "clipboard", copy it.
+        """
+        if target not in ("log", "clipboard"):
+            raise exceptions.CommandError(f"{target!r} is none of: log, clipboard")
+        shown = terminal.write(*_conversation(flow))
+        if target == "log":
+            _log.info("conversation:\n%s", shown.rstrip("\n"))
+            return
+        try:
+            pyperclip.copy(shown)
+        except pyperclip.PyperclipException as error:
+            raise exceptions.CommandError(f"there is no clipboard: {' '.join(str(error).split())}") from None
+
+    @command.command("think.export")  # type: ignore[untyped-decorator]
+    def export(self, flow: Flow, path: mitmproxy_types.Path) -> None:
+        """
+        Write the flow's conversation to a new file: NAME.md for Markdown with folded thinking, NAME.json for the neutral message.
+        """
+        file = Path(path).expanduser()
+        write = FORMATS.get(file.suffix.lower())
+        if write is None:
+            raise exceptions.CommandError(f"{file.name!r} ends with none of: {', '.join(FORMATS)}")
+        if file.exists():
+            raise exceptions.CommandError(f"{file} is there already")
+        _refuse_running(flow)
+        _or_error(lambda: write_whole(file, write(*_conversation(flow)).encode()))
+        announce(f"exported to {file}")
+
+    @command.command("think.stats")  # type: ignore[untyped-decorator]
+    def stats(self, flows: Sequence[Flow] = _ALL) -> Sequence[str]:
+        """
+        Count replies, thoughts, thinking's share and times, per model and server; of all flows, or of those given, as @marked.
+        """
+        chosen = _all_flows() if flows is _ALL else flows
+        lines = table(reply for flow in chosen if isinstance(flow, HTTPFlow) and (reply := reply_of(flow)))
+        _log.info("statistics:\n%s", "\n".join(lines))
+        return lines
+
+    @command.command("think.record")  # type: ignore[untyped-decorator]
+    def record(self, flow: Flow, name: str) -> None:
+        """
+        Keep the flow as a recording, without secrets: NAME.mitm and its goldens, in the folder of think_record or ./recordings.
+        """
+        _refuse_running(flow)
+        if not isinstance(flow, HTTPFlow):
+            raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
+        _or_error(lambda: self._recorder.keep(flow, name))
+
+
+def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
+    """Return request and reply as one transcript, and what else is known of the reply."""
+    if not isinstance(flow, HTTPFlow) or _route(flow) not in _TALKS:
+        raise exceptions.CommandError("this flow is no conversation with a model")
+    asked = request.read(flow.request.get_content(strict=False) or b"")
+    if flow.response is None or not (body := flow.response.get_content(strict=False)):
+        return asked, {}
+    said = reply.read(body, content_type=flow.response.headers.get("content-type", ""))
+    whole = Transcript((*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest))
+    summary = told(flow).get("summary")
+    return whole, summary if isinstance(summary, dict) else {}
+
+
+def _route(flow: HTTPFlow) -> Route | None:
+    found = routes.find(flow.request.method, flow.request.path)
+    return found[0] if found else None
+
+
+def _refuse_running(flow: Flow) -> None:
+    if flow.live:
+        raise exceptions.CommandError("this flow is still running")
+
+
+def _or_error[Result](do: Callable[[], Result]) -> Result:
+    try:
+        return do()
+    except RecordingError as error:
+        raise exceptions.CommandError(" ".join(str(error).split())) from None
+
+
+def _all_flows() -> Sequence[Flow]:
+    """Return the flows at hand; mitmdump keeps none."""
+    if "view.flows.resolve" not in ctx.master.commands.commands:
+        return ()
+    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", "@all")
+    return flows

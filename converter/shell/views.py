@@ -1,0 +1,221 @@
+"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation that a person reads.
+
+`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking server` what the server was
+asked and said, which is the flow's backup, or the message itself where there is none. A view never fails: what cannot be read is
+shown raw, below what could be read.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mitmproxy import contentviews, ctx
+from mitmproxy.addonmanager import Loader
+from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow, Message, Request, Response
+
+from converter import json_text, routes, settings
+from converter.routes import Route
+from converter.settings import Settings, Start
+from converter.shell.keeping import told
+from converter.shell.live import Running, rewritten
+from converter.think_stage import Expected
+from converter.transcript import reply, request, text
+from converter.transcript.turns import Transcript
+from converter.transcript.visible import visible
+
+_log = logging.getLogger(__name__)
+
+WIDTH = 72
+"""Columns: as many as mitmweb's page has beside its list, 1280 pixels wide. It wraps nothing; a paragraph would be one line."""
+LINES = 5000
+"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said after it."""
+_REQUESTS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
+_REPLIES = (Route.CHAT, Route.MESSAGES)
+_TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+_AROUND = 9
+"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own that says how much is hidden."""
+_LEAST_LINES = 5
+_LONG_LINE = re.compile(rf"^(?=.{{{WIDTH + 1}}})([ ]*+(?:# )?+)(.*)$", re.MULTILINE)
+_EMPTY_LINE = re.compile(r"(?<=\n)(?=\n)")
+
+
+class Thinking(Contentview):
+    """The view of what the client asked and got. `replies`: those that still come, by the ids of their flows."""
+
+    name = "Thinking"
+    syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
+    priority = 10.0
+    """Above all of mitmproxy's own views."""
+    of_server = False
+
+    def __init__(self, replies: Mapping[str, Running]) -> None:
+        self.replies = replies
+
+    def render_priority(self, data: bytes, metadata: Metadata) -> float:
+        """Be chosen for chat completions and Messages, unless somebody answered with a page."""
+        message, flow = metadata.http_message, metadata.flow
+        if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
+            return -1
+        route, _ = routes.find(flow.request.method, flow.request.path) or (None, "")
+        return self.priority if route in (_REQUESTS if isinstance(message, Request) else _REPLIES) else -1
+
+    def prettify(self, data: bytes, metadata: Metadata) -> str:
+        """Return the transcript."""
+        flow = metadata.flow
+        running = self.replies.get(flow.id) if flow else None
+        try:
+            if running and isinstance(metadata.http_message, Response):
+                with running.at_cost():
+                    return newest(_written(running.transcript(self.of_server), running.facts), *_room(metadata.http_message))
+            return self._complete(data, metadata)
+        except Exception:  # a fault of ours; the reader gets the bytes
+            _log.exception("think: the view %s failed", self.name)
+            return visible(data.decode(errors="backslashreplace"))
+
+    def _complete(self, data: bytes, metadata: Metadata) -> str:
+        flow, message = metadata.flow, metadata.http_message
+        if self.of_server:
+            data, message = self._sent(data, message, flow)
+        chosen, expected = _reading(flow, self.of_server or not _backup(flow))
+        if isinstance(message, Request):
+            return _written(request.read(data, chosen), {})
+        content_type = message.headers.get("content-type", "") if message else metadata.content_type or ""
+        return _written(reply.read(data, chosen, content_type, expected=expected), _facts(flow))
+
+    def _sent(self, data: bytes, message: Message | None, flow: Flow | None) -> tuple[bytes, Message | None]:
+        """Return what went to the server, or came from it, in place of a message."""
+        running = self.replies.get(flow.id) if flow else None
+        other: Message | None = None
+        if isinstance(message, Request):
+            state = _backup(flow).get("request")
+            other = running.kept.sent if running else Request.from_state({**state}) if state else None  # it would consume it
+        elif state := _backup(flow).get("response"):
+            other = Response.from_state({**state})
+        return (other.get_content(strict=False) or b"", other) if other else (data, message)
+
+
+class ThinkingServer(Thinking):
+    """The view of what the server was asked and said."""
+
+    name = "Thinking server"  # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no parentheses
+    priority = -1.0
+    """Only a person chooses it."""
+    of_server = True
+
+
+class Views:
+    """An addon of its own: it has mitmproxy offer the views, and make room for them."""
+
+    name = "think-views"
+
+    def __init__(self, replies: Mapping[str, Running]) -> None:
+        self._replies = replies
+
+    def load(self, _: Loader) -> None:
+        """Offer the views; once, however often the script is loaded."""
+        for kind in (Thinking, ThinkingServer):
+            known = contentviews.registry.get(kind.name.lower())
+            if isinstance(known, kind):
+                known.replies = self._replies
+            else:
+                contentviews.add(kind(self._replies))
+
+    def running(self) -> None:
+        """Show comments as a column in mitmweb, and more lines at once, unless the user chose otherwise."""
+        options = ctx.options
+        if ctx.master.addons.get("view") is not None and not options.has_changed("content_view_lines_cutoff"):
+            options.update(content_view_lines_cutoff=LINES)
+        if "web_columns" in options and not options.has_changed("web_columns"):
+            options.update(web_columns=[*options.web_columns, "comment"])
+
+
+def _backup(flow: Flow | None) -> Mapping[str, Any]:
+    """Return the state that *Revert* would restore; mitmproxy has no other way to look at it."""
+    state: Mapping[str, Any] = (flow._backup if flow else None) or {}  # type: ignore[assignment]  # it is a state, not a flow
+    return state
+
+
+def _reading(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
+    """Return how to read a reply: a server's as the addon did; what it has written itself is not to be split again."""
+    noted = told(flow) if isinstance(flow, HTTPFlow) else {}
+    try:
+        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
+        begins = Start(noted.get("begins", Start.TEXT.value))
+    except (ValueError, TypeError, AttributeError):  # notes of another version
+        chosen, begins = settings.read(), Start.TEXT
+    if of_server or not noted:
+        return chosen, Expected(begins, _model(flow))
+    return rewritten(chosen), Expected()
+
+
+def _model(flow: Flow | None) -> str:
+    """Return the model that was asked for: its name may tell how it marks its thoughts."""
+    try:
+        asked = json_text.read(flow.request.get_content(strict=False) or b"") if isinstance(flow, HTTPFlow) else {}
+    except json_text.UnreadableError:
+        return ""
+    return str(asked.get("model") or "") if isinstance(asked, dict) else ""
+
+
+def _facts(flow: Flow | None) -> dict[str, object]:
+    """Return what was noted of a reply, else what mitmproxy's times tell."""
+    if not isinstance(flow, HTTPFlow) or not flow.response:
+        return {}
+    summary = told(flow).get("summary")
+    if isinstance(summary, dict) and summary:
+        return summary
+    began, came, ended = flow.request.timestamp_start, flow.response.timestamp_start, flow.response.timestamp_end
+    known = {"first_byte": came and came - began, "end": ended and ended - began}
+    return {name: round(seconds, 3) for name, seconds in known.items() if seconds is not None}
+
+
+def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
+    """Return the text; of what was noted count the times, and what the reply itself does not tell."""
+    more = {name: value for name, value in facts.items() if name in _TIMES or name not in transcript.facts}
+    return wrapped(text.write(transcript, more))
+
+
+def newest(written: str, columns: int, lines: int) -> str:
+    """Return the end of a text that has more lines than there is room for, and how much stands above; all of it without a limit."""
+    every = written.removesuffix("\n").split("\n")
+    kept, room = len(every), lines
+    while kept and (room := room - 1 - max(0, len(every[kept - 1]) - 1) // columns) >= 0:
+        kept -= 1
+    return f"# {kept} lines above, until the reply is complete\n" + "\n".join(every[kept:]) + "\n" if kept and lines else written
+
+
+def _room(response: Response) -> tuple[int, int]:
+    """Return the columns and lines that the console has for a reply; no lines, for no limit, where it can be scrolled.
+
+    The console goes back to the top of a flow at each change, so that what comes now would never be seen.
+    """
+    ui = getattr(ctx.master, "ui", None)
+    if ui is None:
+        return WIDTH, 0
+    columns, rows = ui.get_cols_rows()
+    rows = rows if ctx.options.console_layout == "single" else rows // 2
+    return max(1, columns), max(_LEAST_LINES, rows - _AROUND - len(response.headers.fields))
+
+
+def wrapped(written: str) -> str:
+    """Return the text with its long lines broken at blanks; pieces begin as their line does, for the highlighter.
+
+    An empty line gets a blank: mitmweb's page gives no height to one that has nothing in it.
+    """
+    return _EMPTY_LINE.sub(" ", _LONG_LINE.sub(_broken, written))
+
+
+def _broken(found: re.Match[str]) -> str:
+    prefix, line = found[1], found[2]
+    width = max(WIDTH - len(prefix), WIDTH // 2)
+    pieces, begin = [], 0
+    while len(line) - begin > width:
+        blank = line.rfind(" ", begin + 1, begin + width + 1)
+        end = blank if blank > 0 else begin + width
+        pieces.append(line[begin:end])
+        begin = end + (blank > 0)
+    pieces.append(line[begin:])
+    return "\n".join((prefix if number == 0 else prefix or "  ") + piece for number, piece in enumerate(pieces))

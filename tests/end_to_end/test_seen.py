@@ -1,0 +1,200 @@
+"""What mitmweb shows of real flows, as its page asks for it: model traffic as a conversation, while it comes and afterwards."""
+
+import asyncio
+import json
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.console import Console
+from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.frames import END, ROLE, delta, stream
+from tests.harness import SECONDS_TO_START, VARIANTS, LlamaServer
+from tests.mitmweb import Mitmweb
+
+SERVER = "Thinking server"
+ASK = {"messages": [{"role": "user", "content": "What is 12 times 7?"}], "max_tokens": 200}
+
+
+class Looker:
+    """Who asks mitmweb what its page asks."""
+
+    def __init__(self, web: Mitmweb) -> None:
+        self._base, _, self._query = web.page.partition("?")
+
+    def flows(self) -> list[dict[str, object]]:
+        flows: list[dict[str, object]] = json.loads(self._get("flows"))
+        return flows
+
+    def view(self, message: str, name: str = "Auto") -> dict[str, str]:
+        """A content view of the newest flow."""
+        place = f"flows/{self.flows()[-1]['id']}/{message}/content/{urllib.parse.quote(name.lower(), safe='()')}.json"
+        view: dict[str, str] = json.loads(self._get(place))
+        return view
+
+    def shows(self, text: str) -> dict[str, str]:
+        """The reply's view, once `text` is in it."""
+        deadline = time.monotonic() + SECONDS_TO_START
+        while text not in (view := self.view("response"))["text"]:
+            assert time.monotonic() < deadline, view
+            time.sleep(0.02)  # a page is told; who only asks has to ask again
+        return view
+
+    def revert(self) -> None:
+        self._get(f"flows/{self.flows()[-1]['id']}/revert", "POST")
+
+    def _get(self, place: str, method: str = "GET") -> bytes:
+        asked = urllib.request.Request(f"{self._base}{place}?{self._query}", method=method)
+        asked.add_header("cookie", "_mitmproxy_xsrf=ab")
+        asked.add_header("x-xsrftoken", "ab")
+        with urllib.request.urlopen(asked) as answer:
+            body: bytes = answer.read()
+        return body
+
+    @contextmanager
+    def open_page(self) -> Iterator[None]:
+        """Be a page that is there, and nothing else."""
+        with asyncio.Runner() as loop, ThreadPoolExecutor(1) as aside:
+            address = f"{self._base.replace('http', 'ws', 1)}updates?{self._query}"
+            page, leave = loop.run(_connected(address)), asyncio.Event()
+            staying = aside.submit(loop.run, leave.wait())
+            yield
+            loop.get_loop().call_soon_threadsafe(leave.set)
+            staying.result(SECONDS_TO_START)
+            page.close()
+            loop.run(_read_to_end(page))
+
+
+async def _connected(address: str) -> WebSocketClientConnection:
+    return await websocket_connect(address)
+
+
+async def _read_to_end(page: WebSocketClientConnection) -> None:
+    while await page.read_message() is not None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def llama_web(proxy_folder: Path) -> Iterator[Mitmweb]:
+    with (
+        LlamaServer(VARIANTS["tags"], proxy_folder / "seen-llama.log") as llama,
+        Mitmweb(llama.address, proxy_folder) as web,
+    ):
+        yield web
+
+
+def test_a_real_models_reply_is_a_conversation(llama_web: Mitmweb, dialect: Dialect, streamed: bool) -> None:
+    with Client(llama_web.port) as client:
+        said = dialect.read(client.ask(dialect.path, question(streamed, **ASK)).body, streamed)
+    looker = Looker(llama_web)
+    request, reply = looker.view("request"), looker.view("response")
+    assert (request["view_name"], reply["view_name"]) == ("Thinking", "Thinking")
+    assert "user: |\n  What is 12 times 7?\n" in request["text"]
+    assert "\n  thinking:\n    # " in reply["text"]
+    assert f"\n    # {said.thinking.split('\n', 1)[0][:60]}" in reply["text"]
+    assert f"  text: |\n    {said.text.strip().split('\n', 1)[0][:60]}" in reply["text"]
+    assert "stop: stop\n" in reply["text"]
+    assert ("\ntokens: " in reply["text"]) is (dialect is ANTHROPIC or not streamed)  # OpenAI's clients have to ask for them
+    assert "first thought 0." in reply["text"]
+    server = looker.view("response", SERVER)
+    assert server["view_name"] == SERVER
+    assert "\n  thinking:\n    # " in server["text"]
+    assert "stop: stop\n" in server["text"]
+
+
+def test_revert_shows_what_the_server_sent(llama_web: Mitmweb) -> None:
+    with Client(llama_web.port) as client:
+        client.ask(ANTHROPIC.path, question(True, **ASK))
+    looker = Looker(llama_web)
+    assert looker.flows()[-1]["modified"]
+    assert "<think>" not in looker.view("response", "raw")["text"]
+    looker.revert()
+    assert "think" in looker.view("response", "raw")["text"]
+    assert "chat.completion.chunk" in looker.view("response", "raw")["text"]
+    assert "\n  thinking:\n    # " in looker.view("response")["text"]
+    [flow] = looker.flows()[-1:]
+    assert (flow["modified"], flow["marked"], str(flow["comment"])[:3]) == (False, "🧠", "🧠 1")
+
+
+@pytest.mark.parametrize("path", [OPENAI.path, ANTHROPIC.path])
+def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
+    first, second = threading.Event(), threading.Event()
+    said = [delta(content=text) for text in ("<think>I multiply", " and add.</think>It is", " 84.")]
+    steps: list[Step] = [ROLE, said[0], first, said[1], second, said[2], *END]
+    with (
+        ByPathServer({CHAT: Says(steps=steps)}) as server,
+        Mitmweb(server.address, proxy_folder) as web,
+        (looker := Looker(web)).open_page(),
+        Client(web.port) as client,
+    ):
+        reply = Live(client.send(path, question(True)))
+        reply.until(b"multiply")
+        assert "still coming: " in looker.shows("# I multiply\n")["text"]
+        first.set()
+        assert "It is\n" in looker.shows("# I multiply and add.\n")["text"]
+        assert "# I multiply and add.\n" in looker.view("response", SERVER)["text"]
+        second.set()
+        got = reply.rest()
+        assert "still coming" not in looker.shows("stop: ")["text"]
+        assert "times: " in looker.shows("It is 84.\n")["text"]
+    assert [got.count(word) for word in (b"multiply", b" and add.", b"It is", b" 84.")] == [1, 1, 1, 1]
+
+
+def test_nothing_is_shown_early_where_no_page_is_open(proxy_folder: Path) -> None:
+    last = threading.Event()
+    steps: list[Step] = [ROLE, *[delta(content="word ") for _ in range(50)], last, *END]
+    with (
+        ByPathServer({CHAT: Says(steps=steps)}) as server,
+        Mitmweb(server.address, proxy_folder) as web,
+        Client(web.port) as client,
+    ):
+        reply = Live(client.send(CHAT, question(True)))
+        reply.until(b"word")
+        assert Looker(web).view("response")["text"] == "Content is missing."
+        last.set()
+        reply.rest()
+        assert "word word" in Looker(web).shows("word")["text"]
+
+
+def test_what_the_page_offers(proxy_folder: Path) -> None:
+    with ByPathServer({CHAT: Says(steps=stream("<think>a</think>", "b"))}) as server, Mitmweb(server.address, proxy_folder) as web:
+        with Client(web.port) as client:
+            client.ask(CHAT, question(True))
+        looker = Looker(web)
+        options = json.loads(looker._get("options"))
+        assert options["web_columns"]["value"][-1] == "comment"
+        assert options["content_view_lines_cutoff"]["value"] == 5000
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            looker.view("response", "Thinking (server)")  # why the other view has the name it has
+        assert looker.view("response", SERVER)["view_name"] == SERVER
+
+
+def test_the_console_shows_what_comes_now(proxy_folder: Path) -> None:
+    last = threading.Event()
+    lines = "".join(f"line {number}\n" for number in range(100))
+    steps: list[Step] = [ROLE, delta(content=f"<think>{lines}"), last, delta(content="</think>It is 84."), *END]
+    with (
+        ByPathServer({CHAT: Says(steps=steps)}) as server,
+        Console(server.address, proxy_folder) as console,
+        Client(console.port) as client,
+    ):
+        reply = Live(client.send(CHAT, question(True)))
+        reply.until(b"line 99")
+        console.shows("/v1/chat/completions")
+        console.press("Enter")
+        console.shows("Request")
+        console.press("Tab")
+        assert "lines above, until the reply is complete" in console.shows("# line 99")
+        last.set()
+        reply.rest()
+        assert "# line 0" in console.hides("lines above")

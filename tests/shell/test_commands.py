@@ -1,0 +1,268 @@
+"""The commands, given to a real mitmweb as its page does; and what the command bar says of them."""
+
+import json
+import re
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from mitmproxy.test import taddons
+from mitmproxy.tools.console.keymap import Keymap
+
+from converter.recordings.library import Library
+from converter.shell.commands import KEY, KEY_CONTEXTS, Commands
+from converter.shell.recorder import Recorder
+from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.console import Console
+from tests.frames import END, ROLE, stream, text
+from tests.harness import ADDON, FAULTS, MITMDUMP, Program
+from tests.scripted_server import Reply, ScriptedServer
+
+MITMWEB = MITMDUMP.with_name("mitmweb")
+TOKEN = "token-of-this-test"
+HELLO = "hello <b>you</b>"
+GOOD = Reply(stream("<think>deep</think>", HELLO))
+NAMES = ("think.export", "think.record", "think.show", "think.stats")
+
+
+class Web(Program):
+    """mitmweb, whose commands are called as its page calls them."""
+
+    def __init__(self, server: str, folder: Path, *arguments: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._page = free.getsockname()[1]
+        mode = ["--mode", f"reverse:{server}@127.0.0.1:0", "--set", f"confdir={folder / 'mitmproxy'}"]
+        page = ["--web-host", "127.0.0.1", "--web-port", str(self._page), "--no-web-open-browser", "--set", f"web_password={TOKEN}"]
+        command = [str(MITMWEB), "-s", str(ADDON), *mode, *page, "--set", "think_server=generic", *arguments]
+        super().__init__(command, folder / "web.log", cwd=folder)
+        self.wait_for("Web server listening")
+        self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
+
+    def call(self, name: str, *arguments: str) -> Any:
+        """What the command returns; its error is raised."""
+        headers = {"content-type": "application/json", "cookie": "_mitmproxy_xsrf=abcd", "x-xsrftoken": "abcd"}
+        body = json.dumps({"arguments": arguments}).encode()
+        address = f"http://127.0.0.1:{self._page}/commands/{name}?token={TOKEN}"
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
+            said = json.load(answer)
+        if "error" in said:
+            raise CommandError(said["error"])
+        return said["value"]
+
+    def listed(self) -> dict[str, Any]:
+        """What the page knows of all commands."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/commands?token={TOKEN}") as answer:
+            return dict(json.load(answer))
+
+    def ask(self, dialect: Dialect = OPENAI, streamed: bool = True) -> None:
+        """Have one more flow, complete."""
+        before = len(self.wait_for("reply: ", 0))
+        with Client(self.port) as client:
+            client.ask(dialect.path, question(streamed))
+        self.wait_for("reply: ", before + 1)
+        self.wait_for("client disconnect", before + 1)
+
+
+class CommandError(Exception):
+    """What the command bar would show in red."""
+
+
+@pytest.fixture
+def web(server: ScriptedServer, tmp_path: Path) -> Iterator[Web]:
+    server.answer(GOOD)
+    with Web(server.address, tmp_path) as program:
+        yield program
+    assert not FAULTS.search(program.output), program.output
+
+
+def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
+    listed = web.listed()
+    for name in NAMES:
+        words = " ".join(listed[name]["help"].split())
+        assert re.fullmatch(r"[A-Z].{30,150}\.", words), words
+    assert [listed[name]["signature_help"] for name in NAMES] == [
+        "think.export flow path",
+        "think.record flow name",
+        "think.show flow target",
+        "think.stats flows -> str[]",
+    ]
+
+
+def test_show_writes_the_conversation_to_the_log(web: Web, dialect: Dialect) -> None:
+    web.ask(dialect)
+    assert web.call("think.show", "@focus") is None
+    web.wait_for(rf"conversation:\n(?s:.*)user\n.*hi(?s:.*)assistant\n.*deep\n\n.*{HELLO}")
+
+
+def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
+    web.ask()
+    with pytest.raises(CommandError, match=r"^'page' is none of: log, clipboard$"):
+        web.call("think.show", "@focus", "page")
+    with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
+        web.call("think.show", "@focus", "clipboard")
+
+
+def test_export_writes_markdown_with_folded_thinking(web: Web, tmp_path: Path, dialect: Dialect) -> None:
+    web.ask(dialect)
+    web.call("think.export", "@focus", str(tmp_path / "said.md"))
+    written = (tmp_path / "said.md").read_text()
+    assert re.search(r"<details>.*deep.*</details>.*hello &lt;b>you", written, re.DOTALL), written
+
+
+def test_export_writes_the_neutral_message(web: Web, tmp_path: Path, dialect: Dialect) -> None:
+    web.ask(dialect)
+    web.call("think.export", "@focus", str(tmp_path / "said.json"))
+    said = json.loads((tmp_path / "said.json").read_text())
+    assert [turn["role"] for turn in said["turns"]] == ["user", "assistant"]
+    assert [part["text"] for part in said["turns"][1]["parts"]] == ["deep", HELLO]
+
+
+def test_stats_counts_all_flows_or_those_chosen(web: Web, tmp_path: Path) -> None:
+    web.ask()
+    web.ask(ANTHROPIC)
+    assert [line.split()[2] for line in web.call("think.stats")[1:-1]] == ["2"]
+    assert [line.split()[2] for line in web.call("think.stats", "@all")[1:-1]] == ["2"]
+    assert [line.split()[2] for line in web.call("think.stats", "~u messages")[1:-1]] == ["1"]
+    assert "no replies" in web.call("think.stats", "~u nothing")[0]
+    web.wait_for(r"statistics:\nmodel +server +replies")
+    web.call("save.file", "@all", str(tmp_path / "kept.mitm"))
+    folder = tmp_path / "again"
+    folder.mkdir()
+    with Web("http://127.0.0.1:9", folder, "-r", str(tmp_path / "kept.mitm")) as again:
+        assert [line.split()[2] for line in again.call("think.stats", "@all")[1:-1]] == ["2"]
+
+
+def test_record_keeps_the_chosen_flow(web: Web, tmp_path: Path, dialect: Dialect) -> None:
+    web.ask(dialect)
+    assert web.call("think.record", "@focus", "odd-reply") is None
+    web.wait_for("recording: kept recordings/odd-reply.mitm")
+    library = Library(tmp_path / "recordings")
+    assert library.names() == ["odd-reply"]
+    assert library.check("odd-reply", lambda _: []) == []
+    assert len(list(library.folder.iterdir())) == 3
+
+
+def test_record_takes_the_folder_of_the_option(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer(GOOD)
+    with Web(server.address, tmp_path, "--set", f"think_record={tmp_path / 'mine'}") as web:
+        web.ask()
+        web.call("think.record", "@focus", "odd-reply")
+        web.wait_for("kept .*odd-reply.mitm")
+    assert Library(tmp_path / "mine").names() == ["0001-chat-small", "odd-reply"]
+
+
+def _again(web: Web, _: Path) -> None:
+    web.call("think.record", "@focus", "twice")
+    web.wait_for("kept recordings/twice.mitm")
+    web.call("think.record", "@focus", "twice")
+
+
+def _unwritable(web: Web, folder: Path) -> None:
+    (folder / "recordings").write_text("in the way")
+    web.call("think.record", "@focus", "x")
+
+
+def _foreign(web: Web, _: Path) -> None:
+    with Client(web.port) as client:
+        client.ask("/v1/embeddings", b"{}")
+    web.wait_for("client disconnect", 2)
+    web.call("think.record", "~u embeddings", "x")
+
+
+def _foreign_shown(web: Web, _: Path) -> None:
+    with Client(web.port) as client:
+        client.ask("/v1/embeddings", b"{}")
+    web.call("think.show", "~u embeddings")
+
+
+def _export(name: str) -> Callable[[Web, Path], None]:
+    return lambda web, folder: web.call("think.export", "@focus", str(folder / name))
+
+
+REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
+    "a name that is none": (lambda web, _: web.call("think.record", "@focus", "../x"), r"'\.\./x' is no name: .*"),
+    "a recording that is there": (_again, r"recordings/twice\.mitm is there already"),
+    "a folder that cannot be": (_unwritable, r"recordings cannot be made: .*"),
+    "a flow that is not ours": (_foreign, r".*without the addon.*"),
+    "a flow that is no conversation": (_foreign_shown, r"this flow is no conversation with a model"),
+    "a suffix that is none": (_export("said.txt"), r"'said\.txt' ends with none of: \.md, \.json"),
+    "a folder that is not there": (_export("none/said.md"), r".*none/said\.md: No such file or directory"),
+}
+
+
+@pytest.mark.parametrize(("do", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused_in_one_line(web: Web, tmp_path: Path, do: Callable[[Web, Path], None], words: str) -> None:
+    web.ask()
+    with pytest.raises(CommandError, match=f"^{words}$"):
+        do(web, tmp_path)
+
+
+def test_a_file_is_never_written_over(web: Web, tmp_path: Path) -> None:
+    (tmp_path / "said.md").write_text("mine")
+    web.ask()
+    with pytest.raises(CommandError, match=r"^.*said\.md is there already$"):
+        web.call("think.export", "@focus", str(tmp_path / "said.md"))
+    assert (tmp_path / "said.md").read_text() == "mine"
+
+
+def test_a_flow_that_still_runs_is_neither_kept_nor_exported(server: ScriptedServer, web: Web, tmp_path: Path) -> None:
+    held = Event()
+    server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
+    with Client(web.port) as client:
+        live = Live(client.send(OPENAI.path, question(stream=True)))
+        live.until(b"hel")
+        for name, argument in (("think.record", "x"), ("think.export", str(tmp_path / "x.md"))):
+            with pytest.raises(CommandError, match=r"^this flow is still running$"):
+                web.call(name, "@focus", argument)
+        assert web.call("think.show", "@focus") is None
+        held.set()
+        live.rest()
+    web.wait_for("reply: ")
+
+
+@contextmanager
+def _keymap(*taken: str) -> Iterator[Keymap]:
+    """The console's own map of keys, some of them taken in these contexts."""
+    with taddons.context() as context:
+        keys = context.master.keymap = Keymap(context.master)
+        for name in taken:
+            keys.add(KEY, "the.users.own", [name])
+        Commands(Recorder()).running()
+        yield keys
+
+
+def test_a_key_asks_for_the_name_of_a_recording() -> None:
+    with _keymap() as keys:
+        bound = [keys.get(name, KEY) for name in KEY_CONTEXTS]
+    assert [binding.command for binding in bound if binding] == ["console.command think.record @focus"] * 2
+
+
+def test_the_key_keeps_the_chosen_flow_of_the_console(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer(GOOD)
+    folder = tmp_path / "mine"
+    with Console(server.address, tmp_path, "--set", "think_server=generic", "--set", f"think_record={folder}") as console:
+        with Client(console.port) as client:
+            client.ask(OPENAI.path, question(stream=True))
+        console.shows(OPENAI.path)
+        console.press("t")
+        console.shows("think.record")
+        console.press(*"pressed", "Enter")
+        console.shows("recording: kept")
+    assert Library(folder).names() == ["0001-chat-small", "pressed"]
+
+
+@pytest.mark.parametrize("taken", [*KEY_CONTEXTS, "global"])
+def test_a_key_of_the_users_own_stays_theirs(taken: str) -> None:
+    with _keymap(taken) as keys:
+        bound = [keys.get(name, KEY) for name in [*KEY_CONTEXTS, "global"]]
+    assert [binding.command for binding in bound if binding] == ["the.users.own"]
+
+
+def test_where_there_are_no_keys_none_is_offered() -> None:
+    with taddons.context():
+        Commands(Recorder()).running()

@@ -1,0 +1,49 @@
+"""What is done to mitmproxy's own messages."""
+
+import gzip
+
+import pytest
+
+from converter.exchange import JSON, Answer
+from converter.shell import messages
+from tests.addon_flows import CHAT, EVENT_STREAM, request, response
+
+
+@pytest.mark.parametrize(("encoding", "compressed"), [("", False), ("identity", False), ("gzip", True), (" GZIP ", True)])
+def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
+    assert messages.is_compressed(response(content_encoding=encoding)) is compressed
+
+
+def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> None:
+    flow = request(CHAT)
+    flow.response = from_server = response(connection="keep-alive")
+    messages.use_connection_once(flow)
+    assert from_server.headers["connection"] == "close"
+    assert flow.response.headers["connection"] == "keep-alive"
+
+
+def test_a_stream_has_no_length() -> None:
+    flow, head = request(CHAT), response(EVENT_STREAM, content_length="7")
+    messages.open_for_streaming(flow.request, head)
+    assert "content-length" not in head.headers
+    assert head.headers["transfer-encoding"] == "chunked"
+
+
+def test_a_body_is_uncompressed_and_one_that_cannot_be_comes_as_it_is() -> None:
+    good, bad, notes = response(content_encoding="gzip"), response(content_encoding="gzip"), list[str]()
+    good.raw_content, bad.raw_content = gzip.compress(b"a"), b"no gzip"
+    assert (messages.body(good, notes), notes) == (b"a", [])
+    assert messages.body(bad, notes) == b"no gzip"
+    assert ["is no gzip" in note for note in notes] == [True]
+
+
+def test_a_reply_is_replaced_whole() -> None:
+    replaced = response("text/plain", 500, content_encoding="gzip", transfer_encoding="chunked")
+    messages.replace(replaced, Answer(200, JSON, b"{}"))
+    assert (replaced.status_code, replaced.reason, replaced.raw_content) == (200, "OK", b"{}")
+    assert dict(replaced.headers) == {"content-type": JSON, "content-length": "2"}
+
+
+def test_an_answer_of_our_own() -> None:
+    made = messages.made(Answer(404, JSON, b"{}"))
+    assert (made.status_code, made.content, made.headers["content-type"]) == (404, b"{}", JSON)
