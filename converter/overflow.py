@@ -14,7 +14,9 @@ _ROWS = (
     rf"'max_tokens'.{{0,60}}is too large: (?P<asked>\d+)\..{{0,20}}{_LIMIT} and your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, you requested \d+ tokens \((?P<tokens>\d+) in the messages, (?P<asked>\d+) in the completion\)",
+    rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",  # 0.32
     rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
+    r"max_tokens=(?P<asked>\d+) cannot be greater than max_model_len=(?P<most>\d+)",  # 0.32, before it looks at the prompt
     # SGLang
     r"input \((?P<tokens>\d+) tokens\) is longer than the model's context length \((?P<most>\d+) tokens\)",
     rf"{_LIMIT}\. You requested a total of \d+ tokens: (?P<tokens>\d+) tokens from the input.{{0,20}} and (?P<asked>\d+) tokens",
@@ -48,5 +50,6 @@ def find(message: str) -> Overflow | None:
     for pattern in _PATTERNS:
         if found := pattern.search(message):
             said = found.groupdict()
-            return Overflow(int(said["tokens"]), int(said["most"]), int(said.get("asked") or 0), bool(said.get("least")))
+            tokens, asked = (int(said.get(name) or 0) for name in ("tokens", "asked"))
+            return Overflow(tokens, int(said["most"]), asked, bound=not tokens or bool(said.get("least")))
     return None

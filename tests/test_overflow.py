@@ -35,3 +35,18 @@ def test_a_prompt_that_turns_out_too_long_by_itself_is_told_so() -> None:
 @pytest.mark.parametrize("words", ["", "The model does not exist.", "maximum context length", "(5 tokens)"])
 def test_other_words_are_no_overflow(words: str) -> None:
     assert find(words) is None
+
+
+def test_a_prompt_that_vllm_stopped_counting_at_its_limit_is_a_bound() -> None:
+    words = (
+        "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens, which "
+        "exceeds this limit even without any output tokens. Please reduce the length of the input prompt."
+    )
+    assert find(words) == Overflow(2049, 2048, bound=True)
+
+
+def test_a_reply_that_never_fits_waits_for_the_count_of_the_prompt() -> None:
+    found = find("max_tokens=32000 cannot be greater than max_model_len=2048. Please request fewer output tokens.")
+    assert found == Overflow(0, 2048, 32000, bound=True)
+    assert found
+    assert replace(found, tokens=12).words().startswith("input length and `max_tokens` exceed context limit: 12 + 32000 > 2048")
