@@ -82,24 +82,12 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Question[int | N
 
 def begins(server: Server, body: Mapping[str, object]) -> Question[Start | None]:
     """Return where the reply to a chat completion begins, None when the server cannot be asked for its prompt."""
-    if server.name == "llama.cpp":
-        return (yield from _begins_on_llama(body))
     if server.name == "vllm":
         asked = {name: body[name] for name in _TEMPLATED if name in body}
         tokens = _field((yield Ask("/tokenize", json_text.write({**asked, "return_token_strs": True}))), "token_strs")
         tail = "".join(map(str, tokens[-_TAIL:])) if isinstance(tokens, list) else None
         return of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " ")) if tail else None  # byte-level BPE's LF and blank
     return None
-
-
-def _begins_on_llama(body: Mapping[str, object]) -> Question[Start | None]:
-    settings = _field((yield Ask("/props")), "default_generation_settings")
-    params = settings.get("params") if isinstance(settings, dict) else None
-    form = body.get("reasoning_format", params.get("reasoning_format") if isinstance(params, dict) else "none")
-    if form != "none":
-        return Start.TEXT  # it takes the thinking out itself
-    prompt = _field((yield Ask("/apply-template", json_text.write(body))), "prompt")
-    return of_prompt(prompt) if isinstance(prompt, str) else None
 
 
 def _count_on_llama(body: Mapping[str, object]) -> Question[int | None]:

@@ -14,6 +14,7 @@ from converter.servers import GENERIC, Server
 from converter.settings import Settings, Start
 from converter.think_stage import Expected
 from converter.thoughts import ThoughtEvents, conversation_id
+from converter.vendor import without
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -76,7 +77,7 @@ class Exchange:
     @property
     def guesses(self) -> bool:
         """Tell whether it must be found out where the reply begins."""
-        return self.route in (Route.CHAT, Route.MESSAGES) and not self.native and self.settings.start is Start.AUTO
+        return self.route in (Route.CHAT, Route.MESSAGES) and self.settings.start is Start.AUTO
 
     def read_chat(self, body: bytes) -> None:
         """Take note of a request that goes on as it came."""
@@ -98,6 +99,8 @@ class Exchange:
 
         Return what to send in place of the request, when the model is to be asked to think and does not do so by itself.
         """
+        if self.native:
+            return None  # no server renders such a prompt for us: what is known is its model's name, and what was learned
         if upstream.direct:
             known = self.server if self.translated else self.settings.server
             servers.ask_start(upstream, headers, self.body, known)
@@ -109,6 +112,7 @@ class Exchange:
 
     def learn(self, servers: KnownServers, upstream: Upstream) -> bool:
         """Remember what the reply showed of its server and model; tell whether it was misread."""
+        self.server = servers.known(upstream) or self.server
         stage = self.rewriter.stage if self.rewriter else None
         if stage and stage.native:
             servers.saw_thinking(upstream)
@@ -121,7 +125,7 @@ class Exchange:
 
     def read(self, body: bytes) -> Conversation:
         """Read a Messages request. Raises RequestError or UnreadableError when it breaks the format."""
-        said = _without(json_text.read(body), {mapped.block for mapped in self.settings.map.values()})
+        said = without(json_text.read(body), {mapped.block for mapped in self.settings.map.values()})
         asked = anthropic_request.read(said, counting=self.route is Route.COUNT_TOKENS)
         self.thoughts = ThoughtEvents(self.id, conversation_id(said if isinstance(said, dict) else {}))
         self.notes += asked.notes
@@ -215,21 +219,6 @@ def refusal(error: Exception) -> tuple[str, Answer]:
     elif isinstance(error, ConnectionError):
         status, words = 502, f"no server there: {error}"
     return words, Answer(status, JSON, json_text.write(error_body(words, kind)))
-
-
-def _without(body: object, kinds: set[str]) -> object:
-    """Return a Messages request without the blocks that the user's own rows made of a reply: no server knows them."""
-    messages = body.get("messages") if isinstance(body, dict) else None
-    if not kinds or not isinstance(messages, list):
-        return body
-    return {**body, "messages": [_turn_without(message, kinds) for message in messages]}  # type: ignore[dict-item]
-
-
-def _turn_without(message: object, kinds: set[str]) -> object:
-    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        return message
-    kept = [block for block in message["content"] if not (isinstance(block, dict) and block.get("type") in kinds)]
-    return {**message, "content": kept}
 
 
 def _models(status: int, body: bytes) -> Answer | None:

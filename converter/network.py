@@ -57,6 +57,7 @@ class KnownServers:
         self._starts: dict[_Key, asyncio.Task[Start | None]] = {}
         self._lessons: dict[_Key, Start] = {}
         self._thinkers: set[tuple[Upstream, str]] = set()
+        self._in_text: set[Upstream] = set()
 
     async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
         """Return the server's row. Raises ConnectionError when nobody is there."""
@@ -70,6 +71,11 @@ class KnownServers:
                 self._asked.pop(upstream, None)  # nobody there yet, or it would not say: ask again
         return server or GENERIC
 
+    def known(self, upstream: Upstream) -> Server | None:
+        """Return the server's row, if it has been recognised by now."""
+        task = self._asked.get(upstream)
+        return task.result() if task and task.done() and not task.cancelled() and not task.exception() else None
+
     def ask_start(self, upstream: Upstream, headers: Mapping[str, str], body: Body, server: Server | None) -> None:
         """Begin to find out where replies to such a request begin, unless it is known or under way; nothing waits for it."""
         key = _key(upstream, body)
@@ -81,8 +87,10 @@ class KnownServers:
         if known := of_prefill(body):
             return known
         key = _key(upstream, body)
-        told = await self._told(key)
-        guesses = (told, self._lessons.get(key), of_switches(body), of_model(body))
+        told, lesson = await self._told(key), self._lessons.get(key)
+        if self._begins_in_text(upstream):
+            return lesson or Start.TEXT  # whatever its template opens
+        guesses = (told, lesson, of_switches(body), of_model(body))
         return next((guess for guess in guesses if guess), Start.TEXT)
 
     def saw_thought(self, upstream: Upstream, body: Body) -> None:
@@ -109,6 +117,8 @@ class KnownServers:
         upstream = key[0]
         try:
             server = server or await self.recognise(upstream, headers)
+            if server.repeats_opener:
+                self._in_text.add(upstream)
             if server is GENERIC:
                 self._starts.pop(key, None)  # it has nothing to tell, or has not said what it is
             return await answered(begins(server, body), upstream, headers)
@@ -116,6 +126,10 @@ class KnownServers:
             self._starts.pop(key, None)
             _log.info("think: where replies begin was not told: %s", error)
             return None
+
+    def _begins_in_text(self, upstream: Upstream) -> bool:
+        """Tell whether the server's text has no hidden beginning: it repeats the opener, or takes thinking out itself."""
+        return upstream in self._in_text or upstream in self._parsing
 
     async def count(self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: Body) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it cannot, or is gone."""

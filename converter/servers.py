@@ -54,7 +54,7 @@ class Server:
     `effort`: where the effort goes, as one of `efforts`; with `effort_models` only for models whose name holds one of these.
     `prefill`: what to add so that a last assistant message is continued. `named_tool_choice`: whether one tool can be demanded
     by name. `image_links`: whether it fetches images. `tool_turn_history`: the field a past tool call must carry its thinking
-    in, whatever the history setting.
+    in, whatever the history setting. `repeats_opener`: whether a reply says again what the template had opened.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Server:
     named_tool_choice: bool = True
     image_links: bool = True
     tool_turn_history: str = ""
+    repeats_opener: bool = False
 
 
 # In the order in which to ask a server: NIM is often vLLM inside and would answer to both names.
@@ -115,6 +116,8 @@ SERVERS = (
         effort="chat_template_kwargs.reasoning_effort",
         # llama.cpp 11549 takes the object form and then lets the model call any tool.
         named_tool_choice=False,
+        # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
+        repeats_opener=True,
     ),
     Server(
         name="ollama",

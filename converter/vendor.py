@@ -146,3 +146,18 @@ class Voices:
                 return voice
         self._voices.append(_Voice())
         return self._voices[-1]
+
+
+def without(body: object, kinds: set[str]) -> object:
+    """Return a Messages request without the blocks that the user's own rows made of a reply: no server knows them."""
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not kinds or not isinstance(messages, list):
+        return body
+    return {**body, "messages": [_turn_without(message, kinds) for message in messages]}  # type: ignore[dict-item]
+
+
+def _turn_without(message: object, kinds: set[str]) -> object:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    kept = [block for block in message["content"] if not (isinstance(block, dict) and block.get("type") in kinds)]
+    return {**message, "content": kept}

@@ -271,7 +271,7 @@ def test_whatever_goes_wrong_in_finding_out_where_a_reply_begins_changes_only_th
 
 
 def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: list[object] = [ConnectionError("refused"), GENERIC, by_name("llama.cpp")]
+    rows: list[object] = [ConnectionError("refused"), GENERIC, by_name("vllm")]
 
     async def recognised(*_: object) -> object:
         row = rows.pop(0)

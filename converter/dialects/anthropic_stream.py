@@ -138,7 +138,7 @@ class MessageEvents:
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
+            "usage": {"input_tokens": 0, "output_tokens": 0, **_counted(event.head.get("usage"))},
         }
         return {"type": "message_start", "message": message}
 
@@ -237,3 +237,9 @@ class MessageEvents:
 
 def _fields(value: object) -> Fields:
     return value if isinstance(value, dict) else {}
+
+
+def _counted(usage: object) -> Message:
+    """Return what a server's own message counts at its start."""
+    counts = usage.items() if isinstance(usage, dict) else []
+    return {name: count for name, count in counts if name.endswith("input_tokens") and type(count) is int}

@@ -103,13 +103,14 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
-    """What the SDK raises, or nothing."""
+    """The words of what the SDK raises, or nothing."""
     wire.serve(body, form, status)
     try:
         answer = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=form is Form.STREAM)
         list(answer if form is Form.STREAM else ())
     except anthropic.APIError as error:
-        return str(error.body)
+        told = error.body if isinstance(error.body, dict) else {}
+        return str(told.get("error", {}).get("message", error.body))
     return ""
 
 

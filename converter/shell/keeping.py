@@ -83,7 +83,7 @@ class Kept:
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter = self.exchange.rewriter
         moved = rewriter and rewriter.summary.thoughts and rewriter.changed
-        failed = flow.error and not flow.error.msg.startswith(CLIENT_LEFT)
+        failed = (flow.error and not flow.error.msg.startswith(CLIENT_LEFT)) or (rewriter and rewriter.summary.failure)
         thought = ["🧠 " + in_words(rewriter.summary.told())] if rewriter and rewriter.summary.thoughts else []
         flow.comment = flow.comment or " · ".join([*thought, *self.hints, *self.notes])
         flow.marked = flow.marked or (TROUBLE if self.notes or failed else MOVED if moved else NOTHING)

@@ -1,5 +1,6 @@
 """Replies of servers with a Messages endpoint of their own, each named after what is to be mended in it."""
 
+import json
 from typing import Any
 
 type Block = dict[str, Any]
@@ -42,6 +43,11 @@ def stop(index: int) -> Event:
 def end(reason: str = "end_turn", **usage: int) -> list[Event]:
     delta = {"stop_reason": reason, "stop_sequence": None}
     return [{"type": "message_delta", "delta": delta, "usage": usage or {"output_tokens": 5}}, {"type": "message_stop"}]
+
+
+def frames(events: list[Event]) -> list[bytes]:
+    """The events as a server writes them."""
+    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
 
 
 EMPTY_THOUGHT = {"type": "thinking", "thinking": ""}

@@ -8,7 +8,7 @@ import pytest
 from tests.clients import Client
 from tests.conftest import Llama
 from tests.end_to_end.by_path_server import MESSAGES, ByPathServer, Says
-from tests.end_to_end.native_streams import CALL, HEX, STREAMS, THOUGHT, Block, Event, begin, piece, said, start
+from tests.end_to_end.native_streams import CALL, HEX, STREAMS, THOUGHT, Block, Event, begin, frames, piece, said, start
 from tests.end_to_end.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
 from tests.end_to_end.sdk_types import judged_message, judged_stream
 from tests.end_to_end.sdks import GREEDY
@@ -63,10 +63,6 @@ def test_llamas_overlapping_calls_come_one_after_another(
     assert (calls, message["stop_reason"]) == ([{"city": "Oslo"}, {"city": "Rome"}], "tool_use")
     assert message["content"][0]["type"] == "thinking"
     assert message["usage"]["input_tokens"] > 0
-
-
-def frames(events: list[Event]) -> list[bytes]:
-    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
 
 
 @pytest.mark.parametrize(("events", "blocks"), STREAMS.values(), ids=STREAMS.keys())
