@@ -11,15 +11,15 @@ INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test check format setup clean
+.PHONY: help run test check format setup programs clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s%s\n", $$1, $$2 }' Makefile
 
 run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
 	@exec $(PYTHON) tests/run_proxy.py --server '$(SERVER)' --ui '$(UI)' --port '$(PORT)' --web-port '$(WEB_PORT)' -- $(OPTIONS)
 
-test: setup ## run all tests
+test: setup programs ## run all tests
 	@$(PYTHON) -m pytest
 
 check: setup ## lint, format check and types
@@ -33,8 +33,11 @@ format: setup ## format the sources and mend what the linter can
 
 setup: $(INSTALLED)model-server $(INSTALLED)dev ## install into .venv all that "test" and "check" need
 
+programs: ## install what the tests drive and pip cannot bring, as root; else say what is missing
+	@bash .ci/install-programs
+
 clean: ## remove all that these targets made
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build *.egg-info
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build screenshots *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # When the Python behind .venv has vanished, its link dangles: make then sees no target, and all that stands on it is made anew.

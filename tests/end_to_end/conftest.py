@@ -1,0 +1,35 @@
+"""mitmweb and its page in a browser, started for the first test that needs them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.by_path_server import ByPathServer, owned_by
+from tests.mitmweb import Mitmweb, Page
+
+
+@pytest.fixture(scope="session")
+def web_server() -> Iterator[ByPathServer]:
+    with ByPathServer(owned_by("llamacpp")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def used_web(web_server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
+    with Mitmweb(web_server.address, proxy_folder) as web:
+        yield web
+        web.check()
+
+
+@pytest.fixture
+def web(used_web: Mitmweb) -> Mitmweb:
+    """mitmweb without flows."""
+    used_web.clear()
+    return used_web
+
+
+@pytest.fixture(scope="session")
+def page() -> Iterator[Page]:
+    with Page() as page:
+        yield page

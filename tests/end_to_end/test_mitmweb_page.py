@@ -1,0 +1,156 @@
+"""mitmweb's page in a real browser: a person reads what the model thinks, while it thinks, and what the server really sent.
+
+Every test leaves a screenshot in a folder that git ignores.
+"""
+
+import json
+import threading
+from pathlib import Path
+
+from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live
+from tests.conftest import Llama
+from tests.end_to_end.asked_sum import ANSWER, QUESTION, TAGGED, THOUGHT, Script, ask, question
+from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.frames import END, ROLE, text
+from tests.harness import start_proxy
+from tests.mitmweb import Mitmweb, Page
+
+VIEW = "Thinking"
+SERVER_VIEW = "Thinking server"
+
+
+def test_the_view_is_chosen_by_itself(web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect, streamed: bool) -> None:
+    ask(web, web_server, dialect=dialect, streamed=streamed)
+    page.open(web.page)
+    shown = page.shows(ANSWER)
+    assert page.view() == VIEW
+    assert shown.index(THOUGHT) < shown.index(ANSWER)
+    assert not any(mark in shown for mark in ("think>", "data:", "reasoning_content", "signature_delta"))
+    page.screenshot(f"reply-{dialect.name}-{'streamed' if streamed else 'whole'}")
+    page.turn_to("Request")
+    assert "user" in page.shows(QUESTION)
+    assert page.view() == VIEW
+
+
+def test_a_stream_is_followed_live(web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect) -> None:
+    thinks, answers, ends = (threading.Event() for _ in range(3))
+    thought: list[Step] = [ROLE, *text("<think>First step."), thinks, *text(" Second step."), answers]
+    web_server.rows[CHAT] = Says(steps=[*thought, *text("</think>", ANSWER), ends, *END])
+    with Client(web.port) as client:
+        live = Live(client.send(dialect.path, question(streamed=True)))
+        live.until(b"First step.")
+        page.open(web.page)
+        assert ANSWER not in page.shows("First step.")
+        thinks.set()
+        assert ANSWER not in page.shows("Second step.")
+        page.screenshot(f"live-{dialect.name}")
+        answers.set()
+        page.shows(ANSWER)
+        assert page.view() == VIEW
+        ends.set()
+        got = live.rest()
+    page.shows("tokens: ")  # what is known at the end only
+    assert got.count(b"Second step.") == 1
+
+
+def test_revert_shows_what_the_server_was_asked_and_sent(
+    web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect, streamed: bool
+) -> None:
+    ask(web, web_server, dialect=dialect, streamed=streamed)
+    page.open(web.page)
+    _revert_shows_the_server(page)
+    page.screenshot(f"reverted-{dialect.name}-{'streamed' if streamed else 'whole'}")
+
+
+def _revert_shows_the_server(page: Page) -> None:
+    page.shows(ANSWER)
+    comment, time = page.cell("comment"), page.cell("time")
+    page.choose("raw")
+    assert "<think>" not in page.content()
+    page.revert()
+    page.shows("<think>")
+    assert (page.cell("comment"), page.cell("time")) == (comment, time)
+    page.turn_to("Request")
+    page.choose("raw")
+    assert QUESTION in page.content()
+    assert page.cell("path").endswith(CHAT)
+
+
+def test_revert_works_on_a_saved_file(web_server: ByPathServer, page: Page, proxy_folder: Path, dialect: Dialect) -> None:
+    saved = proxy_folder / f"saved-{dialect.name}.mitm"
+    web_server.rows[CHAT] = Script(TAGGED)
+    with (
+        start_proxy([f"reverse:{web_server.address}"], ["-w", str(saved)], proxy_folder, "saved") as proxy,
+        Client(proxy.ports[0]) as client,
+    ):
+        client.ask(dialect.path, question(streamed=True))
+    with Mitmweb(web_server.address, proxy_folder, "-r", str(saved)) as web:
+        page.open(web.page)
+        assert "1 thought" in page.cell("comment")
+        assert THOUGHT in page.shows(ANSWER)
+        assert page.view() == VIEW
+        page.screenshot(f"saved-{dialect.name}")
+        _revert_shows_the_server(page)
+
+
+def test_the_second_view_shows_what_the_server_was_asked_and_said(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+    ask(web, web_server, dialect=ANTHROPIC)
+    page.open(web.page, "Request")
+    assert "include_usage" not in page.shows(QUESTION)  # it is what the addon asks the server for
+    page.choose(SERVER_VIEW)
+    assert QUESTION in page.shows("include_usage")
+    page.turn_to("Response")
+    page.shows(ANSWER)
+    page.choose(SERVER_VIEW)
+    assert THOUGHT in page.shows(ANSWER)
+    page.screenshot("server-view")
+
+
+def test_the_list_says_what_was_done(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+    ask(web, web_server)
+    page.open(web.page)
+    assert page.cell("comment").startswith(f"\N{BRAIN} 1 thought, {len(THOUGHT)} chars")
+    assert page.cell("path").startswith("\N{BRAIN}")
+    page.screenshot("comment")
+
+
+FILTERS = {
+    "~comment thought": True,
+    "~marker brain": True,
+    "~comment nobody-says-this": False,
+    "~marker warning": False,
+}
+
+
+def test_filters_find_what_was_done(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+    ask(web, web_server)
+    page.open(web.page)
+    for expression, finds in FILTERS.items():
+        page.search(expression)
+        page.until(lambda finds=finds: bool(page.rows()) is finds, f"{finds} for {expression}")  # type: ignore[misc]
+
+
+def test_other_traffic_keeps_its_view(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+    web_server.rows["/other"] = Says({"said": "nothing of ours"})
+    with Client(web.port) as client:
+        client.ask("/other", b"", method="GET")
+    page.open(web.page)
+    page.until(lambda: page.view() == "JSON", "mitmproxy's own view")
+
+
+def test_a_real_conversation(llamas: dict[str, Llama], page: Page, proxy_folder: Path) -> None:
+    """llama.cpp behind it, both dialects in front: the picture for the README."""
+    asked = {"model": "tiny-think", "seed": 1, "temperature": 0, "max_tokens": 400, "stream": True}
+    with Mitmweb(llamas["tags"].address, proxy_folder) as web:
+        for dialect, sum_ in ((OPENAI, "9 + 16"), (OPENAI, "17 * 23"), (ANTHROPIC, "12 * 7")):
+            with Client(web.port) as client:
+                said = client.ask(
+                    dialect.path, json.dumps({**asked, "messages": [{"role": "user", "content": sum_}]}).encode()
+                ).body
+            assert dialect.read_stream(said).thinking
+        page.open(web.page)
+        shown = page.shows("stop: stop")
+        page.screenshot("mitmweb")
+        assert shown.index("thinking:") < shown.index("text:")
+        assert "thought" in page.cell("comment")
+        web.check()
