@@ -6,7 +6,7 @@ repeated it. Cleaning twice is cleaning once, and what the rewriter makes of a c
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
@@ -14,7 +14,7 @@ from converter import json_text, settings
 from converter.dialects.anthropic_request import BILLING_LINES
 from converter.exchange import is_stream
 from converter.recordings.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, kept
-from converter.recordings.json_tokens import Edit, Path, Token, edited, tokens, written
+from converter.recordings.json_tokens import Path, Token, moved, pieces, tokens, woven, written
 from converter.recordings.left_out import secrets_of_body, secrets_of_headers, secrets_of_link
 from converter.recordings.normal_form import NormalForm
 from converter.recordings.recording import Answered, Asked, Chunk, Recording, RecordingError
@@ -24,7 +24,8 @@ from converter.routes import Route, find
 _MODEL_FIELDS: set[Path] = {("model",), ("message", "model"), ("model_path",)}
 _LISTED_FIELDS: set[Path] = {(name, None, inner) for name in ("data", "models") for inner in ("id", "root", "name", "model")}
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
-_A_PATH = re.compile(rb'"(?:[/~\\]|[A-Za-z]:)')
+_A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
+"""A model that is a path, perhaps: to know costs less than to cut all up."""
 _VERSION = "2023-06-01"
 
 
@@ -38,15 +39,15 @@ def cleaned(recording: Recording) -> Recording:
         raise RecordingError(f"{recording.asked.method} {recording.asked.path} is no request that the addon acts on")
     cleaner = _Cleaner(_replacing(recording), NormalForm(known[0] is Route.MODELS))
     asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
-    answered, got = recording.answered, recording.got
-    stream = is_stream(answered.content_type, recording.body)
+    answered = recording.answered
+    chunks = cleaner.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
     return replace(
         recording,
         asked=asked,
         sent=sent,
         answered=Answered(answered.status, _content_type(answered.content_type)),
-        chunks=cleaner.chunks(recording.chunks, stream),
-        got=cleaner.answered(got),
+        chunks=chunks,
+        got=cleaner.got(recording, chunks),
         options={name: recording.options[name] for name in settings.RECORDED if name in recording.options},
         ended=cleaner.replacing.words(recording.ended),
         places=frozenset(),
@@ -65,7 +66,7 @@ def _replacing(recording: Recording) -> Replacing:
 
 def _models(recording: Recording) -> set[str]:
     bodies = [recording.asked.body, recording.sent.body, recording.body, recording.got.body]
-    found = (token for body in bodies if _A_PATH.search(body) for token in tokens(body, is_stream("", body)) if not token.name)
+    found = {token for body in bodies if _A_PATH.search(body) for token in tokens(body, is_stream("", body)) if not token.name}
     return {str(token.value) for token in found if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))}
 
 
@@ -114,41 +115,59 @@ class _Cleaner:
         clean, _ = self.body(json_text.write(said), stream=False)
         return json_text.write(json_text.read(clean))
 
-    def answered(self, answered: Answered) -> Answered:
-        body, _ = self.body(answered.body, is_stream(answered.content_type, answered.body))
-        return Answered(answered.status, _content_type(answered.content_type), body)
+    def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
+        """Return what the client got, cleaned; `chunks` are the server's, cleaned."""
+        got, answered = recording.got, recording.answered
+        if (got.body, got.content_type) == (recording.body, answered.content_type):
+            body = b"".join(chunk.data for chunk in chunks)  # passed on as it came, as most streams are
+        else:
+            body, _ = self.body(got.body, is_stream(got.content_type, got.body))
+        return Answered(got.status, _content_type(got.content_type), body)
 
     def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
         """Cut the cleaned body where the original was cut."""
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
-        body, moved = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
+        body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
         times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
-        pieces = (body[start:end] for start, end in pairwise([0, *moved]))
-        return tuple(Chunk(at, data) for at, data in zip(times, pieces, strict=True) if data)
+        cut = (body[start:end] for start, end in pairwise([0, *borders]))
+        return tuple(Chunk(at, data) for at, data in zip(times, cut, strict=True) if data)
 
     def body(self, body: bytes, stream: bool, borders: Sequence[int] = ()) -> tuple[bytes, list[int]]:
         """Return a body cleaned, and where the borders are in it."""
-        found = list(tokens(body, stream))
-        texts = self._texts(found, stream)
-        edits = [edit for token, text in zip(found, texts, strict=True) if (edit := self._edit(token, text))]
-        gaps = pairwise([0, *(place for token in found for place in (token.start, token.end)), len(body)])
-        edits += [edit for start, end in list(gaps)[::2] if (edit := self._between(body, start, end))]
-        return edited(body, sorted(edits, key=lambda edit: edit.start), list(borders))
+        before = pieces(body, stream)
+        gaps = {gap: self._between(gap) for gap in set(before.gaps)}
+        after = woven([gaps[gap] for gap in before.gaps], self._written(before.tokens, stream))
+        return b"".join(after), moved(before.all(), after, borders) if borders else []
 
-    def _texts(self, found: Sequence[Token], stream: bool) -> list[str]:
-        """Return the strings without secrets, also without one that is cut over several frames of a stream."""
-        groups: defaultdict[object, list[int]] = defaultdict(list)
+    def _written(self, found: Sequence[Token], stream: bool) -> list[bytes]:
+        """Return what to write for each token: the same for the same one, unless it holds a part of a secret."""
+        texts = {token: str(token.value) for token in found}
+        alone = {
+            token: self._new(token, text if stream and not token.name else self.replacing.hidden(text))
+            for token, text in texts.items()
+        }
+        new = [alone[token] for token in found]
+        for place, hidden in self._parts_of_secrets(found, texts) if stream else ():
+            new[place] = self._new(found[place], hidden)
+        return new
+
+    def _parts_of_secrets(self, found: Sequence[Token], texts: Mapping[Token, str]) -> Iterator[tuple[int, str]]:
+        """Return the strings of a stream that a secret stands in, without it; it may be cut over several frames."""
+        paths: defaultdict[Path, list[int]] = defaultdict(list)
         for place, token in enumerate(found):
-            groups[token.path if stream and not token.name else place].append(place)
-        texts = [str(token.value) for token in found]
-        for places in groups.values():
-            whole = self.replacing.hidden("".join(texts[place] for place in places))
-            ends = accumulate((len(texts[place]) for place in places), initial=0)
-            for place, (start, end) in zip(places, pairwise(ends), strict=True):
-                texts[place] = whole[start:end]
-        return texts
+            if not token.name:
+                paths[token.path].append(place)
+        for places in paths.values():
+            parts = [texts[found[place]] for place in places]
+            whole = "".join(parts)
+            hidden = self.replacing.hidden(whole)
+            if hidden != whole:
+                ends = pairwise(accumulate(map(len, parts), initial=0))
+                clean = (hidden[start:end] for start, end in ends)
+                yield from ((place, new) for place, old, new in zip(places, parts, clean, strict=True) if new != old)
 
-    def _edit(self, token: Token, hidden: str) -> Edit | None:
+    def _new(self, token: Token, hidden: str) -> bytes:
+        """Return what to write for a token, of which this is left without secrets."""
         value = self.normal.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
@@ -156,14 +175,13 @@ class _Cleaner:
             elif hidden != str(value):
                 value = 0
         if value == token.value:
-            return None
-        return Edit(token.start, token.end, written(value) if isinstance(value, str) else str(value).encode())
+            return token.raw
+        return written(value) if isinstance(value, str) else str(value).encode()
 
-    def _between(self, body: bytes, start: int, end: int) -> Edit | None:
-        """What is no JSON: a page, a comment, a string that was cut short."""
-        text = body[start:end].decode("utf-8", "surrogateescape")
-        clean = self.replacing.text(text) if text.strip(" \t\r\n,:{}[]") else text
-        return Edit(start, end, clean.encode("utf-8", "surrogateescape")) if clean != text else None
+    def _between(self, gap: bytes) -> bytes:
+        """Return what is no JSON, cleaned: a page, a comment, a string that was cut short."""
+        text = gap.decode("utf-8", "surrogateescape")
+        return self.replacing.text(text).encode("utf-8", "surrogateescape") if text.strip(" \t\r\n,:{}[]") else gap
 
 
 def _unbilled(system: object) -> object:

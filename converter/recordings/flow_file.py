@@ -20,7 +20,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # m
 from converter.recordings import notes
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.replacing import HERE
-from converter.recordings.replay import replayed
+from converter.recordings.replay import Replay, replayed
 from converter.recordings.whole_file import write_whole
 from converter.summary import in_words
 
@@ -168,8 +168,8 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     return frozenset(places - {"", HERE, _HOST, f"{_HOST}:0"})
 
 
-def to_flow(recording: Recording) -> http.HTTPFlow:
-    """Return the flow of a recording, the same for the same recording."""
+def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow:
+    """Return the flow of a recording, the same for the same recording. `replay`: its client's, if somebody made it already."""
     client = connection.Client(peername=(_HOST, 0), sockname=(_HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client"))
     server = connection.Server(address=(_HOST, int(_PORT)), id=_id(recording, "server"))
     made = http.HTTPFlow(client, server)
@@ -177,7 +177,7 @@ def to_flow(recording: Recording) -> http.HTTPFlow:
     times = [chunk.at for chunk in recording.chunks] or [0.0]
     if recording.ended:
         made.error = flow.Error(recording.ended, BEGAN + times[-1])
-    summary = replayed(recording, recording.client).summary.told()
+    summary = (replay or replayed(recording, recording.client)).summary.told()
     made.metadata[METADATA] = notes.write(recording, summary)
     made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(recording.answered.status, recording.answered.content_type, recording.body)
@@ -211,10 +211,10 @@ def _response(answered: Answered, times: list[float]) -> http.Response:
     return made
 
 
-def dumps(recording: Recording) -> bytes:
-    """Return the bytes of a recording's file."""
+def dumps(recording: Recording, replay: Replay | None = None) -> bytes:
+    """Return the bytes of a recording's file. `replay`: its client's, if somebody made it already."""
     out = io.BytesIO()
-    FlowWriter(out).add(to_flow(recording))
+    FlowWriter(out).add(to_flow(recording, replay))
     return out.getvalue()
 
 

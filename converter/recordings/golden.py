@@ -25,12 +25,14 @@ _OFTEN = 2
 _DIALECTS = {Dialect.OPENAI: "an OpenAI", Dialect.ANTHROPIC: "an Anthropic"}
 
 
-def golden(recording: Recording, client: Dialect) -> str:
+def golden(recording: Recording, client: Dialect, replay: Replay | None = None) -> str:
     """Return what a client of this dialect gets, and when: text that never holds a control character but line feeds.
+
+    `replay`: the recording's for this client, if somebody made it already.
 
     Raises RecordingError for a recording that this version cannot read.
     """
-    replay = replayed(recording, client)
+    replay = replay or replayed(recording, client)
     body = "\n".join([*_steps(replay), *_end(recording, replay)])
     found = Counter(_SAME_FIELDS.findall(body))
     names = {fields: f"⟨#{number}⟩" for number, fields in enumerate((fields for fields in found if found[fields] >= _OFTEN), 1)}

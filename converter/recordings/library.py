@@ -13,11 +13,11 @@ from converter.recordings import flow_file
 from converter.recordings.cleaning import cleaned
 from converter.recordings.golden import golden
 from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.replay import dialects_of
+from converter.recordings.replay import dialects_of, replayed
 from converter.recordings.whole_file import write_whole
 from converter.rewriter import Dialect
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
 
@@ -58,7 +58,7 @@ class Library:
     def path(self, name: str) -> Path:
         """Return where a recording is, or would be."""
         if not _NAME.fullmatch(name):
-            raise RecordingError(f"{name!r} is no name: letters, digits, - and _ make one, 100 at the most")
+            raise RecordingError(f"{name!r} is no name: letters, digits, _ and, but for the first, - make one, 100 at the most")
         return self.folder / f"{name}.mitm"
 
     def load(self, name: str) -> Recording:
@@ -68,10 +68,11 @@ class Library:
     def keep(self, recording: Recording, replace: bool = False) -> Path:
         """Clean a recording and write it, with its goldens; return its file. With `replace` it may take another one's place."""
         path, clean = self.path(recording.name), cleaned(recording)
-        data = flow_file.dumps(clean)
+        replays = {client: replayed(clean, client) for client in dialects_of(clean)}  # a long reply's are most of the work
+        data = flow_file.dumps(clean, replays.get(clean.client))
         if not replace and path.exists() and path.read_bytes() != data:
             raise RecordingError(f"{path} is another recording; --replace puts this one in its place")
-        goldens = self._goldens(clean)
+        goldens = {client: golden(clean, client, replay) for client, replay in replays.items()}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -83,7 +84,7 @@ class Library:
     def bless(self, name: str) -> str:
         """Accept what comes out now: rewrite a recording's goldens, and return what is new in them as a diff."""
         goldens = self._goldens(self.load(name))
-        return "".join(self._write_goldens(name, goldens))
+        return "".join(_diff(path.name, old, new) for path, old, new in self._write_goldens(name, goldens))
 
     def check(self, name: str, laws: Laws) -> list[Wrong]:
         """Return all that is wrong with a recording: its file, a law that it breaks, goldens that say otherwise."""
@@ -107,18 +108,18 @@ class Library:
     def _goldens(self, recording: Recording) -> dict[Dialect, str]:
         return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}
 
-    def _write_goldens(self, name: str, goldens: Mapping[Dialect, str]) -> list[str]:
-        """Return a diff for each."""
-        diffs = []
+    def _write_goldens(self, name: str, goldens: Mapping[Dialect, str]) -> list[tuple[Path, str, str]]:
+        """Return the path of each, and what it said and says."""
+        written = []
         for dialect in Dialect:
             path, new = self.golden_path(name, dialect), goldens.get(dialect, "")
             old = _text(path)
-            diffs.append(_diff(path.name, old, new))
+            written.append((path, old, new))
             if not new:
                 path.unlink(missing_ok=True)
             elif new != old:
                 write_whole(path, new.encode())
-        return diffs
+        return written
 
     def _broken(self, recording: Recording, laws: Laws) -> list[Wrong]:
         name = recording.name

@@ -6,6 +6,7 @@ from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, replayed
 from converter.rewriter import Dialect
+from converter.routes import Route
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
 _DIALECTS = {Dialect.OPENAI: "OpenAI", Dialect.ANTHROPIC: "Anthropic"}
@@ -30,11 +31,15 @@ def row(recording: Recording) -> tuple[str, ...]:
 def _shows(recording: Recording, replay: Replay) -> str:
     """Return what is in a reply in a few words."""
     status, summary = recording.answered.status, replay.summary
-    if status != 200:
-        return f"error {status}"
+    if not 200 <= status < 300:
+        return f"{'error' if status >= 400 else 'status'} {status}"
     said = [_counted(summary.thoughts, "thought"), "text" if summary.text else "", _counted(summary.calls, "call")]
     end = recording.ended or summary.failure or summary.finish
-    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or "a list"
+    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or _wordless(recording)
+
+
+def _wordless(recording: Recording) -> str:
+    return "a list" if recording.exchange().route is Route.MODELS else "no reply that can be read"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -84,8 +84,11 @@ class Recording:
 
     @cached_property
     def settings(self) -> Settings:
-        """The options, read. Raises ValueError for one that this version does not know the value of."""
-        return settings.read(self.options)
+        """The options, read. Raises RecordingError for one that this version does not know the value of."""
+        try:
+            return settings.read(self.options)
+        except (ValueError, TypeError) as error:
+            raise RecordingError(f"{self.name}: {error}") from None
 
     @property
     def server_dialect(self) -> Dialect:
@@ -108,20 +111,26 @@ class Recording:
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
-        """Return the exchange as it stood when the reply began. Raises ValueError for a request that the addon does not act on."""
+        """Return the exchange as it stood when the reply began. Raises RecordingError for a request that the addon does not act on."""
         made = begin(self.asked.method, self.asked.path, self.asked.headers, self.settings, REPLY_ID, reverse=True)
         if made is None:
-            raise ValueError(f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on")
+            raise RecordingError(f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on")
         made.server = by_name(self.found.server)
         made.server_parses = self.found.parses
         if made.translated and made.route is Route.MESSAGES:
-            made.write(made.read(self.asked.body))
+            self._translate(made)
         elif made.route is not Route.MODELS:
             made.read_chat(self.asked.body)
         made.begins = Start(self.found.begins)
         made.counted = self.found.counted
         made.prompted = self.found.prompted
         return made
+
+    def _translate(self, made: Exchange) -> None:
+        try:
+            made.write(made.read(self.asked.body))
+        except ValueError as error:
+            raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
         """Return what rewrites the reply for a client of this dialect that wants this form, with all that was known of it.

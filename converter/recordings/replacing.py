@@ -25,12 +25,16 @@ class Replacing:
         found = {secret for secret in secrets if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}}
         self.secrets = sorted({form for secret in found for form in _forms(secret)}, key=len, reverse=True)
         self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
+        self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
         self._names: dict[str, str] = _renamed_paths(paths)
         self._name = re.compile("|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER)
-        self._place = re.compile("|".join(_place(place) for place in sorted(places, key=len, reverse=True) if place) or _NEVER)
+        self._places = sorted({*places} - _LOOPBACK - {""}, key=len, reverse=True)
+        self._place = re.compile("|".join(map(_place, self._places)) or _NEVER)
 
     def hidden(self, text: str) -> str:
         """Return the text without secrets, and without the beginning of one that it breaks off in."""
+        if not _holds(text, self._begins):
+            return text
         text = self._secret.sub(lambda found: "x" * len(found[0]), text)
         for secret in self.secrets:
             if secret[:LEAST_SECRET] not in text:
@@ -42,8 +46,11 @@ class Replacing:
 
     def renamed(self, text: str) -> str:
         """Return the text with other places and names, of the same meaning to whoever reads it."""
-        text = self._name.sub(lambda found: self._names[found[0]], text)
-        return self._place.sub(lambda found: HERE if _has_port(found[0]) else _HOST, text)
+        if _holds(text, self._names):
+            text = self._name.sub(lambda found: self._names[found[0]], text)
+        if _holds(text, self._places):
+            text = self._place.sub(lambda found: HERE if _has_port(found[0]) else _HOST, text)
+        return text
 
     def text(self, text: str) -> str:
         """Return a text that stands by itself, replaced."""
@@ -52,6 +59,11 @@ class Replacing:
     def words(self, text: str) -> str:
         """Return mitmproxy's words of an error, in which every address is one of this machine."""
         return _ADDRESS.sub(_HOST, self.text(text))
+
+
+def _holds(text: str, parts: Iterable[str]) -> bool:
+    """Tell whether one of the parts is in a text: to look for each is far quicker than to try a pattern at each character."""
+    return any(part in text for part in parts)
 
 
 def _forms(secret: str) -> set[str]:
@@ -72,8 +84,6 @@ def _has_port(place: str) -> bool:
 def _place(place: str) -> str:
     """Return a pattern. A bare word may be any word, so only what stands in an address is meant."""
     before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
-    if place in _LOOPBACK:
-        return _NEVER
     return before + re.escape(place) + r"(?![\w-]|\.\w)"
 
 

@@ -53,6 +53,8 @@ def replayed(recording: Recording, client: Dialect) -> Replay:
         if recording.exchange().route is Route.MODELS or not 200 <= recording.answered.status < 300:
             return _answered(recording, client)
         return _rewritten(recording, client)
+    except RecordingError:
+        raise
     except ValueError as error:
         raise RecordingError(f"{recording.name}: {error}") from None
 

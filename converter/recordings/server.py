@@ -3,7 +3,8 @@
 A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several recordings that fit, the one with the
 most equal fields answers, and of equals each in turn. A path that begins with a recording's name (`/NAME/v1/chat/completions`) is
 for that one alone. A request that the addon had translated is answered as well, with what the client got, so that a client can see
-it again without a proxy. What the addon asks of a server on its own account is answered for the list of models only.
+it again without a proxy. The addon asks on its own account, too: for the list of models, and where a reply begins and how long a
+prompt is, as it asks vLLM; it is told what it had found out, so that it reads a reply as it did.
 """
 
 import json
@@ -18,7 +19,8 @@ from typing import Self
 
 from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
-from converter.servers import by_name
+from converter.servers import GENERIC, by_name
+from converter.settings import Start
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -26,6 +28,8 @@ PORT = 8000
 FAST = float("inf")
 _PACES = {"recorded": 1.0, "fast": FAST}
 _MUST_FIT = ("messages", "tools", "stream", "system")
+_PROMPT = ("messages", "tools")
+_OPENER = "<think>"
 _IDS = ("id", "tool_call_id", "tool_use_id")
 """Recordings have other ids than the requests they were made of."""
 
@@ -100,8 +104,18 @@ class RecordedServer(ThreadingHTTPServer):
         """Return the list of models that the servers of these recordings would give; owned as theirs, if they are of one kind."""
         recordings, _ = self.chosen(path)
         names = sorted({str(_read(recording.sent.body).get("model") or "recorded") for recording in recordings})
-        owner = _owner({recording.found.server for recording in recordings})
+        owner = _owner({_kind(recording) for recording in recordings})
         return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": owner} for name in names]}
+
+    def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
+        """Return what the tokenizer said of a prompt, as far as the addon had found it out; None for one that no recording has."""
+        recordings, path = self.chosen(path)
+        asked = _read(body)
+        known = [recording for recording in recordings if _same(asked, _read(recording.sent.body), _PROMPT)]
+        if _endpoint(path) != "/tokenize" or not known:
+            return None
+        inside = known[0].found.begins == Start.THINKING.value
+        return {"count": known[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of a client that leaves in the middle; that is its right."""
@@ -115,6 +129,12 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
         print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()
+
+
+def _kind(recording: Recording) -> str:
+    """Return what the server was; a client of chat completions did not need to know, but where the reply began vLLM can tell."""
+    begun = recording.found.begins == Start.THINKING.value
+    return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
 
 
 def _owner(servers: set[str]) -> str:
@@ -132,9 +152,13 @@ def _fit(sent: Asked, method: str, path: str, body: bytes) -> int:
     if (sent.method, _endpoint(sent.path)) != (method, _endpoint(path)):
         return 0
     asked, known = _read(body), _read(sent.body)
-    if any(_comparable(asked.get(name)) != _comparable(known.get(name)) for name in _MUST_FIT):
+    if not _same(asked, known, _MUST_FIT):
         return 0
     return 1 + sum(asked.get(name) == value for name, value in known.items())
+
+
+def _same(asked: Body, known: Body, names: Sequence[str]) -> bool:
+    return all(_comparable(asked.get(name)) == _comparable(known.get(name)) for name in names)
 
 
 def _endpoint(path: str) -> str:
@@ -173,6 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._replay(*found, arrived)
         elif self.command == "GET" and _endpoint(self.path).endswith("/v1/models"):
             self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
+        elif told := self.server.tokens(self.path, body):
+            self._whole(200, "application/json", json.dumps(told).encode())
         else:
             words = f"no recording answers this request, {self.command} {self.path}"
             self._whole(404, "application/json", json.dumps({"error": {"message": words, "type": "not_found_error"}}).encode())

@@ -1,9 +1,10 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.recordings.json_tokens import Edit, edited, tokens, written
+from converter.recordings.json_tokens import moved, pieces, tokens, written
 from tests.frames import data
 
 VALUES = st.recursive(
@@ -28,7 +29,8 @@ def test_every_string_and_number_is_found_where_it_stands(value: dict[str, objec
     body = b": ping\n\ndata: " + text + b"\n\ndata: [DONE]\n\n" if streamed else text
     found = list(tokens(body, streamed))
     assert [token.value for token in found] == scalars(value)
-    assert [json.loads(body[token.start : token.end]) for token in found] == scalars(value)
+    assert [json.loads(token.raw) for token in found] == scalars(value)
+    assert b"".join(pieces(body, streamed).all()) == body
 
 
 def test_a_path_names_what_leads_there() -> None:
@@ -54,23 +56,77 @@ def test_bytes_that_are_no_utf_8_stay_what_they_were() -> None:
     assert written(str(token.value)) == b'"a\xff"'
 
 
-@given(st.binary(max_size=40), st.data())
-def test_edits_move_the_borders_along(body: bytes, drawn: st.DataObject) -> None:
-    places = sorted(drawn.draw(st.sets(st.integers(0, len(body)), max_size=6)))
-    spans = [(start, end) for start, end in zip(places[::2], places[1::2], strict=False) if start < end]
-    edits = [Edit(start, end, drawn.draw(st.binary(max_size=5))) for start, end in spans]
-    borders = sorted(drawn.draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    new, moved = edited(body, edits, borders)
-    expected = body
-    for edit in reversed(edits):
-        expected = expected[: edit.start] + edit.new + expected[edit.end :]
-    assert new == expected
-    assert len(moved) == len(borders)
-    assert moved == sorted(moved)
-    outside = [border for border in borders if not any(edit.start < border < edit.end for edit in edits)]
-    exact = [sum(len(edit.new) - (edit.end - edit.start) for edit in edits if edit.end <= border) + border for border in outside]
-    assert [place for border, place in zip(borders, moved, strict=True) if border in outside] == exact
+PIECES = [
+    b"",
+    b'"',
+    b"\\",
+    b"\\q",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\n",
+    b"\r",
+    b"data:",
+    b'"a"',
+    b"1",
+    b"1" * 5000,
+    b"x",
+    b"\xff",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map(b"".join), st.booleans())
+def test_no_byte_of_a_body_is_lost(body: bytes, stream: bool) -> None:
+    found = pieces(body, stream)
+    assert b"".join(found.all()) == body
+    assert len(found.gaps) == len(found.tokens) + 1
+
+
+def test_what_is_said_again_in_the_same_place_is_the_same_token() -> None:
+    first, second = b'data: {"a": "b", "c": ["b"]}\n\n', b'data: {"a": "x", "c": ["b"]}\n\n'
+    name, value, other_name, inner, *more = tokens(first + second + first, True)
+    changed = more[1]
+    assert more == [name, changed, other_name, inner, name, value, other_name, inner]
+    assert (value.path, changed.path, inner.path, changed.value) == (("a",), ("a",), ("c", None), "x")
+
+
+@pytest.mark.parametrize("other", [b'{"b":"v"}', b'{"a":{"b":"v"}}', b'["a","v"]', b'{1:"v"}', b'{"\\q":"v"}'])
+def test_a_line_is_read_by_itself_whatever_came_before(other: bytes) -> None:
+    lines = [b'data: {"a":"v"}\n\n', b"data: " + other + b"\n\n"]
+    alone = [[(token.path, token.value, token.name) for token in tokens(line, True)] for line in lines]
+    together = [(token.path, token.value, token.name) for token in tokens(b"".join([*lines, *lines]), True)]
+    assert together == [*alone[0], *alone[1]] * 2
+
+
+@pytest.mark.parametrize("unread", [b'"\\q"', b'"\\u12"', b"1" * 5000])
+def test_what_cannot_be_read_is_no_token(unread: bytes) -> None:
+    found = pieces(b'{"a": [' + unread + b', "b"], ' + unread + b': "c"}', False)
+    assert [(token.path, token.value) for token in found.tokens if not token.name] == [(("a", None), "b"), ((None,), "c")]
+    assert found.gaps[1] == b": [" + unread + b", "
+
+
+def test_what_is_nested_deep_has_a_path_that_ends() -> None:
+    deep = b"data: " + b'{"a":[' * 500 + b'"x"\n' + b'data: "y"\n\ndata: {"b":"z"}'
+    assert [len(token.path) for token in tokens(deep, True) if not token.name] == [100, 0, 1]
+
+
+@given(st.lists(st.tuples(st.binary(max_size=5), st.none() | st.binary(max_size=5)), max_size=8), st.data())
+def test_borders_move_along(changes: list[tuple[bytes, bytes | None]], drawn: st.DataObject) -> None:
+    before = [old for old, _ in changes]
+    after = [old if new is None else new for old, new in changes]
+    size = len(b"".join(before))
+    borders = sorted(drawn.draw(st.lists(st.integers(0, size), max_size=6)))
+    found = moved(before, after, borders)
+    assert len(found) == len(borders)
+    assert found == sorted(found)
+    for border, place in zip(borders, found, strict=True):
+        at = next((at for at in range(len(before)) if len(b"".join(before[: at + 1])) > border), len(before))
+        inner = border - len(b"".join(before[:at]))
+        assert place == len(b"".join(after[:at])) + (min(inner, len(after[at])) if inner else 0)
 
 
 def test_the_last_border_is_the_end() -> None:
-    assert edited(b"abc", [Edit(1, 3, b"xyz!")], [1, 3]) == (b"axyz!", [1, 5])
+    assert moved([b"a", b"bc"], [b"a", b"xyz!"], [1, 3]) == [1, 5]

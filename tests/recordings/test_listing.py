@@ -24,6 +24,12 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     assert row(exchange(WHOLE, form=Form.WHOLE))[4] == "1 thought, text; stop"
 
 
+def test_it_says_when_there_is_no_reply_and_when_there_was_nothing_new() -> None:
+    assert row(exchange([b""], form=Form.WHOLE))[4] == "no reply that can be read"
+    assert row(exchange([b"{}"], form=Form.WHOLE, status=304))[4] == "status 304"
+    assert row(exchange(WHOLE, form=Form.WHOLE, status=201))[4] == "1 thought, text; stop"
+
+
 def test_columns_begin_below_each_other() -> None:
     lines = table([["a", "b", "c", "d", "e", "1", "2"], ["a long name", "b", "c", "d", "e", "1", "2"]]).split("\n")
     assert len({line.index("  b") for line in lines[1:3]} - {0}) <= 2

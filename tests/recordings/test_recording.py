@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from converter.recordings.recording import Asked, Found
+from converter.recordings.recording import Asked, Found, RecordingError
 from converter.rewriter import Dialect, Form
 from tests.frames import stream
 from tests.recordings.raw_exchanges import JSON, WHOLE, exchange
@@ -44,5 +44,10 @@ def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> Non
 
 def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
     recording = replace(exchange(), asked=Asked("GET", "/favicon.ico", {"accept": JSON}, b""))
-    with pytest.raises(ValueError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"):
+    with pytest.raises(RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"):
         recording.exchange()
+
+
+def test_options_that_this_version_does_not_know_are_told_of() -> None:
+    with pytest.raises(RecordingError, match="hello: think_start: 'sideways' is none of"):
+        replace(exchange(), options={"start": "sideways"}).exchange()

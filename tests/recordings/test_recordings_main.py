@@ -1,17 +1,22 @@
 """`python -m converter.recordings`, as a user types it."""
 
 import io
+import json
 import subprocess
 import sys
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+from converter.recordings import flow_file
 from converter.recordings.__main__ import main
+from converter.recordings.cleaning import cleaned
 from converter.recordings.library import Library
+from converter.rewriter import Dialect
 from tests.harness import SECONDS_TO_START, TESTS, Program
 from tests.recordings.conftest import PLANTED, Capture
 from tests.recordings.raw_exchanges import CHAT, exchange
@@ -99,6 +104,37 @@ def test_a_damaged_file_costs_one_line_and_no_other(kept: Path, capsys: Output) 
         assert ("hello" in said.out) is (command == "list")
     run(kept, "check", fails=1)
     assert "1 of 2 recordings" in capsys.readouterr().out
+
+
+def _damage(flow: HTTPFlow, what: str) -> None:
+    """What another version may have written, or a hand."""
+    noted = json.loads(flow.metadata["think"])
+    if what == "an option":
+        noted["options"]["start"] = "sideways"
+    elif what == "a type":
+        noted["options"] |= {"tags": 7, "fields": {"a": 1}}
+    elif what == "a path":
+        flow.request.path = "/other"
+    else:
+        flow.request.content = b"7"
+    flow.metadata["think"] = json.dumps(noted)
+
+
+@pytest.mark.parametrize("what", ["an option", "a type", "a path", "a Messages request"])
+def test_what_this_version_cannot_read_costs_one_line_and_no_other(what: str, kept: Path, capsys: Output) -> None:
+    client = Dialect.ANTHROPIC if what == "a Messages request" else Dialect.OPENAI
+    flow = flow_file.to_flow(cleaned(exchange(name="bad", client=client)))
+    _damage(flow, what)
+    with (kept / "bad.mitm").open("wb") as file:
+        FlowWriter(file).add(flow)
+    for command, names, status in (("list", [], 2), ("bless", [], 2), ("show", ["bad"], 2), ("check", [], 1)):
+        run(kept, command, *names, fails=status)
+        said = capsys.readouterr()
+        complaint = said.out if command == "check" else said.err
+        assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][: complaint.count("\n")]
+        assert ("hello" in said.out) is (command == "list")
+    run(kept, "add", str(kept / "bad.mitm"), "again", fails=2)
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_flow_of_a_plain_mitmproxy_says_so(tmp_path: Path, capsys: Output) -> None:

@@ -144,6 +144,17 @@ def test_a_recorded_list_of_models_is_given_as_it_was() -> None:
         assert ask(server, b"", "/v1/models", "GET") == (200, b'{"data": []}')
 
 
+def test_the_addon_is_told_again_what_it_had_found_out() -> None:
+    opened = recording("opened", found=Found(begins="thinking"))
+    counted = recording("counted", question("Long"), found=Found("vllm", counted=4408))
+    with serving(opened, counted) as server:
+        [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
+        told = [json.loads(ask(server, body, "/tokenize")[1]) for body in (question(), question("Long"))]
+        assert ask(server, question("Other"), "/tokenize")[0] == 404
+    assert models["owned_by"] == "vllm"  # which the addon asks where a reply begins
+    assert told == [{"count": None, "token_strs": ["<think>"]}, {"count": 4408, "token_strs": ["\n"]}]
+
+
 @pytest.mark.parametrize(("written", "pace"), [("recorded", 1), ("fast", FAST), ("2", 2), ("0.5", 0.5)])
 def test_paces(written: str, pace: float) -> None:
     assert read_pace(written) == pace
