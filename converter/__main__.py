@@ -14,8 +14,9 @@ from converter.rewriter import Dialect, Form
 from converter.settings import Settings
 from converter.summary import SHORTEST
 from converter.transcript import request
+from converter.transcript.facts import TIMES
 from converter.transcript.recognise import is_request, value_of
-from converter.transcript.reply import TIMES, ReplyReader
+from converter.transcript.reply import ReplyReader
 from converter.transcript.saved import Converting, Headless
 from converter.transcript.terminal import TerminalWriter, write
 from converter.transcript.turns import Facts
@@ -125,7 +126,8 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
         _write(write(request.read(asked, chosen), colour=colour))
         return
     _write(writer.feed(reader.close()))
-    _write(writer.close(_known(reader.transcript().facts) if reader.dialect else {}))
+    read = reader.transcript()
+    _write(writer.close(_known(read.facts), read.beside) if reader.dialect else writer.close())
     if reader.dialect is None:
         raise _UnreadableError(_NO_REPLY)
 

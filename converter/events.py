@@ -67,11 +67,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells."""
+    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells. `said`: the server's own word."""
 
     reason: str
     stop_sequence: str | None = None
     choice: int = 0
+    said: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

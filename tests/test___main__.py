@@ -87,7 +87,7 @@ def test_a_model_cannot_act_on_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic"])
-@pytest.mark.parametrize("name", ["sum-stream", "tool-calls-whole"])
+@pytest.mark.parametrize("name", ["llama-tags-stream", "llama-two-tool-calls-whole"])
 def test_a_recorded_reply_is_rewritten(client: str, name: str) -> None:
     recording = recorded.load(name)
     done = run("--to", client, given=recording.body)

@@ -27,6 +27,7 @@ class AnthropicDecoder:
 
     def __init__(self) -> None:
         self._kinds: dict[int, str] = {}
+        self._last = 0  # the highest index so far
         self._asked: set[int] = set()  # tool_use blocks whose input has come
         self._usage: Fields = {}
         self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
@@ -80,6 +81,7 @@ class AnthropicDecoder:
 
     def _block(self, index: int, block: Fields) -> Iterator[Event]:
         self._kinds[index] = kind = str(block.get("type") or "")
+        self._last = max(self._last, index)
         if kind == "tool_use":
             given = block.get("input")
             yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
@@ -92,7 +94,7 @@ class AnthropicDecoder:
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
         """A thought's stop may come late, when another block is open already: then it ended long ago."""
-        if self._kinds.get(index) == "thinking" and index == max(self._kinds):
+        if self._kinds.get(index) == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
         if self._kinds.get(index, "") not in ("", *_KINDS):
             yield Block({"type": "content_block_stop", "index": index})
@@ -119,7 +121,8 @@ class AnthropicDecoder:
     def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop = delta.get("stop_sequence")
-            yield Finish(FINISHES.get(str(reason), str(reason)), stop if isinstance(stop, str) else None)
+            word = str(reason)
+            yield Finish(FINISHES.get(word, word), stop if isinstance(stop, str) else None, said=word)
         self._count(usage)
         yield _usage(self._usage)
 

@@ -14,7 +14,7 @@ from converter import routes
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
 from converter.routes import Route
-from converter.shell.keeping import told
+from converter.shell.keeping import told_of_reply
 from converter.shell.recorder import Recorder
 from converter.shell.telling import announce
 from converter.shell.terminal import reply_of
@@ -107,9 +107,8 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
     if flow.response is None or not (body := flow.response.get_content(strict=False)):
         return asked, {}
     said = reply.read(body, content_type=flow.response.headers.get("content-type", ""))
-    whole = Transcript((*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest))
-    summary = told(flow).get("summary")
-    return whole, summary if isinstance(summary, dict) else {}
+    whole = Transcript((*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside)
+    return whole, told_of_reply(flow)
 
 
 def _route(flow: HTTPFlow) -> Route | None:

@@ -6,7 +6,6 @@ shown raw, below what could be read.
 """
 
 import logging
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +18,9 @@ from mitmproxy.http import HTTPFlow, Message, Request, Response
 from converter import json_text, routes, settings
 from converter.routes import Route
 from converter.settings import Settings, Start
-from converter.shell.keeping import told
+from converter.shell.keeping import told, told_of_reply
 from converter.shell.live import Running, rewritten
+from converter.shell.wrapping import WIDTH, wrapped
 from converter.think_stage import Expected
 from converter.transcript import reply, request, text
 from converter.transcript.turns import Transcript
@@ -28,18 +28,13 @@ from converter.transcript.visible import visible
 
 _log = logging.getLogger(__name__)
 
-WIDTH = 72
-"""Columns: as many as mitmweb's page has beside its list, 1280 pixels wide. It wraps nothing; a paragraph would be one line."""
 LINES = 5000
 """Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said after it."""
 _REQUESTS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
 _REPLIES = (Route.CHAT, Route.MESSAGES)
-_TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
 _AROUND = 9
 """Lines of the console around a reply besides its headers: its flow, tabs and help, and our own that says how much is hidden."""
 _LEAST_LINES = 5
-_LONG_LINE = re.compile(rf"^(?=.{{{WIDTH + 1}}})([ ]*+(?:# )?+)(.*)$", re.MULTILINE)
-_EMPTY_LINE = re.compile(r"(?<=\n)(?=\n)")
 
 
 class Thinking(Contentview):
@@ -164,18 +159,15 @@ def _facts(flow: Flow | None) -> dict[str, object]:
     """Return what was noted of a reply, else what mitmproxy's times tell."""
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
-    summary = told(flow).get("summary")
-    if isinstance(summary, dict) and summary:
-        return summary
+    if noted := told_of_reply(flow):
+        return noted
     began, came, ended = flow.request.timestamp_start, flow.response.timestamp_start, flow.response.timestamp_end
     known = {"first_byte": came and came - began, "end": ended and ended - began}
     return {name: round(seconds, 3) for name, seconds in known.items() if seconds is not None}
 
 
 def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
-    """Return the text; of what was noted count the times, and what the reply itself does not tell."""
-    more = {name: value for name, value in facts.items() if name in _TIMES or name not in transcript.facts}
-    return wrapped(text.write(transcript, more))
+    return wrapped(text.write(transcript, facts))
 
 
 def newest(written: str, columns: int, lines: int) -> str:
@@ -198,24 +190,3 @@ def _room(response: Response) -> tuple[int, int]:
     columns, rows = ui.get_cols_rows()
     rows = rows if ctx.options.console_layout == "single" else rows // 2
     return max(1, columns), max(_LEAST_LINES, rows - _AROUND - len(response.headers.fields))
-
-
-def wrapped(written: str) -> str:
-    """Return the text with its long lines broken at blanks; pieces begin as their line does, for the highlighter.
-
-    An empty line gets a blank: mitmweb's page gives no height to one that has nothing in it.
-    """
-    return _EMPTY_LINE.sub(" ", _LONG_LINE.sub(_broken, written))
-
-
-def _broken(found: re.Match[str]) -> str:
-    prefix, line = found[1], found[2]
-    width = max(WIDTH - len(prefix), WIDTH // 2)
-    pieces, begin = [], 0
-    while len(line) - begin > width:
-        blank = line.rfind(" ", begin + 1, begin + width + 1)
-        end = blank if blank > 0 else begin + width
-        pieces.append(line[begin:end])
-        begin = end + (blank > 0)
-    pieces.append(line[begin:])
-    return "\n".join((prefix if number == 0 else prefix or "  ") + piece for number, piece in enumerate(pieces))

@@ -4,12 +4,19 @@ from collections.abc import Callable, Mapping
 
 from converter.summary import SHORTEST
 from converter.transcript.turns import Facts
-from converter.transcript.visible import in_json
+from converter.transcript.visible import compact
 
 type Lines = list[tuple[str, str]]
 
+TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
+"""Facts that are times: known only of a reply whose bytes came with theirs."""
 _COUNTED = ("failure", "text", "calls")
 """The transcript shows them itself."""
+
+
+def together(own: Facts, more: Facts | None) -> Facts:
+    """Return a transcript's own facts and more, known from elsewhere, which count for times and for what it does not tell."""
+    return {**own, **{name: value for name, value in (more or {}).items() if name in TIMES or name not in own}}
 
 
 def lines(facts: Facts) -> Lines:
@@ -21,8 +28,8 @@ def lines(facts: Facts) -> Lines:
 
 
 def of(value: object) -> str:
-    """Return a setting or fact as words: `true` and numbers as in JSON."""
-    return value if isinstance(value, str) else in_json(value)
+    """Return a setting or fact as words, in one line: all but strings as in JSON."""
+    return value if isinstance(value, str) else compact(value)
 
 
 def _model(facts: Facts) -> str:
@@ -32,6 +39,10 @@ def _model(facts: Facts) -> str:
 def _stop(facts: Facts) -> str:
     reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
     return f"{reason}, at {at}" if at else reason
+
+
+def _broke_off(facts: Facts) -> str:
+    return str(facts.get("broke_off") or "")
 
 
 def _tokens(facts: Facts) -> str:
@@ -53,7 +64,7 @@ def _thoughts(facts: Facts) -> str:
 
 
 def _times(facts: Facts) -> str:
-    named = {"first byte": "first_byte", "first thought": "first_thought", "first text": "first_text", "end": "end"}
+    named = {"first byte": "first_byte", "thought": "first_thought", "text": "first_text", "end": "end"}
     return ", ".join(f"{words} {at:.2f} s" for words, name in named.items() if (at := _number(facts, name)) is not None)
 
 
@@ -78,6 +89,7 @@ def _number(facts: Mapping[str, object], name: str) -> float | int | None:
 _ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
     ("model", ("model",), _model),
     ("stop", ("finish", "stop_sequence"), _stop),
+    ("broke off", ("broke_off",), _broke_off),
     ("tokens", ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens"), _tokens),
     ("thoughts", ("thoughts", "thinking"), _thoughts),
     ("times", ("first_byte", "first_thought", "first_text", "end"), _times),

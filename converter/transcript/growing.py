@@ -150,7 +150,7 @@ class Growing:
 
     def _finish(self, event: events.Finish) -> list[Said]:
         self._open = None
-        self.finish, self.stop_sequence = event.reason, event.stop_sequence
+        self.finish, self.stop_sequence = event.said or event.reason, event.stop_sequence
         return []
 
     def _failure(self, event: events.Failure) -> list[Said]:
@@ -177,8 +177,13 @@ class Growing:
     def _block(self, event: events.Block) -> list[Said]:
         block, delta = event.event.get("content_block"), event.event.get("delta")
         if isinstance(delta, dict):
-            self._fields.add(str(delta.get("type")), {name: value for name, value in delta.items() if name != "type"})
-        return [said for part in part_of(block) for said in self._whole(part, event)] if isinstance(block, dict) else []
+            kind = str(delta.get("type")).removesuffix("_delta")
+            for name, value in delta.items():
+                if name != "type":
+                    self._fields.add(f"{kind}.{name}", value)
+        if not isinstance(block, dict) or not any(is_said(value) for name, value in block.items() if name != "type"):
+            return []
+        return [said for part in part_of(block) for said in self._whole(part, event)]
 
     def _whole(self, part: Part, event: events.Block) -> list[Said]:
         """A server's own tool is called as any other: its arguments come in pieces."""

@@ -24,7 +24,7 @@ from converter.transcript.turns import (
     Transcript,
     Turn,
 )
-from converter.transcript.visible import in_json, laid_out, one_line, trimmed, visible, without_base64, without_data
+from converter.transcript.visible import fits, in_json, laid_out, one_line, trimmed, visible, without_base64, without_data
 
 _FENCE = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+.#-]*)[^`\n]*")
 _SPAN = re.compile(r"(?<!`)(?P<marks>`{1,4})(?!`)(?P<code>[^`\n]+)(?P=marks)(?!`)")
@@ -38,8 +38,11 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     asked = [(name, in_words.of(value)) for name, value in transcript.asked.items()]
     said = [block for turn in transcript.turns for block in _turn(turn)]
     rest = [block for text in transcript.rest for block in ("## unread", _raw(Raw(text)))]
-    facts = _list(in_words.lines({**transcript.facts, **(more or {})}))
-    return "\n\n".join(filter(None, [_list(asked), *said, *rest, "---" if facts else "", facts])) + "\n"
+    facts = in_words.lines(in_words.together(transcript.facts, more))
+    facts += [(part.name, in_words.of(part.value)) for part in transcript.beside if fits(part.value)]
+    long = [_part(part) for part in transcript.beside if not fits(part.value)]
+    end = [_list(facts), *long]
+    return "\n\n".join(filter(None, [_list(asked), *said, *rest, "---" if any(end) else "", *end])) + "\n"
 
 
 def _list(rows: list[tuple[str, str]]) -> str:
@@ -139,6 +142,8 @@ def _media(part: Media) -> str:
 
 @_part.register
 def _field(part: Field) -> str:
+    if fits(part.value):
+        return f"**{inline(part.name)}** {inline(in_words.of(part.value))}"
     said = part.value if isinstance(part.value, str) else in_json(part.value)
     return f"**{inline(part.name)}**\n\n" + fenced(visible(without_base64(said)))
 

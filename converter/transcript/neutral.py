@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import fields
 
+from converter.transcript.facts import together
 from converter.transcript.turns import (
     Facts,
     Failure,
@@ -37,11 +38,12 @@ _ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u206
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return the JSON: `turns` with their `parts`, `asked` of a request, `facts` of a reply, `rest` that could not be read."""
+    """Return JSON: `turns` of `parts`, `asked` of a request, `facts` of a reply, what stands `beside` it, the unread `rest`."""
     values = {
         "asked": transcript.asked,
         "turns": list(map(_turn, transcript.turns)),
-        "facts": {**transcript.facts, **(more or {})},
+        "facts": together(transcript.facts, more),
+        "beside": {field.name: field.value for field in transcript.beside},
         "rest": transcript.rest,
     }
     written = in_json({name: value for name, value in values.items() if value})

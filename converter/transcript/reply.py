@@ -9,12 +9,13 @@ from dataclasses import replace
 from converter import json_text, settings
 from converter.dialects.anthropic_reply import AnthropicDecoder
 from converter.dialects.openai_reply import SAME_IN_EVERY_FRAME, OpenAIDecoder
-from converter.events import Event, OpaqueFrame, Start, Text, Thinking
+from converter.events import Event, Opaque, OpaqueFrame, Start, Text, Thinking
 from converter.rewriter import Decoder, Dialect, Form
 from converter.settings import Settings
 from converter.sse import Frame, FrameDecoder
 from converter.summary import Summary
 from converter.think_stage import Expected, Reading, ThinkStage
+from converter.transcript.facts import TIMES
 from converter.transcript.growing import Gathered, Growing, Said
 from converter.transcript.recognise import dialect_of, form_of
 from converter.transcript.turns import Raw, Transcript, Turn
@@ -24,14 +25,10 @@ _DEFAULTS = settings.read()
 _OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
-TIMES = ("first_byte", "first_thought", "first_text", "thinking_time", "end")
-"""Facts that are times: known only of a reply whose bytes came with theirs."""
 _TOLD_TYPES = ("text", "thinking")
 _HEAD = 4096
 """Bytes of a reply's beginning that tell a stream: blanks may come first."""
 ASSISTANT = "assistant"
-SERVER = "server"
-"""The role of what stands beside the message: timings, and other fields of the frames themselves."""
 
 
 class ReplyReader:
@@ -88,15 +85,13 @@ class ReplyReader:
         if self._stage:
             said += [new for event in self._stage.close() for new in self._take(event)]
         self.summary.close(self._at)
-        said += [new for choice in self._choices.values() for new in choice.close()]
-        return said + [Said(part) for part in self._beside.parts()]
+        return said + [new for choice in self._choices.values() for new in choice.close()]
 
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
         turns = [Turn(ASSISTANT, parts, choice) for choice, growing in self._choices.items() if (parts := growing.parts())]
-        beside = self._beside.parts()
-        turns += [Turn(SERVER, beside)] if beside else []
-        return Transcript(tuple(turns), facts=self._facts(), rest=(*self._rest, *self._not_yet()))
+        rest = (*self._rest, *self._not_yet())
+        return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _not_yet(self) -> list[str]:
         """What has come and cannot be read before more comes."""
@@ -178,10 +173,19 @@ class ReplyReader:
     def _head(self, event: Start) -> list[Said]:
         known = _OF_MESSAGE if self.dialect is Dialect.ANTHROPIC else SAME_IN_EVERY_FRAME
         for name, value in event.head.items():
-            odd = _odd_content(value) if name == "content" and self.dialect is Dialect.ANTHROPIC else value
-            if name not in known and is_said(odd):
-                self._beside.add(name, odd)
+            if name == "content" and self.dialect is Dialect.ANTHROPIC:
+                self._odd_content(event, value)
+            elif name not in known and is_said(value):
+                self._beside.add(name, value)
         return []
+
+    def _odd_content(self, event: Start, content: object) -> None:
+        """Take what a decoder cannot tell of a message's content: all of it, or the blocks that are none."""
+        odd = (
+            [block for block in content if not isinstance(block, dict) or _is_odd(block)] if isinstance(content, list) else content
+        )
+        if is_said(odd):
+            self._choice(event).feed(Opaque({}, {"content": odd}))
 
     def _unread(self, raw: bytes) -> list[Said]:
         self._rest.append(_shown(raw))
@@ -223,13 +227,6 @@ def _one(run: list[Text | Thinking]) -> Text | Thinking:
 
 def _shown(raw: bytes) -> str:
     return raw.decode(errors="backslashreplace")
-
-
-def _odd_content(content: object) -> object:
-    """Return what a decoder cannot tell of a message's content: all of it, or the blocks that are none."""
-    if not isinstance(content, list):
-        return content
-    return [block for block in content if not isinstance(block, dict) or _is_odd(block)]
 
 
 def _is_odd(block: dict[str, object]) -> bool:

@@ -8,6 +8,7 @@ from converter.tags import tag_set
 from converter.think import ThinkParser
 from converter.think_stage import Expected, Reading
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
+from converter.transcript.facts import of
 from converter.transcript.growing import Growing
 from converter.transcript.turns import Field, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
 from converter.transcript.visible import in_json
@@ -54,7 +55,7 @@ def _asked(body: Fields) -> tuple[dict[str, object], list[Part]]:
     long: list[Part] = []
     for name in sorted((name for name in body if name not in _TOLD), key=_order):
         value = _setting(name, body[name])
-        if len(name) > _LONGEST_SETTING or (len(str(value)) > _LONGEST_SETTING and name != "tools"):
+        if len(name) > _LONGEST_SETTING or (len(of(value)) > _LONGEST_SETTING and name != "tools"):
             long.append(Field(name, body[name]))
         elif value != "":
             short[name] = value
@@ -70,7 +71,7 @@ def _setting(name: str, value: object) -> object:
     if name in _IN_WORDS and (words := _IN_WORDS[name](value)):
         return words
     if isinstance(value, dict | list):
-        return json_text.write(value).decode() if value else ""
+        return value or ""
     return "" if value is None else value
 
 

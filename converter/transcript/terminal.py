@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from functools import singledispatch
 
 from converter.transcript import facts as in_words
+from converter.transcript.blocks import json_of
 from converter.transcript.growing import Said
 from converter.transcript.turns import Facts, Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript
-from converter.transcript.visible import in_json, laid_out, one_line, visible, without_base64, without_data
+from converter.transcript.visible import fits, laid_out, one_line, visible, without_base64, without_data
 
 BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
 _BAR = "│ "
@@ -35,9 +36,10 @@ class TerminalWriter:
         """Return what is to be printed now."""
         return "".join(map(self._one, said))
 
-    def close(self, facts: Facts | None = None) -> str:
-        """Return the end of the last line, and how the reply ended."""
-        return self._end() + self.settings(in_words.lines(facts or {}))
+    def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
+        """Return the end of the last line, how the reply ended, and what stands beside it."""
+        said = self._end() + self.settings(in_words.lines(facts or {}))
+        return said + "".join(self._styled(text, style) + "\n" for part in beside for text, style in _lines(part))
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
         """Return a line for each label and its words."""
@@ -101,7 +103,7 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(Said, turn.parts)))
     out += [writer.role("unread"), writer.feed(Said(Raw(rest)) for rest in transcript.rest)] if transcript.rest else []
-    return "".join([*out, writer.close({**transcript.facts, **(more or {})})])
+    return "".join([*out, writer.close(in_words.together(transcript.facts, more), transcript.beside)])
 
 
 def _indented(text: str) -> str:
@@ -132,7 +134,7 @@ def _media(part: Media) -> list[_Styled]:
 
 @_lines.register
 def _field(part: Field) -> list[_Styled]:
-    said = part.value if isinstance(part.value, str) else in_json(part.value)
+    said = in_words.of(part.value) if fits(part.value) else json_of(part.value)
     return [(visible(without_base64(f"{part.name}: {said}")), DIM)]
 
 

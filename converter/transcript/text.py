@@ -11,6 +11,7 @@ from functools import singledispatch
 from typing import Final
 
 from converter.transcript import facts as in_words
+from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
     Facts,
     Failure,
@@ -25,14 +26,26 @@ from converter.transcript.turns import (
     Transcript,
     Turn,
 )
-from converter.transcript.visible import in_json, laid_out, one_line, trimmed, visible, without_base64, without_data
+from converter.transcript.visible import (
+    compact,
+    fits,
+    laid_out,
+    object_of,
+    one_line,
+    trimmed,
+    visible,
+    without_base64,
+    without_data,
+)
 
 HIGHLIGHT: Final = "yaml"
 """The highlighter of mitmproxy's that this text is made for."""
-_PLAIN = re.compile(r"[A-Za-z0-9][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9/][\w./@+,()%-]*(?:[ :][\w./@+,(){}%-]+)*", re.ASCII)
 """Values that need no quotes: none that YAML reads as anything else than one scalar."""
 _KEY = re.compile(r"[A-Za-z_][\w./-]{0,99}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z_][\w./-]*+(?: [\w./-]++)*", re.ASCII)
+_LIKE_JSON = re.compile(r"true|false|null|-?\d[\d.eE+-]*", re.ASCII)
+"""Words that would read as a number or the like."""
 _LONGEST_KEY = 200
 """Characters; YAML has keys of 1,024 at most."""
 _BLOCK = "  "
@@ -41,15 +54,28 @@ _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
     """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more than its own."""
-    parts = [_mapping((name, in_words.of(value)) for name, value in transcript.asked.items())]
+    parts = [_mapping(transcript.asked.items())]
     parts += map(_turn, transcript.turns)
-    parts += [_mapping(in_words.lines({**transcript.facts, **(more or {})}))]
-    parts += [_scalar("rest", without_base64(visible(rest))) for rest in transcript.rest]
+    facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
+    parts += [facts + "".join(map(_field, transcript.beside))]
+    parts += [_scalar("rest", without_base64(visible(laid_out(rest)))) for rest in transcript.rest]
     return "\n".join(part for part in parts if part)
 
 
-def _mapping(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"{_key(name)}: {_value(value)}\n" for name, value in rows)
+def _mapping(rows: Iterable[tuple[str, object]]) -> str:
+    return "".join(f"{_key(name)}: {_one_line(value)}\n" for name, value in rows)
+
+
+def _one_line(value: object) -> str:
+    """Return a value in one line: words, and all else as the JSON that YAML reads as well."""
+    return _value(value) if isinstance(value, str) else visible(without_base64(compact(value)))
+
+
+def _row(name: str, value: object) -> str:
+    """Return a value in a line, or in a block where it does not fit in one."""
+    if fits(value):
+        return f"{_key(name)}: {_one_line(value)}\n"
+    return _scalar(name, visible(without_base64(json_of(value))))
 
 
 def _key(name: str) -> str:
@@ -95,6 +121,14 @@ def _scalar(name: str, text: str) -> str:
     return f"{_key(name)}: |{'2' if body[0].isspace() else ''}\n{_prefixed(body, _BLOCK)}"
 
 
+def _scalar_of(name: str, *about: str, text: str) -> str:
+    """Return the same, with what else is known in the key, or above it: the highlighter knows no comment behind a block's `|`."""
+    known = [word for word in about if word]
+    if all(map(_KEY.fullmatch, known)):
+        return _scalar(" ".join([name, *known]), text)
+    return f"# {one_line(' '.join(known))}\n" + _scalar(name, text)
+
+
 @singledispatch
 def _part(part: Part) -> str:
     """Return a part's lines."""
@@ -118,16 +152,28 @@ def _text(part: Text) -> str:
 
 @_part.register
 def _tool_call(part: ToolCall) -> str:
-    name = f"call {part.name}" if _KEY.fullmatch(part.name) else "call"
-    about = one_line(" ".join(filter(None, (part.name if name == "call" else "", part.id))))
-    return (f"# {about}\n" if about else "") + _scalar(name, visible(without_base64(laid_out(part.arguments))))
+    given = object_of(part.arguments)
+    if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
+        return _scalar_of("call", part.name, part.id, text=visible(without_base64(laid_out(part.arguments))))
+    id_ = f"  # {one_line(part.id)}" if part.id else ""
+    return f"call {part.name}:{id_}\n" + _prefixed("".join(map(_argument, given.items())), _BLOCK)
+
+
+def _is_label(name: str) -> bool:
+    return bool(_LABEL.fullmatch(name)) and len(name) <= _LONGEST_KEY
+
+
+def _argument(given: tuple[str, object]) -> str:
+    """Return a call's argument: words as they are, line by line; quoted where they would pass for something else."""
+    name, value = given
+    if isinstance(value, str) and (_LIKE_JSON.fullmatch(value) or not value.strip()):
+        return f"{_key(name)}: {_quoted(one_line(value))}\n"
+    return _row(name, value)
 
 
 @_part.register
 def _tool_result(part: ToolResult) -> str:
-    about = one_line(" ".join(filter(None, (part.name, part.id))))
-    said = _scalar("failed" if part.error else "result", visible(without_data(part.text)))
-    return (f"# {about}\n" if about else "") + said
+    return _scalar_of("failed" if part.error else "result", part.name, part.id, text=visible(without_data(part.text)))
 
 
 @_part.register
@@ -137,14 +183,14 @@ def _media(part: Media) -> str:
 
 @_part.register
 def _field(part: Field) -> str:
-    long = len(part.name) > _LONGEST_KEY
-    said = part.value if isinstance(part.value, str) else in_json(part.value)
-    return _scalar("field" if long else part.name, visible(without_base64(f"{part.name}: {said}" if long else said)))
+    if len(part.name) <= _LONGEST_KEY:
+        return _row(part.name, part.value)
+    return _scalar("field", visible(without_base64(f"{part.name}: {json_of(part.value)}")))
 
 
 @_part.register
 def _failure(part: Failure) -> str:
-    return (f"# {one_line(part.kind)}\n" if part.kind else "") + _scalar("error", visible(part.message))
+    return _scalar_of("error", part.kind, text=visible(part.message))
 
 
 @_part.register

@@ -98,12 +98,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of it could not be read (`rest`)."""
+    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of it could not be read (`rest`).
+
+    `beside`: fields about a reply that are none of it, a server's timings.
+    """
 
     turns: tuple[Turn, ...] = ()
     asked: Facts = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
     rest: tuple[str, ...] = ()
+    beside: tuple[Field, ...] = ()
 
 
 def in_bytes(count: int) -> str:

@@ -15,6 +15,8 @@ _DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
 """The look-behind keeps the search linear: within a run that is too short nothing is tried again."""
 
+_SHORT_WORDS = 72
+_SHORT_JSON = 400
 _LONGEST_READ = 500_000
 """Characters of JSON; laying out costs a second for some millions, and nobody reads as many."""
 
@@ -54,26 +56,51 @@ def laid_out(arguments: str) -> str:
     if len(arguments) > _LONGEST_READ:
         return arguments
     try:
-        value = json.loads(arguments, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
-        return json.dumps(value, ensure_ascii=False, indent=2)
+        return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return arguments
 
 
-def in_json(value: object) -> str:
-    """Return a value as JSON, indented when it holds others and is of a size that people read."""
+def object_of(arguments: str) -> dict[str, object] | None:
+    """Return the object that arguments are; None for what is none, would not be the same again, or is too long to be read."""
     try:
-        compact = json.dumps(value, ensure_ascii=False)
+        value = _exactly(arguments) if len(arguments) <= _LONGEST_READ else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def compact(value: object) -> str:
+    """Return a value as JSON in one line, with blanks where it can be broken."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
     except (ValueError, RecursionError, TypeError):
         return "(nested too deeply to be shown)"
+
+
+def fits(value: object) -> bool:
+    """Tell whether a value reads well in one line: words as they are, all else as JSON, broken at blanks by who shows it."""
+    if isinstance(value, str):
+        return len(value) <= _SHORT_WORDS and "\n" not in value
+    return len(compact(value)) <= _SHORT_JSON
+
+
+def in_json(value: object) -> str:
+    """Return a value as JSON, indented when it holds others and is of a size that people read."""
+    line = compact(value)
     try:
-        return json.dumps(value, ensure_ascii=False, indent=2) if _is_read(value, compact) else compact
-    except RecursionError:
-        return compact
+        return json.dumps(value, ensure_ascii=False, indent=2) if _is_read(value, line) else line
+    except (ValueError, RecursionError, TypeError):
+        return line
 
 
-def _is_read(value: object, compact: str) -> bool:
-    return isinstance(value, dict | list) and bool(value) and len(compact) <= _LONGEST_READ
+def _is_read(value: object, line: str) -> bool:
+    return isinstance(value, dict | list) and bool(value) and len(line) <= _LONGEST_READ
+
+
+def _exactly(text: str) -> object:
+    """Return what JSON says; ValueError where writing it again would not say the same."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
 
 
 def _spelled(found: re.Match[str]) -> str:

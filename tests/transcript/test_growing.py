@@ -93,7 +93,7 @@ def test_a_block_of_the_messages_api_is_read() -> None:
         events.ToolCall(0, "", "", '{"query": "x"}'),
         events.Block({"type": "content_block_delta", "index": 1, "delta": {"type": "citations_delta", "citation": "c"}}),
     )
-    assert growing.parts() == (ToolCall("web_search", "s", '{"query": "x"}'), Field("citations_delta", {"citation": "c"}))
+    assert growing.parts() == (ToolCall("web_search", "s", '{"query": "x"}'), Field("citations.citation", "c"))
 
 
 def test_a_failure_is_a_part() -> None:

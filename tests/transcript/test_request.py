@@ -94,8 +94,8 @@ def test_a_turn_is_read(message: dict[str, Any], expected: Turn) -> None:
         ),
         ({"thinking": {"type": "enabled", "budget_tokens": 2000}}, {"thinking": "enabled, at most 2,000 tokens"}),
         ({"thinking": {"type": "adaptive", "display": "omitted"}}, {"thinking": "adaptive, omitted"}),
-        ({"thinking": {"odd": 1}}, {"thinking": '{"odd":1}'}),
-        ({"chat_template_kwargs": {"enable_thinking": False}}, {"chat_template_kwargs": '{"enable_thinking":false}'}),
+        ({"thinking": {"odd": 1}}, {"thinking": {"odd": 1}}),
+        ({"chat_template_kwargs": {"enable_thinking": False}}, {"chat_template_kwargs": {"enable_thinking": False}}),
         (
             {
                 "tools": [
@@ -106,8 +106,8 @@ def test_a_turn_is_read(message: dict[str, Any], expected: Turn) -> None:
             },
             {"tools": "look, read, web_search_20250305"},
         ),
-        ({"tools": {"odd": 1}}, {"tools": '{"odd":1}'}),
-        ({"tools": [3]}, {"tools": "[3]"}),
+        ({"tools": {"odd": 1}}, {"tools": {"odd": 1}}),
+        ({"tools": [3]}, {"tools": [3]}),
         ({"stop": [], "logit_bias": {}}, {}),
     ],
 )
@@ -203,4 +203,4 @@ def test_recorded_requests_are_read_without_a_rest(name: str) -> None:
     assert transcript.rest == ()
     assert [turn.role for turn in transcript.turns] == [message["role"] for message in asked["messages"]]
     assert transcript.asked["model"] == asked["model"]
-    assert all(message["content"] in words(transcript) for message in asked["messages"])
+    assert all(message["content"] in words(transcript) for message in asked["messages"] if "<think>" not in message["content"])

@@ -1,5 +1,6 @@
 """The text of a content view: what it says, and that mitmproxy's highlighter colours it as it is meant, whatever models write."""
 
+import json
 import warnings
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from converter.transcript import text
 from converter.transcript.turns import Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
 from tests.strategies import law
+from tests.transcript.samples import JSON
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy_rs.syntax_highlight import highlight
@@ -33,16 +35,22 @@ def shown(*parts: Part) -> str:
         (Thinking("deep\n\n# deeper: x"), "  thinking:\n    # deep\n    #\n    # # deeper: x\n"),
         (Thinking("deep", "plan"), "  thinking:  # plan\n    # deep\n"),
         (Thinking("", "only its vendor can read it"), "  thinking:  # only its vendor can read it\n"),
-        (ToolCall("look", "a", '{"at":"sky"}'), '  # a\n  call look: |\n    {\n      "at": "sky"\n    }\n'),
+        (ToolCall("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
+        (ToolCall("look", "", '{"at":"1","n":1,"x":{"y":[]}}'), "  call look:\n    at: '1'\n    n: 1\n    x: {\"y\": []}\n"),
+        (ToolCall("write", "a", '{"text":"a\\n  b"}'), "  call write:  # a\n    text: |\n      a\n        b\n"),
+        (ToolCall("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
+        (ToolCall("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
+        (ToolCall("look", "a", '{"a: b":1}'), '  call look a: |\n    {\n      "a: b": 1\n    }\n'),
         (ToolCall("look at: it", "a", ""), "  # look at: it a\n  call: ''\n"),
-        (ToolResult("wet\nand cold", "a"), "  # a\n  result: |\n    wet\n    and cold\n"),
+        (ToolResult("wet\nand cold", "a"), "  result a: |\n    wet\n    and cold\n"),
         (ToolResult("gone", error=True), "  failed: |\n    gone\n"),
         (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
         (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
-        (Field("x", "word"), "  x: |\n    word\n"),
-        (Field("odd: name", {"a": [1]}), "  'odd: name': |\n    {\n      \"a\": [\n        1\n      ]\n    }\n"),
+        (Field("x", "word"), "  x: word\n"),
+        (Field("x", "two\nlines"), "  x: |\n    two\n    lines\n"),
+        (Field("odd: name", {"a": [1]}), "  'odd: name': {\"a\": [1]}\n"),
         (Field("n" * 300, 1), f"  field: |\n    {'n' * 300}: 1\n"),
-        (Failure("broken", "api_error"), "  # api_error\n  error: |\n    broken\n"),
+        (Failure("broken", "api_error"), "  error api_error: |\n    broken\n"),
         (Raw(f'{{"data": "{DATA}"}}'), '  unread: |\n    {"data": "[base64, 3.0 kB]"}\n'),
         (Text("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
         (Text("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
@@ -63,9 +71,16 @@ def test_a_request_reads_from_top_to_bottom() -> None:
     )
 
 
-def test_facts_from_elsewhere_count_for_more() -> None:
-    transcript = Transcript(facts={"model": "m", "finish": "stop"})
-    assert text.write(transcript, {"model": "n", "thinking_time": 2.0}) == "model: n\nstop: stop\nthinking time: 2.0 s\n"
+def test_facts_from_elsewhere_are_told_as_well() -> None:
+    transcript = Transcript(facts={"model": "m", "finish": "end_turn"})
+    more = {"finish": "stop", "thinking_time": 2.0}
+    assert text.write(transcript, more) == "model: m\nstop: end_turn\nthinking time: 2.0 s\n"
+
+
+def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None:
+    beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
+    written = text.write(Transcript((Turn("assistant", (Text("Hi"),)),), facts={"model": "m"}, beside=beside))
+    assert '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n' in written
 
 
 def test_choices_are_numbered() -> None:
@@ -89,7 +104,8 @@ _PARTS = st.one_of(
     st.builds(ToolCall, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
     st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
     st.builds(Media, _LIKE_YAML, _LIKE_YAML),
-    st.builds(Field, _LIKE_YAML, _LIKE_YAML | st.integers()),
+    st.builds(ToolCall, st.just("look"), _LIKE_YAML, st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps)),
+    st.builds(Field, _LIKE_YAML, _LIKE_YAML | JSON),
     st.builds(Failure, _LIKE_YAML, _LIKE_YAML),
     st.builds(Raw, _LIKE_YAML),
 )
@@ -99,6 +115,7 @@ _TRANSCRIPTS = st.builds(
     st.dictionaries(_LIKE_YAML, _LIKE_YAML | st.integers() | st.booleans(), max_size=2),
     st.dictionaries(st.sampled_from(["model", "finish", "odd"]), _LIKE_YAML, max_size=2),
     st.lists(_LIKE_YAML, max_size=1).map(tuple),
+    st.lists(st.builds(Field, _LIKE_YAML, JSON), max_size=2).map(tuple),
 )
 
 
