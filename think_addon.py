@@ -20,7 +20,7 @@ from converter.rewriter import Form, Rewriter
 from converter.routes import Route
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
-from converter.shell.keeping import Kept
+from converter.shell.keeping import UNDER_WAY, Kept
 from converter.shell.live import Live
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
@@ -36,7 +36,7 @@ class ThinkAddon:
     """The addon."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Kept] = {}
+        self._kept = UNDER_WAY
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
         self._servers = KnownServers()

@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,12 @@ DIALECTS = {"openai": Dialect.OPENAI, "anthropic": Dialect.ANTHROPIC}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions or the Messages API"
+_OTHERS = (
+    (re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd"), "compressed: uncompress it first, or ask with curl's --compressed"),
+    (re.compile(rb"\xff\xfe|\xfe\xff|.\0", re.DOTALL), "UTF-16: a reply is UTF-8"),
+    (re.compile(rb"\d+:\d+:\w+;"), "flows of mitmproxy: open it with mitmweb -s think_addon.py -n -r"),
+)
+"""What people take for a saved reply, by how it begins."""
 _PIECE = 65536
 _EPILOG = """\
 Without --to a terminal gets a transcript and anything else a chat completion. A streamed reply stays streamed, a whole one whole.
@@ -41,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     chosen = _parser().parse_args(arguments)
     try:
+        _refuse_closed()
         read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
         _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else "openai"), read)
         sys.stdout.buffer.flush()
@@ -66,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tags", action="append", metavar="TAGS", help="as think_tags; once for each")
     parser.add_argument("--start", default="auto", choices=[start.value for start in settings.Start], help="as think_start")
     return parser
+
+
+def _refuse_closed() -> None:
+    if sys.stdin is None or sys.stdout is None:
+        raise ValueError("standard input or output is closed")
 
 
 def _complain(words: str, code: int) -> int:
@@ -103,9 +116,7 @@ def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> Non
     _write(converting.close())
     if converting.dialect is None:
         asked = is_request(value_of(body))
-        raise _UnreadableError(
-            "a request; --to transcript shows it" if asked else "no reply of chat completions or the Messages API"
-        )
+        raise _UnreadableError("a request; --to transcript shows it" if asked else _what_it_is(body))
     for note in converting.notes:
         _complain(note, 0)
 
@@ -129,7 +140,12 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
     read = reader.transcript()
     _write(writer.close(_known(read.facts), read.beside) if reader.dialect else writer.close())
     if reader.dialect is None:
-        raise _UnreadableError(_NO_REPLY)
+        raise _UnreadableError(_what_it_is(asked))
+
+
+def _what_it_is(body: bytes) -> str:
+    """Say what came in place of a reply, and what reads it."""
+    return next((f"{_NO_REPLY}, but {words}" for beginning, words in _OTHERS if beginning.match(body)), _NO_REPLY)
 
 
 def _known(facts: Facts) -> Facts:

@@ -27,7 +27,7 @@ from tests.harness import ADDON, FAULTS, TESTS, Program
 MITMWEB = Path(sys.executable).parent / "mitmweb"
 SCREENSHOTS = TESTS.parent / "screenshots"
 SECONDS_TO_SHOW = 20  # only when a test has failed; what is waited for comes at once
-SIZE = (1280, 800)
+SIZE = (1280, 930)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = [
     "--headless",

@@ -1,5 +1,6 @@
 """`python -m converter`, run as people run it: files, pipes, terminals."""
 
+import gzip
 import json
 import os
 import pty
@@ -180,3 +181,25 @@ def test_a_reader_that_leaves_is_no_error(saved: Path) -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait(60) == 141
+
+
+OTHERS = {
+    "compressed": (gzip.compress(STREAM), "uncompress it first"),
+    "flows": (b"12:2:id;3:abc;}", "mitmweb -s think_addon.py"),
+    "UTF-16": (whole("a").decode().encode("utf-16"), "UTF-8"),
+}
+
+
+@pytest.mark.parametrize(("given", "hint"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("to", ["openai", "transcript"])
+def test_what_people_take_for_a_reply_gets_a_hint(given: bytes, hint: str, to: str) -> None:
+    done = run("--to", to, given=given)
+    assert done.returncode == 1
+    assert hint in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_end_is_one_clear_line(closed: str) -> None:
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND], check=False, capture_output=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (2, b"converter: standard input or output is closed\n")

@@ -10,6 +10,7 @@ import pytest
 from mitmproxy.net import encoding
 
 from converter.rewriter import Dialect, Form, Rewriter
+from converter.shell.tap import Tap
 from tests.addon_flows import (
     CHAT,
     EVENT_STREAM,
@@ -26,7 +27,7 @@ from tests.addon_flows import (
     wait,
 )
 from tests.frames import ROLE, delta, text, whole
-from think_addon import Tap
+from think_addon import ThinkAddon
 
 BODY = whole("<think>a</think>b")
 STREAM = b"".join(THINKING)
@@ -41,6 +42,14 @@ def test_a_stream_is_rewritten_as_it_comes() -> None:
         tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
         assert tap(ROLE) == [ROLE]
         assert b'"reasoning_content":"a"' in b"".join(tap(text("<think>a")[0]))
+
+
+def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
+    with running() as (addon, _):
+        flow, anew = ask(addon, request(MESSAGES)), ThinkAddon()
+        assert answer(anew, flow, response(), BODY) is None
+        assert flow.response
+        assert json.loads(flow.response.content or b"")["content"][0] == THOUGHT
 
 
 def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:

@@ -6,7 +6,8 @@ Both write a frame that the rewriter did not change as the very bytes that came,
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from io import StringIO
+from typing import Any, ClassVar
 
 from converter import json_text
 from converter.dialects.openai_reply import IN_PARTS, SAME_IN_EVERY_FRAME
@@ -203,7 +204,7 @@ class OpenAIWholeEncoder:
         self._chunker = _Chunker(fields)
         self._raw: list[bytes] = []
         self._body: dict[str, object] | None = None
-        self._choices: dict[int, dict[str, object]] = {}
+        self._choices: dict[int, dict[str, Any]] = {}
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
@@ -218,7 +219,8 @@ class OpenAIWholeEncoder:
         """Return the body; as it came when nothing in it was to change or could be read."""
         if self._body is None:
             return self._raw
-        return [json_text.write(self._body | {"choices": [self._choices[index] for index in sorted(self._choices)]})]
+        choices = [choice | {"message": _said(choice["message"])} for _, choice in sorted(self._choices.items())]
+        return [json_text.write(self._body | {"choices": choices})]
 
     def _fold(self, body: dict[str, object]) -> None:
         choices = body.pop("choices")
@@ -230,13 +232,19 @@ class OpenAIWholeEncoder:
             _fold_delta(whole["message"], delta)
 
 
-def _fold_delta(message: object, delta: dict[str, object]) -> None:
-    assert isinstance(message, dict)
+def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
     for name, value in delta.items():
         match message.get(name), value:
-            case str(before), str(more):
-                message[name] = before + more
+            case StringIO() as before, str(more):  # grows in place: of thousands of thoughts, copying would cost the square
+                before.write(more)
+            case _, str(first):
+                message[name] = StringIO()
+                message[name].write(first)
             case list(before), list(more):
                 message[name] = before + more
             case _:
                 message[name] = value
+
+
+def _said(message: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.getvalue() if isinstance(value, StringIO) else value for name, value in message.items()}

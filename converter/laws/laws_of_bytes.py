@@ -14,6 +14,8 @@ _PIECES = 12
 """Pieces that a drawn cut makes of a reply."""
 _ENDINGS = 24
 """Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them."""
+_LAST = 3
+"""Frames that end a stream: the finish, the counts, the word that it is done."""
 _GARBAGE = (
     b"data: ",
     b"\n\n",
@@ -82,14 +84,15 @@ def law_9(recording: Recording, drawn: int) -> None:
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
-    """Where to let it die: at ends of frames, in the middle of them, anywhere."""
+    """Where to let it die: at ends of frames, in the middle of them, anywhere; the last ones also just before their blank line."""
     place, ends = 0, []
     for frame in frames(recording.body):
         place += len(frame)
         ends.append(place)
     drawing = luck(recording, 9)
     chosen = ends[:: max(1, len(ends) // _ENDINGS)]
-    return sorted({*chosen, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))})
+    unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])
+    return sorted({*chosen, *unended, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))})
 
 
 def _check_end(recording: Recording, way: Way, came: bytes, name: str) -> None:

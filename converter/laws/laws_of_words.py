@@ -19,6 +19,9 @@ from converter.settings import Start
 _PIECES = 6
 _CUT = ("length", "max_tokens")
 """Finishes of a reply that its limit cut off."""
+_CALLED = ("tool_calls", "function_call")
+_STOP_STRINGS = ("stop_reason", "matched_stop")
+"""Fields of a choice in which servers tell the string of the request's that it stopped at."""
 
 
 def law_2(recording: Recording, drawn: int) -> None:
@@ -106,6 +109,11 @@ def _check_message(case: Case, way: Way) -> None:
         compare(f"{way}, the calls", calls, got)
     cut = heard.finish in _CUT
     compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
+    if case.recording.server_dialect is Dialect.OPENAI and not cut:
+        compare(f"{way}, whether the client is to call a tool", [bool(got)], [message["stop_reason"] == "tool_use"])
+    if case.recording.server_dialect is Dialect.OPENAI and not (cut or calls or heard.finish in _CALLED):
+        stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ()) if isinstance(said, str)]
+        compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
     if type(output) is int:
         compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from converter.laws.server_words import ServerWords, listen
 from converter.recordings.recording import Recording
+from converter.rewriter import Form
 
 
 class Case:
@@ -57,11 +58,24 @@ def _unread(case: Case) -> bool:
     return case.words.complete and case.words.unread > 0
 
 
+def _wordless(case: Case) -> bool:
+    return case.recording.server_form is Form.WHOLE and not case.words.choices
+
+
+def _no_text(case: Case) -> bool:
+    try:
+        case.recording.body.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
 def _markers(case: Case) -> bool:
     return case.recording.settings.markers
 
 
 LIMITS = (
+    Limit(2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless),
     Limit(3, "a reply that broke off has no whole form", lambda case: not case.words.complete),
     Limit(3, "a whole reply has one place for thinking, text and calls each: it cannot tell what came between", _out_of_order),
     Limit(4, "the budget that think_budget=proxy keeps withholds thinking", lambda case: case.budget is not None),
@@ -72,6 +86,7 @@ LIMITS = (
     Limit(5, "server's fields of reasoning tell different thoughts; which is told where is their decoder's", _many_thoughts),
     Limit(5, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
     Limit(6, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
+    Limit(7, "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came", _no_text),
 )
 
 

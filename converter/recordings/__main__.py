@@ -14,8 +14,8 @@ from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
 from converter.rewriter import Dialect
 
-FAILED, BAD_USE = 1, 2
-"""Exit statuses: a recording breaks a law; what was asked for cannot be done."""
+FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
+"""Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -28,8 +28,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_folder(parser, Path("recordings"))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add = commands.add_parser("add", help="keep an exchange of a flow file, cleaned")
-    add.add_argument("file", type=Path, metavar="FILE")
-    add.add_argument("name", metavar="NAME")
+    add.add_argument("file", type=Path, metavar="FILE", help="flows that passed the addon, as mitmdump -w and mitmweb save them")
+    add.add_argument("name", metavar="NAME", help="what to call it")
     add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
     add.add_argument("--replace", action="store_true", help="put it in the place of another one of that name")
     listed = commands.add_parser("list", help="what there is")
@@ -61,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     except RecordingError as error:
         _complain(error)
         return BAD_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more as it ends
         return 0
@@ -108,7 +110,7 @@ def _loaded(library: Library, names: Iterable[str]) -> tuple[list[Recording], in
 def _names(library: Library, named: list[str]) -> list[str]:
     names = named or library.names()
     if not names:
-        raise RecordingError(f"no recordings in {library.folder}")
+        raise RecordingError(f"no recordings in {library.folder}; --dir names another folder, `add` keeps the first one")
     return names
 
 

@@ -111,7 +111,7 @@ class Recording:
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
-        """Return the exchange as it stood when the reply began. Raises RecordingError for a request that the addon does not act on."""
+        """Return the exchange as it stood when the reply began. Raises RecordingError for a request that is not ours."""
         made = begin(self.asked.method, self.asked.path, self.asked.headers, self.settings, REPLY_ID, reverse=True)
         if made is None:
             raise RecordingError(f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on")

@@ -15,6 +15,7 @@ def write_whole(path: Path, data: bytes) -> None:
         unfinished.write_bytes(data)
         os.replace(unfinished, path)
     except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    finally:  # also after Ctrl-C
         with suppress(OSError):
             unfinished.unlink()
-        raise RecordingError(f"{path}: {error.strerror}") from None

@@ -68,11 +68,11 @@ class Commands:
         """
         Write the flow's conversation to a new file: NAME.md for Markdown with folded thinking, NAME.json for the neutral message.
         """
-        file = Path(path).expanduser()
+        file = _or_error(lambda: Path(path).expanduser())
         write = FORMATS.get(file.suffix.lower())
         if write is None:
             raise exceptions.CommandError(f"{file.name!r} ends with none of: {', '.join(FORMATS)}")
-        if file.exists():
+        if _or_error(file.exists):
             raise exceptions.CommandError(f"{file} is there already")
         _refuse_running(flow)
         _or_error(lambda: write_whole(file, write(*_conversation(flow)).encode()))
@@ -122,9 +122,10 @@ def _refuse_running(flow: Flow) -> None:
 
 
 def _or_error[Result](do: Callable[[], Result]) -> Result:
+    """Do it, or say why not; any other exception would end mitmproxy's console (12.2)."""
     try:
         return do()
-    except RecordingError as error:
+    except (RecordingError, OSError, ValueError, RuntimeError) as error:  # a home, a name, a path that the system has not
         raise exceptions.CommandError(" ".join(str(error).split())) from None
 
 

@@ -13,12 +13,15 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.exchange import Exchange
 from converter.summary import in_words
+from converter.transcript.visible import one_line
 
 METADATA = "think"
 VERSION = 1
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
 CLIENT_LEFT = "Client disconnected"
+_LONGEST = 80
+"""Characters of a note in a comment, which is one cell of a table."""
 
 
 @dataclass
@@ -79,13 +82,16 @@ class Kept:
         if self.full:
             flow.metadata[METADATA] = self._told(flow)
             self._back_up(flow)
+        if flow.response and callable(flow.response.stream):
+            flow.response.stream = True  # by its tap the flow would hold all of this, twice over, for as long as it is listed
 
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter = self.exchange.rewriter
         moved = rewriter and rewriter.summary.thoughts and rewriter.changed
         failed = (flow.error and not flow.error.msg.startswith(CLIENT_LEFT)) or (rewriter and rewriter.summary.failure)
         thought = ["🧠 " + in_words(rewriter.summary.told())] if rewriter and rewriter.summary.thoughts else []
-        flow.comment = flow.comment or " · ".join([*thought, *self.hints, *self.notes])
+        passed = [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []  # an error as it came
+        flow.comment = flow.comment or " · ".join(filter(None, [*thought, *self.hints, *self.notes, *passed]))
         flow.marked = flow.marked or (TROUBLE if self.notes or failed else MOVED if moved else NOTHING)
 
     def _back_up(self, flow: HTTPFlow) -> None:
@@ -99,6 +105,7 @@ class Kept:
             asked, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
+                flow._backup = None  # a person who edited a held request has made one, and it holds no reply
                 flow.backup()
             finally:
                 flow.request, flow.response = asked, got  # whatever happens: a whole reply is still to be sent
@@ -119,7 +126,17 @@ class Kept:
             "marker": flow.marked,
             "summary": exchange.rewriter.summary.told() if exchange.rewriter else {},
         }
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps(told)  # in ASCII: a flow file has no place for half a surrogate pair, which servers can send
+
+
+def in_short(note: str) -> str:
+    """Return the few words that a note begins with, before its colon, as they may stand in a comment."""
+    short = one_line(" ".join(note.split())).partition(": ")[0]
+    return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
+
+
+UNDER_WAY: dict[str, Kept] = {}
+"""Exchanges that run now, by the ids of their flows. It outlives the script: loaded anew, it finishes what it had begun."""
 
 
 def _request(request: Request) -> object:
@@ -138,3 +155,12 @@ def told(flow: HTTPFlow) -> dict[str, object]:
     except (ValueError, TypeError):
         return {}
     return noted if isinstance(noted, dict) else {}
+
+
+def told_of_reply(flow: HTTPFlow) -> dict[str, object]:
+    """Return what the addon noted of a reply: its summary, and the words of what broke it off, if it did."""
+    noted = told(flow)
+    summary, ended = noted.get("summary"), noted.get("ended")
+    if not isinstance(summary, dict):
+        return {}
+    return summary | ({"broke_off": ended} if ended and not summary.get("finish") else {})  # SDKs hang up at the last event

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mitmproxy import ctx
+from mitmproxy.addonmanager import traverse
 from mitmproxy.hooks import Hook
 from mitmproxy.http import HTTPFlow
 from mitmproxy.log import ALERT
 
 from converter import json_text
 from converter.rewriter import Rewriter
+from converter.shell.keeping import in_short
 from converter.thoughts import ThoughtEvent
 from converter.transcript.visible import one_line
 
 _log = logging.getLogger(__name__)
-
-_LONGEST = 80
-"""Characters of a note in a comment, which is one cell of a table."""
 
 
 @dataclass
@@ -39,12 +38,22 @@ class Telling:
     def tell(self, rewriter: Rewriter, path: str) -> None:
         """Pass on what has ended since the last time."""
         told, rewriter.stage.told = rewriter.stage.told, []
-        for event in told:
-            task = asyncio.ensure_future(ctx.master.addons.trigger_event(ThoughtHook(event)))
+        if told and _somebody_listens():
+            task = asyncio.ensure_future(_pass_on(told))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-            if path:
-                _append(path, event)
+        if told and path:
+            _append(path, told)
+
+
+def _somebody_listens() -> bool:
+    """Tell whether any addon has the hook: mitmproxy would ask them all for each thought, of which a reply may have thousands."""
+    return any(hasattr(addon, ThoughtHook.name) for addon in traverse(ctx.master.addons.chain))
+
+
+async def _pass_on(told: Sequence[ThoughtEvent]) -> None:
+    for event in told:
+        await ctx.master.addons.trigger_event(ThoughtHook(event))
 
 
 def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
@@ -52,7 +61,7 @@ def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -
     said = [one_line(" ".join(note.split())) for note in words if note]  # servers' words are among them
     if said:
         _log.log(level, "think: %s %s: %s", flow.request.method, flow.request.path.partition("?")[0], "; ".join(said))
-    return [_in_short(note) for note in said]
+    return [in_short(note) for note in said]
 
 
 def announce(words: str) -> None:
@@ -60,16 +69,10 @@ def announce(words: str) -> None:
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
-def _in_short(note: str) -> str:
-    """Return the few words that a note begins with, before its colon."""
-    short = note.partition(": ")[0]
-    return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
-
-
-def _append(path: str, event: ThoughtEvent) -> None:
-    """Write one line, at once; a file that cannot be written costs a log line and no reply."""
+def _append(path: str, told: Sequence[ThoughtEvent]) -> None:
+    """Write a line for each, at once; a file that cannot be written costs a log line and no reply."""
     try:
         with Path(path).expanduser().open("ab") as file:
-            file.write(json_text.write(event) + b"\n")
+            file.write(b"".join(json_text.write(event) + b"\n" for event in told))
     except OSError as error:
         _log.error("think: think_events: %s", error)

@@ -41,6 +41,7 @@ class Terminal:
         self._screen: Screen | None = None
         self._writer: Writer | None = None
         self._replies: deque[Reply] = deque(maxlen=_REMEMBERED)
+        self._over = False
 
     @property
     def prints(self) -> bool:
@@ -50,7 +51,7 @@ class Terminal:
     def heard(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
         """Print what a reply has said since the last time."""
         said, rewriter.said = rewriter.said, [] if rewriter.said is not None else None
-        if said:
+        if said and not self._over:
             screen, writer = self._opened()
             writer.write(screen.hear(flow.id, _path(flow), said))
 
@@ -84,6 +85,7 @@ class Terminal:
         if handler := self._log_handler():
             handler.removeFilter(self._make_room)
         self._screen = self._writer = None
+        self._over = True  # a script that is loaded anew has a terminal of its own
 
     def _opened(self) -> tuple[Screen, Writer]:
         if self._screen is None or self._writer is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 WIDTH = 72
 """Columns: as many as the page has beside its list, 1280 pixels wide."""
-GOES_ON = "↪ "
+GOES_ON = "~ "
 """What a piece begins with where its line would else be read as two: in code, and where a word had to be cut."""
 _PREFIX = re.compile(r"[ ]*+(?:# )?+")
 _FENCE = re.compile(r"[ ]*+(?:# )?+[ ]*+(?:```|~~~)")

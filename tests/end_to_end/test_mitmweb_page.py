@@ -138,18 +138,26 @@ def test_other_traffic_keeps_its_view(web: Mitmweb, web_server: ByPathServer, pa
     page.until(lambda: page.view() == "JSON", "mitmproxy's own view")
 
 
+WEATHER = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+CONVERSATION: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
+    (OPENAI, "9 + 16", {}),
+    (ANTHROPIC, "What is the weather in Oslo?", {"tools": [WEATHER]}),
+    (ANTHROPIC, "6 * 7", {"system": "think between steps"}),
+)
+"""The last is the one that the picture shows: thoughts, and text between them."""
+
+
 def test_a_real_conversation(llamas: dict[str, Llama], page: Page, proxy_folder: Path) -> None:
     """llama.cpp behind it, both dialects in front: the picture for the README."""
     asked = {"model": "tiny-think", "seed": 1, "temperature": 0, "max_tokens": 400, "stream": True}
     with Mitmweb(llamas["tags"].address, proxy_folder) as web:
-        for dialect, sum_ in ((OPENAI, "9 + 16"), (OPENAI, "17 * 23"), (ANTHROPIC, "12 * 7")):
+        for dialect, words, more in CONVERSATION:
             with Client(web.port) as client:
-                said = client.ask(
-                    dialect.path, json.dumps({**asked, "messages": [{"role": "user", "content": sum_}]}).encode()
-                ).body
-            assert dialect.read_stream(said).thinking
+                body = {**asked, "messages": [{"role": "user", "content": words}], **more}
+                said = client.ask(dialect.path, json.dumps(body).encode()).body
+            assert (b"thinking_delta" if dialect is ANTHROPIC else b"reasoning_content") in said
         page.open(web.page)
-        shown = page.shows("stop: stop")
+        shown = page.shows("stop: end_turn")
         page.screenshot("mitmweb")
         assert shown.index("thinking:") < shown.index("text:")
         assert "thought" in page.cell("comment")

@@ -10,6 +10,7 @@ from converter.laws import laws
 from converter.laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from converter.recordings.recording import Found, Recording
 from converter.rewriter import Rewriter
+from converter.sse import FrameDecoder
 from tests.end_to_end.native_streams import STREAMS
 from tests.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.laws.recordings_of import CHAT, native, of_whole, recording, streamed
@@ -27,6 +28,11 @@ GOOD: dict[str, Callable[[], Recording]] = {
     "opened by the template": lambda: streamed("why</think>so", found=Found(begins="thinking")),
     "a lone closer": lambda: of_whole("why</think>so"),
     "cut off in a thought": lambda: recording(b"".join([ROLE, *text("<think>why"), finish("length"), DONE])),
+    "a stop string": lambda: recording(
+        b"".join(
+            [ROLE, *text("a"), data({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": "###"}]}), DONE]
+        )
+    ),
     "markers": lambda: streamed("Let me think. a\n\n", "Now I'll say b", options={"markers": True}),
     "a budget": lambda: streamed("<think>123456</think>a", options={"budget": "proxy"}, thinking_token_budget=1),
     "a block of the user's": lambda: recording(
@@ -77,6 +83,8 @@ SPOILED: list[tuple[int, str, Callable[[bytes, Any], bytes]]] = [
     (4, "another name", replaced(b'"reasoning":"why"', b'"other":""')),
     (4, "a call", replaced(b'{\\"a\\": 1}', b'{\\"a\\": 2}')),
     (4, "tags", replaced(b'"system_fingerprint":"f"', b'"system_fingerprint":"g"')),
+    (4, "a call", replaced(b'"stop_reason":"tool_use"', b'"stop_reason":"end_turn"')),
+    (4, "a stop string", replaced(b'"stop_sequence":"###"', b'"stop_sequence":null')),
     (5, "tags", replaced(b"I add", b"\\n\\nI add")),
     (5, "whole", replaced(b"\\nIt is 5.", b"It is 5.")),
     (6, "tags", replaced(b"It", b"</think>It")),
@@ -97,6 +105,12 @@ def test_a_law_finds_its_fault(
     assert (broken.recording, broken.law) == ("sample", str(law))
     assert broken.way
     assert broken.difference
+
+
+def test_law_9_finds_a_last_frame_that_is_lost_without_its_blank_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FrameDecoder, "close", lambda _: [])
+    (broken,) = check_one(LAWS[8], streamed("<think>a</think>b"), 0)
+    assert "dead at byte" in broken.way
 
 
 def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from converter.laws import laws
 from converter.laws.limits import LIMITS, Case, limit_of
 from converter.recordings.recording import Recording
 from tests.frames import END, ROLE, data, delta, text
-from tests.laws.recordings_of import of_whole, recording, streamed
+from tests.laws.recordings_of import JSON, of_whole, recording, streamed
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -17,6 +18,7 @@ def reply(*given: bytes) -> Recording:
 
 
 CASES: list[tuple[int, str, Callable[[], Recording]]] = [
+    (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
     (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
     (4, "think_budget=proxy", lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1)),
@@ -27,6 +29,7 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (5, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (6, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
+    (7, "no UTF-8", lambda: reply(ROLE, b'data: {"choices":[{"delta":{"content":"\xe9"}}]}\n\n', *END)),
 ]
 
 
@@ -49,3 +52,8 @@ def test_a_usual_reply_is_held_to_all_laws(usual: Recording) -> None:
 
 def test_a_budget_that_the_server_keeps_is_no_limit() -> None:
     assert limit_of(4, Case(streamed("a", thinking_token_budget=1))) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"7", b"null", b"[" * 100_000, b"1" * 5000, b"{", b'{"a": 1}', b"\x1f\x8b\0", b"<p>no</p>"])
+def test_a_whole_body_that_is_no_completion_breaks_no_law(body: bytes) -> None:
+    assert [str(broken) for broken in laws.check(recording(body, JSON), 2)] == []

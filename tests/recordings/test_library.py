@@ -57,7 +57,9 @@ def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> No
     assert library.load("hello").ended == "gone"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "../a", "/etc/passwd", "a.b", "a b", "a\n", "é", "a" * 101, "~", "-a", "a\0"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../a", "/etc/passwd", "a.b", "a b", "a\n", "é", "a" * 101, "~", "-a", "a\0"]
+)
 def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
     with pytest.raises(RecordingError, match="is no name"):
         library.keep(replace(exchange(), name=name))

@@ -1,5 +1,6 @@
 """`python -m converter.recordings`, as a user types it."""
 
+import argparse
 import io
 import json
 import subprocess
@@ -13,7 +14,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from converter.recordings import flow_file
-from converter.recordings.__main__ import main
+from converter.recordings.__main__ import _COMMANDS, main
 from converter.recordings.cleaning import cleaned
 from converter.recordings.library import Library
 from converter.rewriter import Dialect
@@ -186,3 +187,15 @@ def test_serve_answers_as_recorded(kept: Path, tmp_path_factory: pytest.TempPath
         connection.request("POST", CHAT, Library(kept).load("hello").sent.body, {"content-type": "application/json"})
         assert connection.getresponse().read() == Library(kept).load("hello").body
         connection.close()
+
+
+def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(kept: Path, capsys: Output) -> None:
+    def reads_and_is_interrupted(library: Library, chosen: argparse.Namespace) -> int:
+        del chosen
+        assert library.load("hello")
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(_COMMANDS, "check", reads_and_is_interrupted)
+        run(kept, "check", fails=130)
+    assert capsys.readouterr() == ("", "")

@@ -22,3 +22,14 @@ def test_what_cannot_be_written_leaves_the_old_and_nothing_beside_it(tmp_path: P
 def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="No such file"):
         write_whole(tmp_path / "no" / "x", b"data")
+
+
+def test_who_is_interrupted_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    write_whole(tmp_path / "x", b"old")
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "x", b"new")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("x", b"old")]

@@ -191,6 +191,9 @@ REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a flow that is not ours": (_foreign, r".*without the addon.*"),
     "a flow that is no conversation": (_foreign_shown, r"this flow is no conversation with a model"),
     "a suffix that is none": (_export("said.txt"), r"'said\.txt' ends with none of: \.md, \.json"),
+    "a name that is too long": (_export(f"{'x' * 300}.md"), r".*File name too long: .*"),
+    "half a name": (_export("a\0.md"), r".*null byte.*"),
+    "a home that is not there": (lambda web, _: web.call("think.export", "@focus", "~no-body/x.md"), r"Could not determine home.*"),
     "a folder that is not there": (_export("none/said.md"), r".*none/said\.md: No such file or directory"),
 }
 

@@ -6,10 +6,11 @@ import json
 import pytest
 from mitmproxy import flowfilter
 from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from converter.shell.keeping import METADATA, MOVED, NOTHING, TROUBLE, told
 from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, JSON, MESSAGES, request, response, running, streaming, wait
-from tests.frames import stream, whole
+from tests.frames import data, stream, whole
 from tests.kept_flows import kept, pass_on, saved, watched
 
 THOUGHT = stream("<think>a</think>", "b")
@@ -181,3 +182,43 @@ def test_a_comment_and_marker_of_a_person_stay() -> None:
         pass_on(flow, *THOUGHT, b"")
         there.end(flow)
     assert (flow.comment, flow.marked) == ("mine", ":grapes:")
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_half_a_character_in_a_servers_words_can_be_saved(path: str) -> None:
+    odd = b'data: {"error": {"message": "\\ud800"}}\n\n'
+    flow = saved(kept({CHAT: request(CHAT), MESSAGES: streaming()}[path], response(EVENT_STREAM), *THOUGHT[:2], odd))
+    summary = told(flow)["summary"]
+    assert isinstance(summary, dict)
+    assert summary["failure"] == "\ud800"
+    assert flow.comment.endswith("\\ud800")
+
+
+def test_a_request_that_a_person_edited_does_not_cost_the_servers_reply() -> None:
+    with watched() as there:
+        flow = there.ask(streaming())
+        flow.backup()  # as mitmweb does before it takes an edit of a held request
+        flow.request.content = (flow.request.content or b"").replace(b'"Hi"', b'"Ho"')
+        flow.response = response(EVENT_STREAM)
+        there.hook(HttpResponseHeadersHook(flow))
+        pass_on(flow, *THOUGHT, b"")
+        there.end(flow)
+    flow.revert()
+    _, body, said = bodies(flow)
+    assert json.loads(body or b"")["messages"][0]["content"] == "Ho"
+    assert said == b"".join(THOUGHT)
+
+
+def test_a_flow_in_a_list_does_not_hold_its_exchange() -> None:
+    flow = exchanged(CHAT, EVENT_STREAM, THOUGHT)
+    assert flow.response
+    assert not callable(flow.response.stream)
+
+
+def test_the_words_of_an_error_in_a_stream_are_in_the_comment_for_every_client() -> None:
+    failing = [*THOUGHT[:2], data({"error": {"message": "out of \x1bmemory", "type": "server_error"}})]
+    for path in (CHAT, MESSAGES):
+        flow = exchanged(path, EVENT_STREAM, failing)
+        assert flow.marked == TROUBLE
+        assert flow.comment.endswith("out of ␛memory")
+        assert flow.comment.count("memory") == 1

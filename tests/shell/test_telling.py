@@ -35,6 +35,18 @@ def test_any_addon_hears_of_thoughts_and_so_does_the_file(tmp_path: Path) -> Non
     assert [event["thought"] for event in listener.heard] == [event["thought"] for event in written] == ["a"]
 
 
+def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_listens() -> None:
+    listener, many = Listener(), [f"<think>{number}</think>b" for number in range(50)]
+    with watched() as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        pass_on(flow, b"".join(stream(*many)))
+        assert not there.addon._telling._tasks
+        there.add(listener)
+        pass_on(flow, b"".join(stream(*many)), b"")
+        there.end(flow)
+    assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+
+
 def test_a_file_that_cannot_be_written_costs_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with watched(events=str(tmp_path / "events")) as there:
         (tmp_path / "events").mkdir()

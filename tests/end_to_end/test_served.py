@@ -1,0 +1,70 @@
+"""Recordings served again and asked for through the addon: each client gets, byte for byte, what the golden beside it says."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from converter import settings
+from converter.recordings.library import Library
+from converter.recordings.recording import Asked, Recording
+from converter.recordings.replay import replayed
+from converter.recordings.server import FAST, RecordedServer
+from converter.rewriter import Dialect
+from tests.clients import Client
+from tests.harness import TESTS, Proxy, start_proxy
+from tests.recorded import FOLDER
+from tests.shots import SHOTS
+
+LIBRARY = Library(FOLDER)
+DEFAULTS = {option.name: option.default for option in settings.OPTIONS if option.name in settings.RECORDED}
+
+TIMES = {shot.name: shot.times for shot in SHOTS}
+"""How often each was asked for: what the addon learns from a reply shows in the next one."""
+
+
+def complete() -> list[str]:
+    """The names of all whose server said what it had to say."""
+    return [name for name in LIBRARY.names() if not LIBRARY.load(name).ended]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """mitmdump with the addon, in front of a server of all recordings."""
+
+    proxy: Proxy
+
+    def ask(self, recorded: Recording, asked: Asked) -> tuple[int, bytes]:
+        """What a client gets, with the options of the recording; what the server is, the addon asks it."""
+        options = {f"think_{name}": recorded.options.get(name, default) for name, default in DEFAULTS.items()}
+        with Client(self.proxy.ports[0]) as client:
+            assert client.ask("/set-options", json.dumps(options).encode()).status == 200
+            answer = client.ask(f"/{recorded.name}{asked.path}", asked.body, asked.headers, asked.method)
+        return answer.status, answer.body
+
+
+@pytest.fixture(scope="session")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    folder: Path = tmp_path_factory.mktemp("served")
+    with ExitStack() as stack:
+        server = stack.enter_context(RecordedServer([LIBRARY.load(name) for name in LIBRARY.names()], 0, FAST))
+        arguments = ["-s", str(TESTS / "option_setter.py")]
+        yield Bench(stack.enter_context(start_proxy([f"reverse:{server.address}"], arguments, folder, "served")))
+
+
+@pytest.mark.parametrize("name", complete())
+def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
+    recorded = LIBRARY.load(name)
+    answers = [bench.ask(recorded, recorded.asked) for _ in range(TIMES[name])]
+    assert answers[-1] == (recorded.got.status, replayed(recorded, recorded.client).body)
+
+
+@pytest.mark.parametrize("name", complete())
+def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str) -> None:
+    recorded = LIBRARY.load(name)
+    if recorded.server_dialect is recorded.client:
+        return
+    assert bench.ask(recorded, recorded.sent) == (recorded.answered.status, replayed(recorded, Dialect.OPENAI).body)
