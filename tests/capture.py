@@ -1,112 +1,131 @@
-"""Keep real replies as recordings: llama.cpp's server with the small model, behind a plain mitmdump that writes one flow per file.
+"""Make the library of recordings anew: real servers, asked through the addon itself.
 
-Run by hand, from the repository root: `python -m tests.capture [NAME ...]`. Without a name it makes all of them. The addon is not
-loaded, so a recording holds what the server itself wrote. Another processor may give other words for one seed.
+    python -m tests.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
+        [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]
+
+Run by hand, from the repository root. Without a name it makes all recordings of llama.cpp, whose servers it starts by itself, and
+those of the other servers whose addresses it is given; each serves the model of tests/model under the name `tiny-think`:
+
+- `--vllm`: vLLM without parsers, with the model's own template (qwen.jinja), `--max-model-len 2048`;
+- `--vllm-r1`: the same with `--chat-template r1.jinja`;
+- `--vllm-parsers`: the same with `--reasoning-parser qwen3 --enable-auto-tool-choice --tool-call-parser hermes`;
+- `--transformers`: `transformers serve`, started beside a folder `tiny-think`.
+
+Each exchange passes a mitmdump of its own, with the addon, and is written with `-w`; the last flow is then cleaned and put into the
+library with its goldens. `--keep` has the flows as they were before that. Another processor may give other words for one seed.
 """
 
+import argparse
 import json
-import re
-import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.client import HTTPConnection
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http.client import HTTPConnection, IncompleteRead
 from itertools import groupby
 from pathlib import Path
 
-from tests.harness import MITMDUMP, VARIANTS, LlamaServer, Program
-from tests.recorded import FOLDER
+from converter.recordings import flow_file
+from converter.recordings.cleaning import cleaned
+from converter.recordings.library import Library
+from converter.recordings.replay import replayed
+from tests.harness import VARIANTS, LlamaServer, start_proxy
+from tests.shots import OTHERS, SHOTS, Shot
+from tests.small_pieces import in_small_pieces
 
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Get the weather of a city.",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-    },
-}
-IN_CODE = r"""root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." """
-ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
+FOLDER = Path(__file__).resolve().parent.parent / "recordings"
+ENOUGH = 2000
+"""Bytes that a client has read of a stream before something breaks it off."""
+FAULT = "fault of the addon"
+"""By what the addon's log tells of one: a recording is of what it should do."""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    if unknown := set(arguments.names) - {shot.name for shot in SHOTS}:
+        raise SystemExit(f"no shot is called {', '.join(sorted(unknown))}")
+    wanted = sorted((shot for shot in SHOTS if not arguments.names or shot.name in arguments.names), key=_group)
+    with tempfile.TemporaryDirectory() as temporary:
+        camera = Camera(Path(temporary), arguments.keep or Path(temporary), arguments.into)
+        for (server, _), shots in groupby(wanted, key=_group):
+            if server in VARIANTS:
+                camera.take_from_llama(server, shots)
+            elif address := vars(arguments)[server]:
+                camera.take(shots, address)
+
+
+def _group(shot: Shot) -> tuple[str, str]:
+    """A server that drops its client answers nobody afterwards."""
+    return shot.server, shot.name if shot.ending == "server drops" else ""
 
 
 @dataclass(frozen=True)
-class Shot:
-    """One recording: which server is asked what. `forms`: whether it is taken streamed, whole, or both."""
+class Camera:
+    """Takes the shots. `folder`: for what nobody needs afterwards, `flows`: for the flows as they came, `into`: the library."""
 
-    name: str
-    question: str
-    variant: str = "tags"
-    system: str = ""
-    forms: tuple[str, ...] = ("stream",)
-    extra: dict[str, object] = field(default_factory=dict)
+    folder: Path
+    flows: Path
+    into: Path
 
-    def body(self, form: str) -> bytes:
-        system = [{"role": "system", "content": self.system}] if self.system else []
-        messages = [*system, {"role": "user", "content": self.question}]
-        streamed = {"stream": True, "stream_options": {"include_usage": True}} if form == "stream" else {}
-        sampling = {"seed": 1, "temperature": 0.7, "max_tokens": 200}
-        return json.dumps({"model": "tiny-think", "messages": messages, **sampling, **streamed, **self.extra}).encode()
+    def take_from_llama(self, variant: str, shots: Iterable[Shot]) -> None:
+        with LlamaServer(VARIANTS[variant], self.folder / "llama.log") as server:
+            self.take(shots, server.address, server.kill)
 
-
-BOTH = ("stream", "whole")
-SHOTS = [
-    Shot("sum", "12 * 7", forms=BOTH),
-    Shot("between-steps", "What day is 3 days after Friday?", system="think between steps", forms=BOTH),
-    Shot("attributes", "Which is bigger, an elephant or a mouse?", system=ATTRIBUTES, forms=BOTH),
-    Shot("cut-in-thought", "12 * 7", forms=BOTH, extra={"max_tokens": 8}),
-    Shot("tool-calls", "What is the weather in Oslo and Rome?", forms=BOTH, extra={"tools": [WEATHER]}),
-    Shot("in-code", "Which tag?", forms=BOTH, extra={"grammar": IN_CODE}),
-    Shot("thinking-tags", "How many hours are in 3 days?", system="Think in <thinking> tags before you answer."),
-    Shot("code-fence", "Write a Python loop from 1 to 5."),
-    Shot("chinese", "你好"),
-    Shot("emoji", "Good morning! Use an emoji."),
-    Shot("empty-thought", "12 * 7 Be quick."),
-    Shot("thinking-off", "How do I make tea?", extra={"chat_template_kwargs": {"enable_thinking": False}}),
-    Shot("error", "12 * 7", forms=("whole",), extra={"n": 2}),
-    Shot("spelled", "12 * 7", "tags of many tokens"),
-    Shot("extracted", "12 * 7", "extracted", forms=BOTH),
-    Shot("opened-by-template", "12 * 7", "opened by the template"),
-    Shot("opened-and-extracted", "12 * 7", "opened by the template, extracted"),
-]
-
-
-def main(names: list[str]) -> None:
-    shots = sorted((shot for shot in SHOTS if not names or shot.name in names), key=lambda shot: shot.variant)
-    FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as temporary:
-        for variant, group in groupby(shots, key=lambda shot: shot.variant):
-            take_all(variant, group, Path(temporary))
-
-
-def take_all(variant: str, shots: Iterable[Shot], folder: Path) -> None:
-    with LlamaServer(VARIANTS[variant], folder / "llama.log") as server:
+    def take(self, shots: Iterable[Shot], address: str, drop: Callable[[], None] | None = None) -> None:
         for shot in shots:
-            for form in shot.forms:
-                kept = FOLDER / f"{shot.name}-{form}.mitm"
-                kept.unlink(missing_ok=True)  # mitmdump would add to it
-                with recorder(server.address, kept, folder) as port:
-                    said = ask(port, shot.body(form))
-                print(f"{kept.name}: {len(said)} bytes\n{said[-600:].decode()}\n")
+            flow = self.flows / f"{shot.name}.mitm"
+            flow.unlink(missing_ok=True)  # mitmdump would add to it
+            with in_small_pieces(address, shot.pieces) as reached:
+                said = self._through_the_addon(shot, reached, flow, drop)
+            self._keep(flow)
+            print(f"{shot.name}: the client got {said} bytes", flush=True)
+
+    def _keep(self, flow: Path) -> None:
+        """Put the last exchange of a flow file into the library, if it comes out again as it did."""
+        *_, last = flow_file.read_all(flow)
+        clean = cleaned(last)
+        if replayed(clean, clean.client).body != clean.got.body:
+            raise SystemExit(f"{flow.stem} is not kept: its client got something else than this version gives")
+        Library(self.into).keep(last, replace=True)
+
+    def _through_the_addon(self, shot: Shot, address: str, flow: Path, drop: Callable[[], None] | None) -> int:
+        """How much the client got. When the proxy has ended, the flow is written."""
+        options = [part for option in shot.options for part in ("--set", option)]
+        with start_proxy([f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump") as proxy:
+            for _ in range(shot.times):
+                said = ask(proxy.ports[0], shot, drop)
+            if shot.ending:
+                proxy.wait_for(r"think: POST \S+: ")  # that it broke off
+        if FAULT in proxy.output:
+            raise SystemExit(f"{shot.name} is not kept:\n{proxy.output}")
+        return len(said)
 
 
-@contextmanager
-def recorder(address: str, kept: Path, folder: Path) -> Iterator[int]:
-    """A mitmdump without the addon, in front of the server; at its end the flow is written."""
-    options = ["--mode", f"reverse:{address}", "--listen-host", "127.0.0.1", "--listen-port", "0"]
-    settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "flow_detail=0"]
-    with Program([str(MITMDUMP), *options, *settings, "-w", str(kept)], folder / "mitmdump.log") as proxy:
-        yield int(proxy.wait_for(r"listening at \S*127\.0\.0\.1:(\d+)")[0])
-
-
-def ask(port: int, body: bytes) -> bytes:
+def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
+    """Return what a client gets, or as much of it as it waits for."""
     connection = HTTPConnection("127.0.0.1", port)
-    connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
-    said = connection.getresponse().read()
-    connection.close()
-    assert not re.search(rb"/home/|/root|/work|/tmp", said), "a path of this machine"
-    return said
+    body = None if shot.body is None else json.dumps(shot.body, ensure_ascii=False).encode()
+    connection.request(shot.method, shot.path, body, dict(shot.headers))
+    response = connection.getresponse()
+    try:
+        said = response.read(ENOUGH) if shot.ending else b""
+        if shot.ending == "server drops" and drop:
+            drop()
+        return said if shot.ending == "client leaves" else said + response.read()
+    except IncompleteRead as cut:
+        return said + cut.partial
+    finally:
+        response.close()
+        connection.close()
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--into", type=Path, default=FOLDER, help="the library")
+    parser.add_argument("--keep", type=Path, help="a folder for the flows as they came")
+    for server in sorted({shot.server for shot in OTHERS}):
+        parser.add_argument(f"--{server}", dest=server, metavar="URL")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(parse())

@@ -1,20 +1,23 @@
-"""The recordings: real replies of real servers, as mitmproxy keeps a flow. `tests/capture.py` made them."""
+"""Recorded chat completions, for tests of what reads or rewrites a reply: real ones of real servers, complete, one choice each."""
 
 import json
-import warnings
+import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # mitmproxy's filters use old names of pyparsing's
-    from mitmproxy import http, io
+from converter.recordings.library import Library
+from converter.rewriter import Dialect, Form
+from converter.settings import Start
 
 FOLDER = Path(__file__).resolve().parent.parent / "recordings"
+_LIBRARY = Library(FOLDER)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange: what was asked, and the server's own answer."""
+    """One exchange: what the server was asked, and its own answer."""
 
     name: str
     asked: dict[str, Any]
@@ -23,16 +26,22 @@ class Recording:
     streamed: bool
 
 
+@cache
 def names(form: str = "") -> list[str]:
-    """All recordings, or those of replies sent as a "stream" or "whole"."""
-    return sorted(path.stem for path in FOLDER.glob(f"*{form}.mitm"))
+    """All recordings that fit, or those of replies sent as a "stream" or "whole"."""
+    return [name for name in _LIBRARY.names() if name.endswith(form) and _fits(name)]
 
 
+def _fits(name: str) -> bool:
+    """Tell whether the server said all of one reply, and began with its text."""
+    kept = _LIBRARY.load(name)
+    said = kept.server_dialect is Dialect.OPENAI and kept.answered.status == 200 and b'"choices"' in kept.body
+    alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
+    return said and alone and not kept.ended and kept.found.begins == Start.TEXT.value
+
+
+@cache
 def load(name: str) -> Recording:
-    with (FOLDER / f"{name}.mitm").open("rb") as file:
-        (flow,) = io.FlowReader(file).stream()
-    assert isinstance(flow, http.HTTPFlow)
-    assert flow.response
-    streamed = flow.response.headers.get("content-type", "").startswith("text/event-stream")
-    body = flow.response.get_content() or b""
-    return Recording(name, json.loads(flow.request.get_content() or b""), flow.response.status_code, body, streamed)
+    """Return a recording as the server sent it."""
+    kept = _LIBRARY.load(name)
+    return Recording(name, json.loads(kept.sent.body), kept.answered.status, kept.body, kept.server_form is Form.STREAM)

@@ -9,6 +9,8 @@ from converter.rewriter import Dialect
 from converter.routes import Route
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
+LONGEST = 60
+"""Characters of a server's own words in a row."""
 _DIALECTS = {Dialect.OPENAI: "OpenAI", Dialect.ANTHROPIC: "Anthropic"}
 
 
@@ -34,12 +36,16 @@ def _shows(recording: Recording, replay: Replay) -> str:
     if not 200 <= status < 300:
         return f"{'error' if status >= 400 else 'status'} {status}"
     said = [_counted(summary.thoughts, "thought"), "text" if summary.text else "", _counted(summary.calls, "call")]
-    end = recording.ended or summary.failure or summary.finish
+    end = _short(recording.ended or summary.failure or summary.finish)
     return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or _wordless(recording)
 
 
 def _wordless(recording: Recording) -> str:
     return "a list" if recording.exchange().route is Route.MODELS else "no reply that can be read"
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST else words[: LONGEST - 1].rstrip() + "…"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -30,6 +30,12 @@ def test_it_says_when_there_is_no_reply_and_when_there_was_nothing_new() -> None
     assert row(exchange(WHOLE, form=Form.WHOLE, status=201))[4] == "1 thought, text; stop"
 
 
+def test_a_long_end_is_cut() -> None:
+    shown = row(exchange(ended="why " * 99))[4]
+    assert shown.endswith("why…")
+    assert len(shown) < 80
+
+
 def test_columns_begin_below_each_other() -> None:
     lines = table([["a", "b", "c", "d", "e", "1", "2"], ["a long name", "b", "c", "d", "e", "1", "2"]]).split("\n")
     assert len({line.index("  b") for line in lines[1:3]} - {0}) <= 2
