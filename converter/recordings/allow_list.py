@@ -3,6 +3,7 @@
 A table says for each field what is kept of it: ALL, a table for the objects in it, or a function that gives what is kept.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
@@ -12,10 +13,17 @@ type Kept = Table | Callable[[object], object] | None
 ALL: Kept = None
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
 QUERY = "beta=true"
+_HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
+"""A list of media types, of betas, or a version: what else stands in such a header may be anything."""
 
 
 def _names(words: str) -> list[str]:
     return words.split()
+
+
+def is_kept(name: str, value: str | None) -> bool:
+    """Tell whether a request's header may be in a recording."""
+    return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
 
 
 def cut_link(link: object) -> object:
@@ -56,13 +64,15 @@ _MESSAGE: Table = {
     "function_call": _FUNCTION,
 }
 _TOOL: Table = {**dict.fromkeys(("type", "name", "description", "input_schema", "strict")), "function": _FUNCTION}
+_STREAM_OPTIONS: Table = dict.fromkeys(("include_usage", "include_obfuscation", "continuous_usage_stats"))
+_TOOL_CHOICE: Table = {**dict.fromkeys(("type", "name", "disable_parallel_tool_use")), "function": {"name": ALL}}
 _SAMPLING = _names("""
     temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias logprobs top_logprobs
     frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos skip_special_tokens
 """)
 _LIMITS = _names("""
     max_tokens max_completion_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
-    continue_final_message add_generation_prompt stream stream_options parallel_tool_calls tool_choice function_call
+    continue_final_message add_generation_prompt stream parallel_tool_calls function_call
 """)
 _MANNER = _names("""
     reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning include_reasoning enable_thinking think
@@ -71,6 +81,8 @@ _MANNER = _names("""
 """)
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER]),
+    "stream_options": _STREAM_OPTIONS,
+    "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,
     "system": {"type": ALL, "text": ALL},
     "tools": _TOOL,
@@ -83,6 +95,7 @@ REQUEST: Table = {
 PROTOCOL = frozenset(
     {
         *(name for table in (REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION) for name in table),
+        *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
         *_names("""
             system assistant developer function enabled disabled adaptive omitted ephemeral object string number integer boolean
             properties required document base64 application/json text/event-stream message error refusal

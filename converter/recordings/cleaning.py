@@ -12,8 +12,8 @@ from itertools import accumulate, pairwise
 
 from converter import json_text, settings
 from converter.dialects.anthropic_request import BILLING_LINES
-from converter.exchange import is_stream
-from converter.recordings.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, kept
+from converter.exchange import is_stream, speaks_anthropic
+from converter.recordings.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.json_tokens import Path, Token, moved, pieces, tokens, woven, written
 from converter.recordings.left_out import secrets_of_body, secrets_of_headers, secrets_of_link
 from converter.recordings.normal_form import NormalForm
@@ -27,6 +27,8 @@ _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?"
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
 """A model that is a path, perhaps: to know costs less than to cut all up."""
 _VERSION = "2023-06-01"
+_MODELS_PATH = "/v1/models"
+"""The only endpoint with a free part: a model's name behind it."""
 
 
 def cleaned(recording: Recording) -> Recording:
@@ -65,8 +67,10 @@ def _replacing(recording: Recording) -> Replacing:
 
 
 def _models(recording: Recording) -> set[str]:
-    bodies = [recording.asked.body, recording.sent.body, recording.body, recording.got.body]
-    found = {token for body in bodies if _A_PATH.search(body) for token in tokens(body, is_stream("", body)) if not token.name}
+    asked = [(body, is_stream("", body)) for body in (recording.asked.body, recording.sent.body)]
+    replies = (recording.answered.content_type, recording.body), (recording.got.content_type, recording.got.body)
+    bodies = [*asked, *((body, is_stream(kind, body)) for kind, body in replies)]
+    found = {token for body, stream in bodies if _A_PATH.search(body) for token in tokens(body, stream) if not token.name}
     return {str(token.value) for token in found if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))}
 
 
@@ -96,13 +100,16 @@ class _Cleaner:
 
     def asked(self, asked: Asked) -> Asked:
         path, _, query = asked.path.removeprefix(_prefix(asked)).partition("?")
-        path = self.replacing.text(path) + (f"?{QUERY}" if QUERY in query.split("&") else "")
+        known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
+        path = known + self.replacing.text(path.removeprefix(known)) + (f"?{QUERY}" if QUERY in query.split("&") else "")
         return Asked(asked.method, path, self._headers(asked), self._request(asked.body))
 
     def _headers(self, asked: Asked) -> Mapping[str, str]:
-        headers = {name: self.replacing.text(asked.headers[name]) for name in HEADERS if name in asked.headers}
+        said = {name: asked.headers[name] for name in HEADERS if is_kept(name, asked.headers.get(name))}
+        replaced = {name: self.replacing.text(value) for name, value in said.items()}
+        headers = {name: value for name, value in replaced.items() if is_kept(name, value)}  # it may be too long now
         known = find(asked.method, asked.path)
-        if known and known[0] is Route.MODELS and "x-api-key" in asked.headers:
+        if known and known[0] is Route.MODELS and speaks_anthropic(asked.headers):
             headers.setdefault("anthropic-version", _VERSION)  # one of the two tells that the client speaks Anthropic
         return headers
 
@@ -152,18 +159,15 @@ class _Cleaner:
         return new
 
     def _parts_of_secrets(self, found: Sequence[Token], texts: Mapping[Token, str]) -> Iterator[tuple[int, str]]:
-        """Return the strings of a stream that a secret stands in, without it; it may be cut over several frames."""
+        """Return the strings of a stream that a secret, or a part of a place, stands in: without; frames may cut it anywhere."""
         paths: defaultdict[Path, list[int]] = defaultdict(list)
         for place, token in enumerate(found):
             if not token.name:
                 paths[token.path].append(place)
         for places in paths.values():
             parts = [texts[found[place]] for place in places]
-            whole = "".join(parts)
-            hidden = self.replacing.hidden(whole)
-            if hidden != whole:
-                ends = pairwise(accumulate(map(len, parts), initial=0))
-                clean = (hidden[start:end] for start, end in ends)
+            clean = self.replacing.hidden_over(parts)
+            if clean is not parts:
                 yield from ((place, new) for place, old, new in zip(places, parts, clean, strict=True) if new != old)
 
     def _new(self, token: Token, hidden: str) -> bytes:

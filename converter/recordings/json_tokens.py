@@ -17,6 +17,8 @@ type _Shape = tuple[list[_Column], _Open]
 
 _SCALAR = re.compile(rb'("[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)')
 _MARK = re.compile(rb"[{}\[\],]")
+_DATA = (b"data:", b"\xef\xbb\xbfdata:")
+"""How a line of data begins; a stream may begin with a byte order mark."""
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
 """Names in a path: what is nested deeper is nobody's reply, and must not cost its depth for each value."""
@@ -149,7 +151,7 @@ class _Reader:
 
     def read(self, line: bytes) -> None:
         """Read a line of a stream."""
-        if line.startswith(b"data:"):
+        if line.startswith(_DATA):
             self.scan(line)
             return
         self.skip(line)

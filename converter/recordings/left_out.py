@@ -3,12 +3,13 @@
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from converter.recordings.allow_list import HEADERS
+from converter.recordings.allow_list import HEADERS, is_kept
 
 _PRIVATE = re.compile(r"user|metadata|identifier|mcp|container|key|token|secret|password|auth|mail|session|account", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z _-]*")
+_WORD = re.compile(r"[a-z_-]{,11}")
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive|cache-control|pragma|te|upgrade.*|priority"
     r"|sec-fetch-.*|x-stainless-.*|x-app|anthropic-dangerous-.*"
@@ -27,17 +28,22 @@ def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterat
         for value, item in zip(whole, items, strict=True):
             yield from secrets_of_body(value, item, place)
     elif whole != remaining and whole is not None and not isinstance(whole, bool):
-        yield from _of_leaf(str(whole), place)
+        yield from _of_leaf(str(whole), place, remaining is None)
 
 
-def _of_leaf(value: str, place: str) -> Iterator[str]:
+def _of_leaf(value: str, place: str, left_out: bool) -> Iterator[str]:
     if value.lower().startswith(("http:", "https:")):
         yield from secrets_of_link(value)
+        yield from _of_address(value) if left_out else ()
     elif _PRIVATE.search(place):
-        yield value
-        yield from (part for part in re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value) if _is_long(part))
+        yield from _with_parts(value)
     elif not _PLAIN.fullmatch(value):
         yield value
+
+
+def _with_parts(value: str) -> Iterator[str]:
+    yield value
+    yield from (part for part in re.split(r"[^A-Za-z0-9-]+|(?<=user)_|_(?=account|session)", value) if _is_long(part))
 
 
 def _is_long(part: str) -> bool:
@@ -57,12 +63,23 @@ def secrets_of_link(link: str) -> Iterator[str]:
     yield from (value for _, value in parse_qsl(parts.query))
 
 
+def _of_address(link: str) -> Iterator[str]:
+    """Return all that a link without its query says: who knows where to go may need no key."""
+    address = re.split(r"[?#]", link)[0].rstrip("/")
+    path = address.partition("//")[2].partition("/")[2]
+    yield from (link, address)
+    for part in (f"/{path}", *(part for part in path.split("/") if not _WORD.fullmatch(part))):
+        yield from (part, unquote(part))
+
+
 def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
     """Return the values of headers that are not kept and could be secrets."""
     for name, value in headers.items():
-        if name in HEADERS or _HARMLESS_HEADERS.fullmatch(name):
+        if is_kept(name, value) or (name not in HEADERS and _HARMLESS_HEADERS.fullmatch(name)):
             continue
-        if "cookie" in name:
+        if name in HEADERS:
+            yield from _with_parts(value.strip())
+        elif "cookie" in name:
             yield from (part.partition("=")[2].strip().strip('"') for part in value.split(";"))
         elif "authorization" in name:
             yield from _of_authorization(value.strip())

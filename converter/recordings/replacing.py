@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from urllib.parse import quote
 
 from converter.recordings.allow_list import PROTOCOL
@@ -26,10 +28,12 @@ class Replacing:
         self.secrets = sorted({form for secret in found for form in _forms(secret)}, key=len, reverse=True)
         self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
         self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
-        self._names: dict[str, str] = _renamed_paths(paths)
+        self._names: dict[str, str] = _renamed_paths({path for said in paths for path in (said, self.hidden(said))})
         self._name = re.compile("|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER)
         self._places = sorted({*places} - _LOOPBACK - {""}, key=len, reverse=True)
         self._place = re.compile("|".join(map(_place, self._places)) or _NEVER)
+        self._long = sorted([*self._names, *self._places], key=len, reverse=True)
+        self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
         """Return the text without secrets, and without the beginning of one that it breaks off in."""
@@ -43,6 +47,23 @@ class Replacing:
                 if text.endswith(secret[:length]):
                     return text[:-length] + "x" * length
         return text
+
+    def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the parts of a text without secrets, and with as many x for each place or name that is cut over several."""
+        whole = "".join(parts)
+        hidden = self.hidden(whole)
+        if _holds(hidden, self._long):
+            hidden = self._without_cut(hidden, list(accumulate(map(len, parts))))
+        if hidden == whole:
+            return parts
+        return [hidden[start:end] for start, end in pairwise(accumulate(map(len, parts), initial=0))]
+
+    def _without_cut(self, text: str, ends: Sequence[int]) -> str:
+        def masked(found: re.Match[str]) -> str:
+            first, last = (bisect_right(ends, at) for at in (found.start(), found.end() - 1))
+            return found[0] if first == last else "x" * len(found[0])
+
+        return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
         """Return the text with other places and names, of the same meaning to whoever reads it."""
@@ -85,6 +106,11 @@ def _place(place: str) -> str:
     """Return a pattern. A bare word may be any word, so only what stands in an address is meant."""
     before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
     return before + re.escape(place) + r"(?![\w-]|\.\w)"
+
+
+def _anywhere(long: str) -> str:
+    """Return a pattern for a place or name that is cut: what stands around it may belong to another text."""
+    return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 
 
 def is_path(name: str) -> bool:

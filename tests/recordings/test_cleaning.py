@@ -89,7 +89,19 @@ def test_a_secret_that_the_server_says_is_hidden_even_when_it_is_cut(capture: Ca
     assert words == said
 
 
-PLACES = ["authorization", "x-api-key", "cookie", "x-unknown", "query", "user", "metadata", "mcp_servers", "file", "image"]
+PLACES = [
+    "authorization",
+    "x-api-key",
+    "cookie",
+    "x-unknown",
+    "query",
+    "user",
+    "metadata",
+    "mcp_servers",
+    "mcp_url",
+    "file",
+    "image",
+]
 
 
 def planted(secret: str, place: str) -> Recording:
@@ -108,6 +120,9 @@ def planted(secret: str, place: str) -> Recording:
         case "image":
             link = "https://h.example/a.png?k=" + "".join(f"%{byte:02X}" for byte in secret.encode())
             body["messages"][0]["content"] = [{"type": "image_url", "image_url": {"url": link}}]
+        case "mcp_url":
+            link = "https://mcp.example/s/" + "".join(f"%{byte:02X}" for byte in secret.encode()) + "/mcp"
+            body["mcp_servers"] = [{"type": "url", "url": link}]
         case "file":
             body["messages"][0]["content"] = [{"type": "file", "file": {"id": secret}}]
         case _:
@@ -211,6 +226,12 @@ def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
     assert replayed(clean, Dialect.ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body
+
+
+def test_the_endpoint_stays_whatever_was_left_out() -> None:
+    clean = cleaned(exchange(headers={"x-original-uri": CHAT}, query="?a=completions"))
+    assert clean.asked.path == CHAT
+    assert cleaned(clean) == clean
 
 
 def test_what_the_addon_does_not_act_on_is_no_recording() -> None:

@@ -43,6 +43,10 @@ def test_a_frame_over_several_lines_is_one_value() -> None:
     assert [(token.path, token.value) for token in found if not token.name] == [(("a", "b"), 1), (("c",), 2)]
 
 
+def test_a_byte_order_mark_before_a_stream_hides_nothing() -> None:
+    assert [token.value for token in tokens(b'\xef\xbb\xbfdata: {"id": "a"}\n\n', True)] == ["id", "a"]
+
+
 def test_what_is_cut_short_is_read_as_far_as_it_goes() -> None:
     assert [token.value for token in tokens(b'{"a": "b", "c": "d', False)] == ["a", "b", "c"]
 

@@ -30,6 +30,24 @@ def test_of_a_body_what_is_not_kept_is_a_secret() -> None:
     assert set(secrets_of_body(whole, {"model": "m", "messages": [{}]})) == {"johnny", "7", "k3y", "a1"}
 
 
+def test_all_of_a_link_that_is_left_out_is_a_secret_but_for_its_plain_words() -> None:
+    link = "https://mcp.example/s/Path%20Secret1/server/mcp?k=v"
+    found = set(secrets_of_body({"mcp_servers": [{"url": link}]}, {}))
+    path = "/s/Path%20Secret1/server/mcp"
+    assert found >= {link, f"https://mcp.example{path}", path, "/s/Path Secret1/server/mcp", "Path%20Secret1", "Path Secret1", "v"}
+    assert not {"s", "server", "mcp", "mcp.example"} & found
+
+
+def test_a_link_that_cannot_be_read_is_a_secret_as_it_is() -> None:
+    assert "http://[bad/Key4711" in set(secrets_of_body({"mcp_servers": "http://[bad/Key4711"}, {}))
+
+
+def test_a_known_header_that_says_something_else_is_a_secret() -> None:
+    found = set(secrets_of_headers({"accept": 'application/json; k="0123456789abcdef"', "content-type": "application/json"}))
+    assert found >= {"0123456789abcdef"}
+    assert "application/json" not in found
+
+
 def test_the_parts_of_a_user_id_are_secrets_as_well() -> None:
     user = "user_0123456789abcdef_account_11111111-2222_session_33333333-4444"
     assert {user, "0123456789abcdef", "11111111-2222", "33333333-4444"} <= set(secrets_of_body({"metadata": user}, {}))

@@ -30,6 +30,28 @@ def test_places_become_this_machine() -> None:
     assert replacing.text("10.1.2.3:55 fe80::1 127.0.0.1:9999") == "127.0.0.1:8000 127.0.0.1 127.0.0.1:8000"
 
 
+def over(*parts: str) -> list[str]:
+    """Parts of a text without secrets, places and names that are cut."""
+    return list(Replacing(["s3cret!"], ["gpu.lan:8080", "gpu.lan", "llm"], ["/home/bob/a.gguf"]).hidden_over(parts))
+
+
+def test_what_is_cut_becomes_as_many_x() -> None:
+    assert over("a s3c", "", "ret! b") == ["a xxx", "", "xxxx b"]
+    assert over("at gpu", ".lan:80", "80 ok") == ["at xxx", "xxxxxxx", "xx ok"]
+    assert over("gpu.lan", ":8080") == ["x" * 7, "x" * 5]
+    assert over("no /home/b", "ob/a.g", "guf") == ["no xxxxxxx", "xxxxxx", "xxx"]
+    assert over("http://l", "lm/") == ["http:xxx", "xx/"]
+
+
+def test_what_is_whole_in_a_part_waits_to_be_renamed() -> None:
+    parts = ["at gpu.lan:8080", " and /home/bob/a.gguf", " by http://llm/ or an l", "lm"]
+    assert over(*parts) == parts
+
+
+def test_a_model_s_path_with_a_secret_in_it_becomes_its_last_part() -> None:
+    assert Replacing(["Key4711"], [], ["/srv/Key4711/m"]).text("/srv/Key4711/m") == "m"
+
+
 def test_a_model_s_path_becomes_its_last_part_and_its_folder_is_nowhere() -> None:
     replacing = Replacing([], [], ["/home/bob/models/a.gguf", "qwen/qwen3"])
     assert replacing.text("no /home/bob/models/b.gguf, but /home/bob/models/a.gguf") == "no b.gguf, but a.gguf"
