@@ -19,8 +19,9 @@ help: ## list these targets
 run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
 	@exec $(PYTHON) tests/run_proxy.py --server '$(SERVER)' --ui '$(UI)' --port '$(PORT)' --web-port '$(WEB_PORT)' -- $(OPTIONS)
 
+# Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
 test: setup programs ## run all tests
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest -n 2 --dist loadfile
 
 check: setup ## lint, format check and types
 	@$(PYTHON) -m ruff check

@@ -192,7 +192,7 @@ REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a flow that is no conversation": (_foreign_shown, r"this flow is no conversation with a model"),
     "a suffix that is none": (_export("said.txt"), r"'said\.txt' ends with none of: \.md, \.json"),
     "a name that is too long": (_export(f"{'x' * 300}.md"), r".*File name too long: .*"),
-    "half a name": (_export("a\0.md"), r".*null byte.*"),
+    "half a name": (_export("a\0.md"), r".*null (byte|character).*"),
     "a home that is not there": (lambda web, _: web.call("think.export", "@focus", "~no-body/x.md"), r"Could not determine home.*"),
     "a folder that is not there": (_export("none/said.md"), r".*none/said\.md: No such file or directory"),
 }
