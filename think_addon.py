@@ -20,7 +20,7 @@ from converter.rewriter import Form, Rewriter
 from converter.routes import Route
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
-from converter.shell.keeping import UNDER_WAY, Kept
+from converter.shell.keeping import CLIENT_LEFT, UNDER_WAY, Kept
 from converter.shell.live import Live
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
@@ -150,7 +150,7 @@ class ThinkAddon:
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(flow, rewriter)
-        left = "Client disconnected" in flow.error.msg
+        left = flow.error.msg.startswith(CLIENT_LEFT)
         if not (left and rewriter and rewriter.summary.finish):  # SDKs hang up at the last event: that is no end too early
             kept.hints += report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
         self._end(flow, kept)

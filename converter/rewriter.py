@@ -94,6 +94,27 @@ class _WholeFrame:
         return [Frame(body, body)] if body else []
 
 
+class _Spoiled:
+    """Counts the frames that cannot be read as they should."""
+
+    def __init__(self) -> None:
+        self._unread = 0
+        self._first = b""
+        self._mended = 0
+
+    def count(self, frame: Frame, read: Sequence[Event]) -> None:
+        self._mended += not _is_utf8(frame.data or b"")
+        for event in read:
+            if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
+                self._first = self._first or event.raw[:_SAMPLE]
+                self._unread += 1
+
+    def notes(self, done: str) -> list[str]:
+        """Return what a person should know. `done`: what became of what cannot be read."""
+        unread = [f"{self._unread} frames cannot be read: {done}; the first: {self._first!r}"] if self._unread else []
+        return [*unread, *([f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else [])]
+
+
 class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
 
@@ -124,9 +145,7 @@ class Rewriter:
         self._stage = ThinkStage(Reading(settings, whole, expected or Expected()))
         self._encoder = _ENCODERS[client, client_form](settings, Asked(model, reply_id, shown))
         self._came = False
-        self._mended = 0
-        self._unread = 0
-        self._first_unread = b""
+        self._spoiled = _Spoiled()
         self._faults: list[str] = []
         self._whole = server_form is Form.WHOLE
         self._client_form = client_form
@@ -150,9 +169,9 @@ class Rewriter:
     @property
     def notes(self) -> list[str]:
         """What a person should know of this reply, a line each; whole after `close`."""
-        mended = [f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else []
+        spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
         empty = ["the server's reply was empty"] if self.closed and not self._came and not self.failure else []
-        return [*self._faults, *self._stage_notes(), *self._unread_note(), *mended, *empty, *self._encoder.notes]
+        return [*self._faults, *self._stage_notes(), *spoiled, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
         """Return what the client can have now; never an empty piece. `at`: when it came, in seconds, for the summary."""
@@ -184,7 +203,7 @@ class Rewriter:
         try:
             read = self._decoder.feed(frame)
             events = self._noted([event for part in read for event in self._stage.feed(part)])
-            self._count_unread(frame, read)
+            self._spoiled.count(frame, read)
             said = [event for event in events if not isinstance(event, ThinkingEnd)]  # an end alone is on no wire here
             out = self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
         except Exception as error:
@@ -209,22 +228,11 @@ class Rewriter:
         said = json_text.write(error_body(words))
         return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
 
-    def _count_unread(self, frame: Frame, read: list[Event]) -> None:
-        self._mended += not _is_utf8(frame.data or b"")
-        for event in read:
-            if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
-                self._first_unread = self._first_unread or event.raw[:_SAMPLE]
-                self._unread += 1
-
     def _stage_notes(self) -> list[str]:
         notes = [_LESSONS[self._stage.lesson]] if self._stage.lesson else []
         notes += ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
         withheld = self._stage.withheld
         return [*notes, *([f"{withheld} characters of thinking beyond the budget were withheld"] if withheld else [])]
-
-    def _unread_note(self) -> list[str]:
-        done = "passed as they came" if self._same_dialect else "left out"
-        return [f"{self._unread} frames cannot be read: {done}; the first: {self._first_unread!r}"] if self._unread else []
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -24,7 +24,6 @@ from converter.recordings.replay import Replay, replayed
 from converter.recordings.whole_file import write_whole
 from converter.summary import in_words
 
-METADATA = "think"
 BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
 _HOST, _, _PORT = HERE.partition(":")
@@ -67,7 +66,7 @@ def read_all(path: Path, name: str = "") -> Iterator[Recording]:
 def _recordings(data: bytes, name: str) -> list[Recording]:
     """Return what can be read; when nothing can, say why of the first flow that looks like ours."""
     flows = _flows(data)
-    ours = [found for found in flows if METADATA in found.metadata] or flows
+    ours = [found for found in flows if notes.METADATA in found.metadata] or flows
     recordings, errors = [], []
     for found in ours:
         try:
@@ -112,9 +111,9 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     """Return the recording of a flow that the addon has kept. Raises RecordingError for any other."""
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
-    if METADATA not in kept.metadata:
+    if notes.METADATA not in kept.metadata:
         raise RecordingError(f"the flow {_FOREIGN}")
-    noted = notes.read(kept.metadata[METADATA])
+    noted = notes.read(kept.metadata[notes.METADATA])
     sent, answered = _before(kept)
     if kept.response is None or answered is None:
         raise RecordingError(f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}")
@@ -178,7 +177,7 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
     if recording.ended:
         made.error = flow.Error(recording.ended, BEGAN + times[-1])
     summary = (replay or replayed(recording, recording.client)).summary.told()
-    made.metadata[METADATA] = notes.write(recording, summary)
+    made.metadata[notes.METADATA] = notes.write(_noted(recording), summary)
     made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(recording.answered.status, recording.answered.content_type, recording.body)
     if recording.sent != recording.asked or server_said != recording.got:
@@ -191,6 +190,11 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
 def _id(recording: Recording, what: str) -> str:
     """Return an id; flows of one name are one flow, in a viewer as well."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
+
+
+def _noted(recording: Recording) -> notes.Notes:
+    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
+    return notes.Notes(cuts, recording.ended, recording.options, recording.found)
 
 
 def _request(asked: Asked) -> http.Request:

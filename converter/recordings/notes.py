@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from converter.recordings.recording import Chunk, Found, Recording, RecordingError
+from converter.recordings.recording import Chunk, Found, RecordingError
 from converter.servers import by_name
 from converter.settings import Start
 
+METADATA = "think"
+"""The field of a flow's metadata that holds the notes."""
 VERSION = 1
 _UNREADABLE = "what the addon noted of the flow cannot be read"
 
@@ -42,8 +44,6 @@ def read(text: object) -> Notes:
         raise RecordingError(
             f"the flow was kept by another version of the addon: its notes are {version!r}, this one reads {VERSION}"
         )
-    if noted.get("replayed"):
-        raise RecordingError("the flow is a replay: keep the one that it was made from")
     try:
         return _notes(noted)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -78,19 +78,23 @@ def _found(noted: Mapping[str, object]) -> Found:
     )
 
 
-def write(recording: Recording, summary: Mapping[str, object]) -> str:
-    """Return the notes of a recording's flow."""
-    found = recording.found
-    noted = {
+def write(noted: Notes, summary: Mapping[str, object], **more: object) -> str:
+    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for looking at.
+
+    In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
+    """
+    found = noted.found
+    told = {
         "version": VERSION,
-        "chunks": [[len(chunk.data), chunk.at] for chunk in recording.chunks],
-        "ended": recording.ended,
-        "options": dict(recording.options),
+        "chunks": noted.cuts,
+        "ended": noted.ended,
+        "options": dict(noted.options),
         "server": found.server,
         "parses": found.parses,
         "begins": found.begins,
         "counted": found.counted,
         "prompted": found.prompted,
+        **more,
         "summary": summary,
     }
-    return json.dumps(noted, ensure_ascii=False)
+    return json.dumps(told)

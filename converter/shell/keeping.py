@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.exchange import Exchange
+from converter.recordings import notes
+from converter.recordings.notes import METADATA
+from converter.recordings.recording import Found
 from converter.summary import in_words
 from converter.transcript.visible import one_line
 
-METADATA = "think"
-VERSION = 1
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
 CLIENT_LEFT = "Client disconnected"
@@ -112,21 +113,11 @@ class Kept:
 
     def _told(self, flow: HTTPFlow) -> str:
         exchange = self.exchange
-        told = {
-            "version": VERSION,
-            "chunks": self.cuts,
-            "ended": flow.error.msg if flow.error else "",
-            "options": self.options,
-            "server": exchange.server.name,
-            "parses": exchange.server_parses,
-            "begins": exchange.begins.value,
-            "counted": exchange.counted,
-            "prompted": exchange.prompted,
-            "comment": flow.comment,
-            "marker": flow.marked,
-            "summary": exchange.rewriter.summary.told() if exchange.rewriter else {},
-        }
-        return json.dumps(told)  # in ASCII: a flow file has no place for half a surrogate pair, which servers can send
+        begins, prompted = exchange.begins.value, exchange.prompted
+        found = Found(exchange.server.name, exchange.server_parses, begins, exchange.counted, prompted)
+        noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
+        summary = exchange.rewriter.summary.told() if exchange.rewriter else {}
+        return notes.write(noted, summary, comment=flow.comment, marker=flow.marked)
 
 
 def in_short(note: str) -> str:

@@ -3,7 +3,8 @@
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.keeping import METADATA, told
+from converter.recordings.notes import METADATA
+from converter.shell.keeping import told
 
 
 def forget(flow: HTTPFlow) -> None:

@@ -123,7 +123,7 @@ DAMAGED = {
     "a DNS flow": (saved(tflow.tdnsflow(resp=True)), "a dns flow is no exchange"),
     "two recordings": (FILE * 2, "2 recordings, where one is expected"),
     "notes of a newer addon": (note('{"version": 2}'), "another version of the addon"),
-    "a replay": (note('{"version": 1, "replayed": true}'), "is a replay"),
+    "notes that lack all": (note('{"version": 1, "replayed": true}'), "cannot be read"),
     "notes cut short": (note("{"), "cannot be read"),
     "another body": (changed(lambda flow: flow._backup["response"].update(content=b"x")), "but its chunks are"),  # type: ignore[index]
     "a damaged backup": (changed(lambda flow: flow._backup.pop("request")), "damaged: KeyError in the flow's backup"),  # type: ignore[union-attr]
@@ -150,6 +150,13 @@ def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
 def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
     capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note('{"version": 1, "replayed": true}')
     assert flow_file.loads(capture, "hello") == CLEAN
+
+
+def test_an_error_with_half_a_character_in_it_can_be_kept() -> None:
+    """Its words stand in the summary, and a flow file is UTF-8."""
+    spoiled = b'data: {"error": {"message": "\\ud800 gone"}}\n\n'
+    recording = exchange([spoiled])
+    assert flow_file.loads(flow_file.dumps(recording), "hello").body == spoiled
 
 
 @given(st.integers(0, len(FILE) - 1), st.binary(min_size=1, max_size=3), st.booleans())

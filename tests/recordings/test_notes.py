@@ -8,20 +8,26 @@ from tests.recordings.raw_exchanges import exchange
 
 FOUND = Found("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", found=FOUND)
-NOTED = json.loads(notes.write(RECORDING, {}))
+WRITTEN = notes.Notes([(len(chunk.data), chunk.at) for chunk in RECORDING.chunks], "gone", RECORDING.options, FOUND)
+NOTED = json.loads(notes.write(WRITTEN, {}))
 
 
 def test_what_was_written_is_read() -> None:
-    read = notes.read(notes.write(RECORDING, {"thoughts": 1}))
+    read = notes.read(notes.write(WRITTEN, {"thoughts": 1}, comment="said"))
     assert (read.ended, read.options, read.found) == ("gone", RECORDING.options, FOUND)
     assert read.cut(RECORDING.body) == RECORDING.chunks
+
+
+def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
+    told = notes.write(WRITTEN, {"failure": "\ud800"})
+    assert told.isascii()
+    assert json.loads(told)["summary"] == {"failure": "\ud800"}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"version": 2}, "another version of the addon: its notes are 2, this one reads 1"),
-        ({"replayed": True}, "is a replay"),
         ({"chunks": [[-1, 0]]}, "no length"),
         ({"chunks": [[1, "soon"]]}, "no time"),
         ({"chunks": [[1, float("inf")]]}, "no time"),
@@ -50,4 +56,4 @@ def test_a_missing_note_is_named() -> None:
 
 def test_chunks_of_another_body_are_refused() -> None:
     with pytest.raises(RecordingError, match="of 3 bytes, but its chunks are"):
-        notes.read(notes.write(RECORDING, {})).cut(b"abc")
+        notes.read(notes.write(WRITTEN, {})).cut(b"abc")

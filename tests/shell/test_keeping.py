@@ -8,7 +8,8 @@ from mitmproxy import flowfilter
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
-from converter.shell.keeping import METADATA, MOVED, NOTHING, TROUBLE, told
+from converter.recordings.notes import METADATA
+from converter.shell.keeping import MOVED, NOTHING, TROUBLE, told
 from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, JSON, MESSAGES, request, response, running, streaming, wait
 from tests.frames import data, stream, whole
 from tests.kept_flows import kept, pass_on, saved, watched

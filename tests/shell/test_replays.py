@@ -3,8 +3,8 @@
 from mitmproxy.addons.serverplayback import ServerPlayback
 from mitmproxy.http import HTTPFlow
 
+from converter.recordings.notes import METADATA
 from converter.shell import replays
-from converter.shell.keeping import METADATA
 from tests.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
 from tests.frames import stream
 from tests.kept_flows import kept, watched

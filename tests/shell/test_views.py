@@ -10,7 +10,7 @@ from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons, tflow
 
-from converter.shell.keeping import METADATA
+from converter.recordings.notes import METADATA
 from converter.shell.views import LINES, Thinking, Views, newest
 from tests import recorded
 from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, JSON, MESSAGES, request, response, streaming
