@@ -1,7 +1,9 @@
-"""Thinking of a local model arrives where the client looks for it: `mitmdump -s think_addon.py --mode reverse:http://localhost:8000`.
+"""Thinking of a local model arrives where the client looks for it: `mitmdump -s think_addon.py
+--mode reverse:http://localhost:8000`.
 
-The only file that meets mitmproxy: options, hooks, the tap through which a streamed body passes, and the questions to a server.
-What a request or reply means is read and written by `converter`, which knows no proxy.
+The only file that meets mitmproxy: options, hooks, the tap through which a streamed body passes,
+and the questions to a server. What a request or reply means is read and written by `converter`,
+which knows no proxy.
 """
 
 import logging
@@ -12,24 +14,27 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter import json_text, settings
-from converter.asking import estimate_tokens
+from converter import settings
+from converter.endpoints import Route
 from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
-from converter.network import KnownServers, credentials
 from converter.rewriter import Form, Rewriter
-from converter.routes import Route
+from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
-from converter.shell.keeping import CLIENT_LEFT, UNDER_WAY, Kept
-from converter.shell.live import Live
+from converter.shell.flow_record import CLIENT_LEFT, UNDER_WAY, FlowRecord
+from converter.shell.live_view import LiveView
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
-from converter.shell.telling import Telling, report
-from converter.shell.terminal import Terminal
+from converter.shell.terminal.printer import Terminal
+from converter.shell.thought_hook import ThoughtTeller, report
+from converter.shell.upstream_client import KnownServers, credentials
 from converter.shell.views import Views
+from converter.wire import json_text
 
 CLOUD = ("api.anthropic.com", "api.openai.com")
-"""Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to read."""
+"""Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to
+read.
+"""
 
 
 class ThinkAddon:
@@ -40,10 +45,16 @@ class ThinkAddon:
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
         self._servers = KnownServers()
-        self._telling = Telling()
-        self._live = Live()
+        self._telling = ThoughtTeller()
+        self._live = LiveView()
         self._terminal, self._recorder = Terminal(), Recorder()
-        self.addons = [self._live, Views(self._live.replies), self._terminal, self._recorder, Commands(self._recorder)]
+        self.addons = [
+            self._live,
+            Views(self._live.replies),
+            self._terminal,
+            self._recorder,
+            Commands(self._recorder),
+        ]
 
     def load(self, loader: Loader) -> None:
         """Declare the options."""
@@ -74,11 +85,15 @@ class ThinkAddon:
         else:
             exchange.watched = self._terminal.prints
             full = self._looked_at() or bool(self._settings.record)
-            self._kept[flow.id] = Kept(exchange, flow.request.headers.copy(), options.in_force(), full)
+            self._kept[flow.id] = FlowRecord(
+                exchange, flow.request.headers.copy(), options.in_force(), full
+            )
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
-        """Translate a Messages request, answer what the server cannot, refuse what breaks the format as the API itself would."""
+        """Translate a Messages request, answer what the server cannot, refuse what breaks the
+        format as the API itself would.
+        """
         kept = self._kept.get(flow.id)
         if kept is None:
             return
@@ -88,7 +103,9 @@ class ThinkAddon:
         kept.asks(flow.request)
         exchange = kept.exchange
         if exchange.route in OURS:
-            flow.response = messages.made(Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b""))
+            flow.response = messages.made(
+                Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b"")
+            )
         elif exchange.translated and exchange.route is not Route.MODELS:
             flow.response = await self._answer_or_translate(flow, exchange)
         elif exchange.route in (Route.CHAT, Route.MESSAGES):
@@ -103,7 +120,9 @@ class ThinkAddon:
 
     def _prepare(self, flow: HTTPFlow, exchange: Exchange) -> None:
         if exchange.guesses:
-            prompted = exchange.prepare(self._servers, messages.upstream(flow, exchange), credentials(flow.request.headers))
+            prompted = exchange.prepare(
+                self._servers, messages.upstream(flow, exchange), credentials(flow.request.headers)
+            )
             if prompted:
                 flow.request.content = json_text.write(prompted)
 
@@ -119,9 +138,15 @@ class ThinkAddon:
             flow.response.stream = True
             return
         if kept.exchange.guesses:
-            kept.exchange.begins = await self._servers.start(messages.upstream(flow, kept.exchange), kept.exchange.body)
+            kept.exchange.begins = await self._servers.start(
+                messages.upstream(flow, kept.exchange), kept.exchange.body
+            )
         kept.answers(flow)
-        if streamed and flow.response.status_code == 200 and not messages.is_compressed(flow.response):
+        if (
+            streamed
+            and flow.response.status_code == 200
+            and not messages.is_compressed(flow.response)
+        ):
             self._tap(flow, kept)
 
     async def response(self, flow: HTTPFlow) -> None:
@@ -130,7 +155,9 @@ class ThinkAddon:
         if kept is None or flow.response is None:
             return
         exchange = kept.exchange
-        if exchange.rewriter is None or not exchange.rewriter.closed:  # not closed: the stream ended with its headers
+        if (
+            exchange.rewriter is None or not exchange.rewriter.closed
+        ):  # not closed: the stream ended with its headers
             await self._rewrite_whole(flow, flow.response, kept)
         if exchange.rewriter:
             exchange.learn(self._servers, messages.upstream(flow, exchange))
@@ -151,7 +178,9 @@ class ThinkAddon:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(flow, rewriter)
         left = flow.error.msg.startswith(CLIENT_LEFT)
-        if not (left and rewriter and rewriter.summary.finish):  # SDKs hang up at the last event: that is no end too early
+        if not (
+            left and rewriter and rewriter.summary.finish
+        ):  # SDKs hang up at the last event: that is no end too early
             kept.hints += report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
         self._end(flow, kept)
 
@@ -160,24 +189,28 @@ class ThinkAddon:
         self._telling.tell(rewriter, self._settings.events)
         self._terminal.heard(flow, rewriter)
 
-    def _end(self, flow: HTTPFlow, kept: Kept) -> None:
+    def _end(self, flow: HTTPFlow, kept: FlowRecord) -> None:
         """The exchange is over: make its flow what people will look at, print it, keep it."""
         kept.finish(flow)
         self._terminal.ended(flow, kept.exchange)
         self._recorder.ended(flow)
 
-    async def _rewrite_whole(self, flow: HTTPFlow, response: Response, kept: Kept) -> None:
+    async def _rewrite_whole(self, flow: HTTPFlow, response: Response, kept: FlowRecord) -> None:
         exchange, at = kept.exchange, time.time() - flow.request.timestamp_start
         body = messages.body(response, exchange.notes)
         kept.came(body, at)
         if exchange.wants_count(response.status_code, body):
             upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
-            exchange.counted = await self._servers.count(upstream, client, exchange.server, exchange.body)
-        answer = exchange.whole(response.status_code, response.headers.get("content-type", ""), body, at)
+            exchange.counted = await self._servers.count(
+                upstream, client, exchange.server, exchange.body
+            )
+        answer = exchange.whole(
+            response.status_code, response.headers.get("content-type", ""), body, at
+        )
         if answer:
             messages.replace(response, answer)
 
-    def _tap(self, flow: HTTPFlow, kept: Kept) -> None:
+    def _tap(self, flow: HTTPFlow, kept: FlowRecord) -> None:
         exchange = kept.exchange
         if flow.response is None or (exchange.translated and exchange.form is Form.WHOLE):
             return  # the client waits for one message, so all of the stream is needed first
@@ -188,7 +221,9 @@ class ThinkAddon:
         self._live.follow(flow, kept)
 
     def _looked_at(self) -> bool:
-        viewed = ctx.master.addons.get("view") is not None  # not by its truth: an empty view is false
+        viewed = (
+            ctx.master.addons.get("view") is not None
+        )  # not by its truth: an empty view is false
         return viewed or bool(getattr(ctx.options, "save_stream_file", None))
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
@@ -196,16 +231,23 @@ class ThinkAddon:
             return None
         reverse = isinstance(flow.client_conn.proxy_mode, ReverseMode)
         headers = {name.lower(): value for name, value in flow.request.headers.items()}
-        return begin(flow.request.method, flow.request.path, headers, self._settings, flow.id, reverse)
+        return begin(
+            flow.request.method, flow.request.path, headers, self._settings, flow.id, reverse
+        )
 
     def _acts_on(self, flow: HTTPFlow) -> bool:
         if self._filter:
             matches: bool = flowfilter.match(self._filter, flow)
             return matches
-        return isinstance(flow.client_conn.proxy_mode, ReverseMode) or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
+        return (
+            isinstance(flow.client_conn.proxy_mode, ReverseMode)
+            or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
+        )
 
     async def _answer_or_translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
-        """Return the answer to a request that goes no further; never raise, or it would go on as it came."""
+        """Return the answer to a request that goes no further; never raise, or it would go on as it
+        came.
+        """
         try:
             return await self._translate(flow, exchange)
         except Exception as error:
@@ -226,7 +268,11 @@ class ThinkAddon:
         if exchange.route is Route.COUNT_TOKENS:
             counted = await self._servers.count(upstream, client, exchange.server, body)
             by = "estimate" if counted is None else exchange.server.name
-            answer = messages.made(Answer(200, JSON, json_text.write({"input_tokens": counted or estimate_tokens(body)})))
+            answer = messages.made(
+                Answer(
+                    200, JSON, json_text.write({"input_tokens": counted or estimate_tokens(body)})
+                )
+            )
             answer.headers["x-think-tokens-counted-by"] = by
             return answer
         flow.request.headers.update(client)

@@ -1,4 +1,5 @@
-"""`python -m converter FILE`: a saved reply, of either dialect, as a transcript or in the dialect that is asked for.
+"""`python -m converter FILE`: a saved reply, of either dialect, as a transcript or in the dialect
+that is asked for.
 
 `curl -N ... | python -m converter --to transcript` shows a reply while it comes.
 """
@@ -11,9 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from converter import settings
+from converter.observe.summary import SHORTEST
 from converter.rewriter import Dialect, Form
 from converter.settings import Settings
-from converter.summary import SHORTEST
 from converter.transcript import request
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import is_request, value_of
@@ -29,9 +30,15 @@ TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions or the Messages API"
 _OTHERS = (
-    (re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd"), "compressed: uncompress it first, or ask with curl's --compressed"),
+    (
+        re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd"),
+        "compressed: uncompress it first, or ask with curl's --compressed",
+    ),
     (re.compile(rb"\xff\xfe|\xfe\xff|.\0", re.DOTALL), "UTF-16: a reply is UTF-8"),
-    (re.compile(rb"\d+:\d+:\w+;"), "flows of mitmproxy: open it with mitmweb -s think_addon.py -n -r"),
+    (
+        re.compile(rb"\d+:\d+:\w+;"),
+        "flows of mitmproxy: open it with mitmweb -s think_addon.py -n -r",
+    ),
 )
 """What people take for a saved reply, by how it begins."""
 _PIECE = 65536
@@ -53,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else "openai"), read)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the flush at exit complains
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # else the flush at exit complains
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -68,11 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("converter", description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter)
-    parser.add_argument("file", nargs="?", default=STANDARD_INPUT, metavar="FILE", help="JSON or SSE; - is standard input")
+    parser = argparse.ArgumentParser(
+        "converter", description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        default=STANDARD_INPUT,
+        metavar="FILE",
+        help="JSON or SSE; - is standard input",
+    )
     parser.add_argument("--to", choices=[*DIALECTS, TRANSCRIPT], help="what to write")
-    parser.add_argument("--tags", action="append", metavar="TAGS", help="as think_tags; once for each")
-    parser.add_argument("--start", default="auto", choices=[start.value for start in settings.Start], help="as think_start")
+    parser.add_argument(
+        "--tags", action="append", metavar="TAGS", help="as think_tags; once for each"
+    )
+    parser.add_argument(
+        "--start",
+        default="auto",
+        choices=[start.value for start in settings.Start],
+        help="as think_start",
+    )
     return parser
 
 
@@ -104,7 +128,9 @@ def _pieces(file: str) -> Iterator[tuple[bytes, str]]:
 
 
 def _write(text: str | bytes) -> None:
-    sys.stdout.buffer.write(text if isinstance(text, bytes) else text.encode(errors="backslashreplace"))
+    sys.stdout.buffer.write(
+        text if isinstance(text, bytes) else text.encode(errors="backslashreplace")
+    )
     sys.stdout.buffer.flush()
 
 
@@ -116,14 +142,20 @@ def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> Non
     _write(converting.close())
     if converting.dialect is None:
         asked = is_request(value_of(body))
-        raise _UnreadableError("a request; --to transcript shows it" if asked else _what_it_is(body))
+        raise _UnreadableError(
+            "a request; --to transcript shows it" if asked else _what_it_is(body)
+        )
     for note in converting.notes:
         _complain(note, 0)
 
 
 def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) -> None:
-    """Write a transcript, in pieces as they come; a file is all there, which tells more of where its reply began."""
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Write a transcript, in pieces as they come; a file is all there, which tells more of where
+    its reply began.
+    """
+    colour = (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
     writer, reader = TerminalWriter(colour), ReplyReader(chosen, complete=not live)
     body: list[bytes] = []
     began: float | None = None
@@ -145,11 +177,16 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
 
 def _what_it_is(body: bytes) -> str:
     """Say what came in place of a reply, and what reads it."""
-    return next((f"{_NO_REPLY}, but {words}" for beginning, words in _OTHERS if beginning.match(body)), _NO_REPLY)
+    return next(
+        (f"{_NO_REPLY}, but {words}" for beginning, words in _OTHERS if beginning.match(body)),
+        _NO_REPLY,
+    )
 
 
 def _known(facts: Facts) -> Facts:
-    """Return the facts without times that say nothing: the clock begins with the first byte, and what was saved comes at once."""
+    """Return the facts without times that say nothing: the clock begins with the first byte, and
+    what was saved comes at once.
+    """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES
     return {name: value for name, value in facts.items() if name not in left_out}

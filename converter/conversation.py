@@ -1,8 +1,8 @@
 """What a request asks, whatever dialect it was written in.
 
-The nouns between the two sides: one file per dialect reads a request into a `Conversation` or writes one out, so neither side
-knows the other's words. Everything here is a frozen value; what a block may hold was settled by the reader, so a writer need
-not check it again.
+The nouns between the two sides: one file per dialect reads a request into a `Conversation` or
+writes one out, so neither side knows the other's words. Everything here is a frozen value; what a
+block may hold was settled by the reader, so a writer need not check it again.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,11 @@ type ToolChoiceMode = Literal["auto", "required", "named", "none"]
 
 
 class RequestError(ValueError):
-    """A request breaks the format of its dialect: `place` says where, `message` is the place and what is wrong with it.
+    """A request breaks the format of its dialect: `place` says where, `message` is the place and
+    what is wrong with it.
 
-    `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field required`, as Anthropic's API words
-    it. An empty place means the request as a whole.
+    `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field
+    required`, as Anthropic's API words it. An empty place means the request as a whole.
     """
 
     def __init__(self, place: str, problem: str) -> None:
@@ -61,7 +62,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A thought of an earlier reply. The signature says who vouches for it and never goes to a server."""
+    """A thought of an earlier reply. The signature says who vouches for it and never goes to a
+    server.
+    """
 
     text: str
     signature: str = ""
@@ -139,7 +142,9 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingSwitch:
-    """What the client asks about thinking: `budget` in tokens (None: no limit), `shown` False when it wants no thinking text."""
+    """What the client asks about thinking: `budget` in tokens (None: no limit), `shown` False when
+    it wants no thinking text.
+    """
 
     mode: ThinkingMode
     budget: int | None = None
@@ -157,8 +162,8 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All a request asks. `extensions`: what it asks of the server in the server's own words. `notes` says in one line each what
-    was left out, for a log.
+    """All a request asks. `extensions`: what it asks of the server in the server's own words.
+    `notes` says in one line each what was left out, for a log.
     """
 
     model: str

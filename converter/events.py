@@ -1,8 +1,9 @@
 """What a model's reply says, free of any dialect: the values that pass between the machines.
 
-A decoder makes them from frames, the think parser turns `Text` into `Text` and `Thinking`, an encoder writes them. They
-are flat: a delta is an event, a whole reply is the same events with longer texts. Finish reasons are the words of chat
-completions (`stop`, `length`, `tool_calls`, `content_filter`), being what every local server sends.
+A decoder makes them from frames, the think parser turns `Text` into `Text` and `Thinking`, an
+encoder writes them. They are flat: a delta is an event, a whole reply is the same events with
+longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
+`content_filter`), being what every local server sends.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ type Fields = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The head of a reply; comes again when a later frame has another head (`head`: the dialect's own fields, whole)."""
+    """The head of a reply; comes again when a later frame has another head (`head`: the dialect's
+    own fields, whole).
+    """
 
     id: str
     model: str
@@ -31,9 +34,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when it stood in tags.
+    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when
+    it stood in tags.
 
-    `sent`: those fields as they came, when they hold more than `text`: a list, or words that another name has told before.
+    `sent`: those fields as they came, when they hold more than `text`: a list, or words that
+    another name has told before.
     """
 
     text: str
@@ -44,7 +49,9 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
-    """The thought so far is complete; what follows is another block. Type and confidence are only known of attribute forms."""
+    """The thought so far is complete; what follows is another block. Type and confidence are only
+    known of attribute forms.
+    """
 
     choice: int = 0
     thought_type: str | None = None
@@ -54,7 +61,9 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`: as sent; `field`: where."""
+    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`:
+    as sent; `field`: where.
+    """
 
     index: int
     id: str
@@ -67,7 +76,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells. `said`: the server's own word."""
+    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells. `said`:
+    the server's own word.
+    """
 
     reason: str
     stop_sequence: str | None = None
@@ -89,7 +100,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The server says, within the reply, that it failed. `raw`: its frame; `status`: the HTTP status it would have had."""
+    """The server says, within the reply, that it failed. `raw`: its frame; `status`: the HTTP
+    status it would have had.
+    """
 
     message: str
     kind: str = "api_error"
@@ -106,9 +119,11 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer` beside the delta.
+    """Fields of a choice that the decoder has no event for: `inner` beside the content, `outer`
+    beside the delta.
 
-    `told`: those of `inner` that events of their own tell as well, for a dialect that has no place for the fields.
+    `told`: those of `inner` that events of their own tell as well, for a dialect that has no place
+    for the fields.
     """
 
     inner: Fields
@@ -119,7 +134,9 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """What a field of the server's own says, or a piece of it, if it is a string; the user wants it in a block of this kind."""
+    """What a field of the server's own says, or a piece of it, if it is a string; the user wants it
+    in a block of this kind.
+    """
 
     block: str
     key: str
@@ -136,7 +153,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
-    """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is lost without it."""
+    """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is
+    lost without it.
+    """
 
     raw: bytes
     comment: bool = False

@@ -1,25 +1,34 @@
-"""One exchange: a client's request and the reply to it, from dialect to dialect. Values in, values out; the shell carries them."""
+"""One exchange: a client's request and the reply to it, from dialect to dialect. Values in, values
+out; the shell carries them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter import json_text, overflow, routes, think_prompt
+from converter import endpoints as routes
 from converter.conversation import Conversation, RequestError
-from converter.dialects import anthropic_models, anthropic_request, openai_request
-from converter.dialects.anthropic_errors import error_body, error_reply, server_words
-from converter.network import KnownServers, Upstream
+from converter.dialects.anthropic import models as anthropic_models
+from converter.dialects.anthropic import request_reader as anthropic_request
+from converter.dialects.anthropic.errors import error_body, error_reply, server_words
+from converter.dialects.openai_chat import request_writer as openai_request
+from converter.dialects.reasoning_fields import without
+from converter.endpoints import Route
+from converter.observe.thought_events import ThoughtEvents, conversation_id
+from converter.parsing.think_stage import Expected
 from converter.rewriter import Dialect, Form, Rewriter
-from converter.routes import Route
-from converter.servers import GENERIC, Server
+from converter.servers import context_length as overflow
+from converter.servers import think_prompt
+from converter.servers.profiles import GENERIC, Server
 from converter.settings import Settings, Start
-from converter.think_stage import Expected
-from converter.thoughts import ThoughtEvents, conversation_id
-from converter.vendor import without
+from converter.shell.upstream_client import KnownServers, Upstream
+from converter.wire import json_text
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 OURS = (Route.HELLO, Route.TELEMETRY)
-"""Endpoints that the addon answers by itself; only where it stands before one server, a host of its own elsewhere."""
+"""Endpoints that the addon answers by itself; only where it stands before one server, a host of its
+own elsewhere.
+"""
 _BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")
 """Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
 _CHAT_PATH = "/v1/chat/completions"
@@ -38,8 +47,9 @@ class Answer:
 class Exchange:
     """One request that the addon acts on, until its reply is complete.
 
-    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server gives none. `body`: the chat
-    completion asked for. `begins`: where its reply is expected to begin. `watched`: somebody reads what the rewriter has `said`.
+    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
+    gives none. `body`: the chat completion asked for. `begins`: where its reply is expected to
+    begin. `watched`: somebody reads what the rewriter has `said`.
     """
 
     route: Route
@@ -88,23 +98,34 @@ class Exchange:
         self.body = said if isinstance(said, dict) else {}
         self.thoughts = ThoughtEvents(self.id, conversation_id(self.body))
         self.asks_to_think = self.body.get("reasoning_effort") not in (None, "none")
-        self._keep(next((value for name in _BUDGETS if type(value := self.body.get(name)) is int), None))
+        self._keep(
+            next((value for name in _BUDGETS if type(value := self.body.get(name)) is int), None)
+        )
 
     def _keep(self, budget: int | None) -> None:
         self.asked_budget = budget
         self.budget = budget if self.settings.budget == "proxy" else None
 
-    def prepare(self, servers: KnownServers, upstream: Upstream, headers: Mapping[str, str]) -> Mapping[str, object] | None:
+    def prepare(
+        self, servers: KnownServers, upstream: Upstream, headers: Mapping[str, str]
+    ) -> Mapping[str, object] | None:
         """Begin to find out where the reply will begin, while the request is on its way.
 
-        Return what to send in place of the request, when the model is to be asked to think and does not do so by itself.
+        Return what to send in place of the request, when the model is to be asked to think and does
+        not do so by itself.
         """
         if self.native:
-            return None  # no server renders such a prompt for us: what is known is its model's name, and what was learned
+            # no server renders such a prompt for us: what is known is its model's name, and what
+            # was learned
+            return None
         if upstream.direct:
             known = self.server if self.translated else self.settings.server
             servers.ask_start(upstream, headers, self.body, known)
-        if self.settings.prompt == "off" or not self.asks_to_think or servers.thinks(upstream, self.body):
+        if (
+            self.settings.prompt == "off"
+            or not self.asks_to_think
+            or servers.thinks(upstream, self.body)
+        ):
             return None
         prompted = think_prompt.add(self.body, self.asked_budget)
         self.prompted = prompted is not None
@@ -124,10 +145,16 @@ class Exchange:
         return True
 
     def read(self, body: bytes) -> Conversation:
-        """Read a Messages request. Raises RequestError or UnreadableError when it breaks the format."""
-        said = without(json_text.read(body), {mapped.block for mapped in self.settings.map.values()})
+        """Read a Messages request. Raises RequestError or UnreadableError when it breaks the
+        format.
+        """
+        said = without(
+            json_text.read(body), {mapped.block for mapped in self.settings.map.values()}
+        )
         asked = anthropic_request.read(said, counting=self.route is Route.COUNT_TOKENS)
-        self.thoughts = ThoughtEvents(self.id, conversation_id(said if isinstance(said, dict) else {}))
+        self.thoughts = ThoughtEvents(
+            self.id, conversation_id(said if isinstance(said, dict) else {})
+        )
         self.notes += asked.notes
         self.form = Form.STREAM if asked.stream else Form.WHOLE
         self.model = asked.model
@@ -144,12 +171,17 @@ class Exchange:
         )
         self.notes += openai_request.notes(asked, manner)
         self.body = openai_request.write(asked, manner)
-        self.asks_to_think = asked.thinking is not None and asked.thinking.mode in ("enabled", "adaptive")
+        self.asks_to_think = asked.thinking is not None and asked.thinking.mode in (
+            "enabled",
+            "adaptive",
+        )
         self._keep(asked.thinking.budget if asked.thinking else None)
         return self.body
 
     def wants_count(self, status: int, body: bytes) -> bool:
-        """Tell whether the server found the prompt too long without counting it: then the client needs a count to act on."""
+        """Tell whether the server found the prompt too long without counting it: then the client
+        needs a count to act on.
+        """
         too_long = overflow.find(server_words(body)) if self.translated and status == 400 else None
         return too_long is not None and too_long.bound
 
@@ -171,13 +203,17 @@ class Exchange:
             model=self.model,
             shown=self.shown,
             reply_id=self.id,
-            expected=Expected(self.begins, str(self.body.get("model") or ""), self.budget, self.thoughts),
+            expected=Expected(
+                self.begins, str(self.body.get("model") or ""), self.budget, self.thoughts
+            ),
         )
         self.rewriter.said = [] if self.watched else None
         return self.rewriter
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> Answer | None:
-        """Return what the client gets for a reply that is all there, `at` so many seconds; None: as it came."""
+        """Return what the client gets for a reply that is all there, `at` so many seconds; None: as
+        it came.
+        """
         if self.route is Route.MODELS:
             return _models(status, body)
         if not 200 <= status < 300:
@@ -192,28 +228,43 @@ class Exchange:
 
     def _error(self, status: int, body: bytes) -> Answer | None:
         if not json_text.readable(body):  # a gateway's page; an error object needs no line
-            self.notes.append(f"the server answered with status {status}: {server_words(body) or 'no words'}")
+            self.notes.append(
+                f"the server answered with status {status}: {server_words(body) or 'no words'}"
+            )
         if self.client is Dialect.OPENAI:
             return None
         status, error = error_reply(status, body, self.counted)
         return Answer(status, JSON, json_text.write(error))
 
 
-def begin(method: str, path: str, headers: Mapping[str, str], settings: Settings, name: str, reverse: bool) -> Exchange | None:
+def begin(
+    method: str, path: str, headers: Mapping[str, str], settings: Settings, name: str, reverse: bool
+) -> Exchange | None:
     """Return the exchange that a request begins, None for one that is not ours.
 
-    `headers`: names in lower case. `name`: for a reply that has none. `reverse`: all that comes is for one server.
+    `headers`: names in lower case. `name`: for a reply that has none. `reverse`: all that comes is
+    for one server.
     """
     route, prefix = routes.find(method, path) or (None, "")
-    if route is None or (route in OURS and not reverse) or (route is Route.MODELS and not speaks_anthropic(headers)):
+    if (
+        route is None
+        or (route in OURS and not reverse)
+        or (route is Route.MODELS and not speaks_anthropic(headers))
+    ):
         return None
-    exchange = Exchange(route, settings, prefix, name, Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC)
+    exchange = Exchange(
+        route, settings, prefix, name, Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC
+    )
     return None if exchange.native and route is Route.COUNT_TOKENS else exchange
 
 
 def refusal(error: Exception) -> tuple[str, Answer]:
     """Return the words for the log and the answer to a Messages request that goes no further."""
-    status, kind, words = 500, "api_error", f"fault of the addon, please report it: {type(error).__name__}: {error}"
+    status, kind, words = (
+        500,
+        "api_error",
+        f"fault of the addon, please report it: {type(error).__name__}: {error}",
+    )
     if isinstance(error, RequestError | json_text.UnreadableError):
         status, kind, words = 400, "invalid_request_error", str(error)
     elif isinstance(error, ConnectionError):
@@ -231,7 +282,9 @@ def _models(status: int, body: bytes) -> Answer | None:
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Tell a stream by what it is called, or by how it begins: servers mislabel."""
-    return content_type.lower().startswith(EVENT_STREAM) or body.lstrip().startswith((b"data:", b"event:", b":"))
+    return content_type.lower().startswith(EVENT_STREAM) or body.lstrip().startswith(
+        (b"data:", b"event:", b":")
+    )
 
 
 def speaks_anthropic(headers: Mapping[str, str]) -> bool:

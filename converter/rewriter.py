@@ -1,4 +1,5 @@
-"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies take the same way.
+"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
+take the same way.
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkParser -> event -> Encoder -> chunk
 """
@@ -7,18 +8,18 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from converter import json_text
-from converter.dialects.anthropic_errors import error_body
-from converter.dialects.anthropic_reply import AnthropicDecoder
-from converter.dialects.anthropic_stream import Asked
-from converter.dialects.anthropic_writer import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.openai_reply import OpenAIDecoder
-from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.anthropic.decoder import AnthropicDecoder
+from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
+from converter.dialects.anthropic.errors import error_body
+from converter.dialects.anthropic.message_events import Asked
+from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.events import Event, OpaqueFrame, ThinkingEnd
+from converter.observe.summary import Summary
+from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.settings import Settings, Start
-from converter.sse import Frame, FrameDecoder, write_frame
-from converter.summary import Summary
-from converter.think_stage import Expected, Reading, ThinkStage
+from converter.wire import json_text
+from converter.wire.sse import Frame, FrameDecoder, write_frame
 
 
 class Form(enum.Enum):
@@ -63,8 +64,12 @@ class Encoder(Protocol):
 _ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, Asked], Encoder]] = {
     (Dialect.OPENAI, Form.STREAM): lambda settings, _: OpenAIStreamEncoder(settings.fields),
     (Dialect.OPENAI, Form.WHOLE): lambda settings, _: OpenAIWholeEncoder(settings.fields),
-    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, asked: AnthropicStreamEncoder(settings.signature, asked),
-    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(settings.signature, asked),
+    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, asked: AnthropicStreamEncoder(
+        settings.signature, asked
+    ),
+    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(
+        settings.signature, asked
+    ),
 }
 _DECODERS: dict[Dialect, Callable[[Settings], Decoder]] = {
     Dialect.OPENAI: lambda settings: OpenAIDecoder(settings.map),
@@ -111,17 +116,26 @@ class _Spoiled:
 
     def notes(self, done: str) -> list[str]:
         """Return what a person should know. `done`: what became of what cannot be read."""
-        unread = [f"{self._unread} frames cannot be read: {done}; the first: {self._first!r}"] if self._unread else []
-        return [*unread, *([f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else [])]
+        unread = (
+            [f"{self._unread} frames cannot be read: {done}; the first: {self._first!r}"]
+            if self._unread
+            else []
+        )
+        return [
+            *unread,
+            *([f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else []),
+        ]
 
 
 class Rewriter:
-    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that breaks a machine goes on as it came.
+    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that
+    breaks a machine goes on as it came.
 
-    `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in the server's own dialect the
-    form stays. `model` and `reply_id`: for a server that names none. `shown`: whether the client wants to see thinking. `said`: a
-    list that who wants to watch may put there; it gets all that the client is told, as events. `changed`: whether any frame did
-    not go on as it came.
+    `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in
+    the server's own dialect the form stays. `model` and `reply_id`: for a server that names none.
+    `shown`: whether the client wants to see thinking. `said`: a list that who wants to watch may
+    put there; it gets all that the client is told, as events. `changed`: whether any frame did not
+    go on as it came.
     """
 
     def __init__(
@@ -170,11 +184,17 @@ class Rewriter:
     def notes(self) -> list[str]:
         """What a person should know of this reply, a line each; whole after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
-        empty = ["the server's reply was empty"] if self.closed and not self._came and not self.failure else []
+        empty = (
+            ["the server's reply was empty"]
+            if self.closed and not self._came and not self.failure
+            else []
+        )
         return [*self._faults, *self._stage_notes(), *spoiled, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
-        """Return what the client can have now; never an empty piece. `at`: when it came, in seconds, for the summary."""
+        """Return what the client can have now; never an empty piece. `at`: when it came, in
+        seconds, for the summary.
+        """
         self._came = self._came or bool(chunk)
         self._at = at
         self.summary.arrived(at)
@@ -192,7 +212,10 @@ class Rewriter:
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
-            return [*out, *self._fault(error, frames[-1].raw if self._whole and frames and not out else b"")]
+            return [
+                *out,
+                *self._fault(error, frames[-1].raw if self._whole and frames and not out else b""),
+            ]
         if out and rest and not out[-1].endswith(_FRAME_ENDS):
             out.append(b"\n\n")  # the server was cut short in the middle of a frame
         return [*out, *rest]
@@ -204,8 +227,12 @@ class Rewriter:
             read = self._decoder.feed(frame)
             events = self._noted([event for part in read for event in self._stage.feed(part)])
             self._spoiled.count(frame, read)
-            said = [event for event in events if not isinstance(event, ThinkingEnd)]  # an end alone is on no wire here
-            out = self._encoder.feed(events, frame.raw if self._same_dialect and said == read else None)
+            said = [
+                event for event in events if not isinstance(event, ThinkingEnd)
+            ]  # an end alone is on no wire here
+            out = self._encoder.feed(
+                events, frame.raw if self._same_dialect and said == read else None
+            )
         except Exception as error:
             return self._fault(error, frame.raw)
         self.changed = self.changed or out != [frame.raw]
@@ -219,8 +246,12 @@ class Rewriter:
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the last word."""
-        words = " ".join(f"fault of the addon, please report it: {type(error).__name__}: {error}".split())
+        """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the
+        last word.
+        """
+        words = " ".join(
+            f"fault of the addon, please report it: {type(error).__name__}: {error}".split()
+        )
         self._faults.append(words)
         if self._same_dialect:
             return [raw] if raw else []
@@ -230,9 +261,18 @@ class Rewriter:
 
     def _stage_notes(self) -> list[str]:
         notes = [_LESSONS[self._stage.lesson]] if self._stage.lesson else []
-        notes += ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
+        notes += (
+            ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
+        )
         withheld = self._stage.withheld
-        return [*notes, *([f"{withheld} characters of thinking beyond the budget were withheld"] if withheld else [])]
+        return [
+            *notes,
+            *(
+                [f"{withheld} characters of thinking beyond the budget were withheld"]
+                if withheld
+                else []
+            ),
+        ]
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -1,6 +1,7 @@
 """What a user may choose: one row per option of the addon, and the settings read from them.
 
-A row's `read` turns what the user wrote into what the machines take, or raises ValueError saying what is allowed.
+A row's `read` turns what the user wrote into what the machines take, or raises ValueError saying
+what is allowed.
 """
 
 import enum
@@ -9,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from converter.servers import SERVERS, History, Order, Server, by_name
-from converter.tags import AUTO, ThinkTags, choose
-from converter.vendor import Mapped, read_map
+from converter.dialects.reasoning_fields import Mapped, read_map
+from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
+from converter.servers.profiles import SERVERS, History, Order, Server, by_name
 
 FIELDS = ("reasoning_content", "reasoning")
 HISTORIES: tuple[str, ...] = get_args(History.__value__)
@@ -25,7 +26,9 @@ DEFAULT_SIGNATURE = "think-addon"
 
 
 class Start(enum.Enum):
-    """Where a reply begins. AUTO: in its text; a whole reply with a closer and no opener before it began inside a thought."""
+    """Where a reply begins. AUTO: in its text; a whole reply with a closer and no opener before it
+    began inside a thought.
+    """
 
     AUTO = "auto"
     TEXT = "text"
@@ -51,7 +54,9 @@ def _names(written: object) -> list[str]:
 def _read_fields(written: object) -> tuple[str, ...]:
     fields = tuple(dict.fromkeys(_names(written)))
     if not fields or not set(fields) <= set(FIELDS):
-        raise ValueError(f"{', '.join(fields) or 'nothing'} is not one or both of: {', '.join(FIELDS)}")
+        raise ValueError(
+            f"{', '.join(fields) or 'nothing'} is not one or both of: {', '.join(FIELDS)}"
+        )
     return fields
 
 
@@ -87,32 +92,90 @@ def _read_server(written: object) -> Server | None:
 
 
 OPTIONS = (
-    Option("tags", Sequence[str], [AUTO], "marks around thinking", lambda written: choose(_names(written))),
+    Option(
+        "tags",
+        Sequence[str],
+        [AUTO],
+        "marks around thinking",
+        lambda written: choose(_names(written)),
+    ),
     Option("start", str, AUTO, "whether a reply starts inside a thought", _read_start, _STARTS),
     Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
-    Option("fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", _read_fields, FIELDS),
+    Option(
+        "fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", _read_fields, FIELDS
+    ),
     Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
-    Option("map", Sequence[str], [], "fields of the server's own: FIELD=BLOCK:KEY", lambda written: read_map(_names(written))),
+    Option(
+        "map",
+        Sequence[str],
+        [],
+        "fields of the server's own: FIELD=BLOCK:KEY",
+        lambda written: read_map(_names(written)),
+    ),
     Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
-    Option("prompt", str, _PROMPTS[0], "ask a model to think that does not by itself", _one_of(_PROMPTS), _PROMPTS),
-    Option("budget", str, _BUDGETS[0], "who keeps the client's budget of thinking", _one_of(_BUDGETS), _BUDGETS),
+    Option(
+        "prompt",
+        str,
+        _PROMPTS[0],
+        "ask a model to think that does not by itself",
+        _one_of(_PROMPTS),
+        _PROMPTS,
+    ),
+    Option(
+        "budget",
+        str,
+        _BUDGETS[0],
+        "who keeps the client's budget of thinking",
+        _one_of(_BUDGETS),
+        _BUDGETS,
+    ),
     Option("events", str, "", "file that gets a JSON line for each thought", _read_path),
-    Option("record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder),
+    Option(
+        "record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder
+    ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
     Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
     Option(
-        "messages", str, _MESSAGES[0], "translate Messages requests, or mend a server's own replies", _one_of(_MESSAGES), _MESSAGES
+        "messages",
+        str,
+        _MESSAGES[0],
+        "translate Messages requests, or mend a server's own replies",
+        _one_of(_MESSAGES),
+        _MESSAGES,
     ),
     Option(
-        "server", str, AUTO, "what the server is; auto asks it, once", _read_server, (AUTO, *sorted(row.name for row in SERVERS))
+        "server",
+        str,
+        AUTO,
+        "what the server is; auto asks it, once",
+        _read_server,
+        (AUTO, *sorted(row.name for row in SERVERS)),
     ),
-    Option("history", str, HISTORIES[0], "where earlier thoughts go in a translated request", _one_of(HISTORIES), HISTORIES),
-    Option("order", str, ORDERS[0], "tool results among the text of a user turn", _one_of(ORDERS), ORDERS),
+    Option(
+        "history",
+        str,
+        HISTORIES[0],
+        "where earlier thoughts go in a translated request",
+        _one_of(HISTORIES),
+        HISTORIES,
+    ),
+    Option(
+        "order",
+        str,
+        ORDERS[0],
+        "tool results among the text of a user turn",
+        _one_of(ORDERS),
+        ORDERS,
+    ),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
 )
-"""Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values only."""
+"""Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values
+only.
+"""
 NOT_RECORDED = ("events", "record", "print", "stats", "flows")
-"""They say where to look and where to write, not how a reply is rewritten; paths and hosts have no place in a recording."""
+"""They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
+place in a recording.
+"""
 RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
 """The options that decide how a reply is rewritten."""
 
@@ -142,8 +205,13 @@ class Settings:
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
-    """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with the option's name."""
-    values = {option.name: _read_one(option, (written or {}).get(option.name, option.default)) for option in OPTIONS}
+    """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
+    the option's name.
+    """
+    values = {
+        option.name: _read_one(option, (written or {}).get(option.name, option.default))
+        for option in OPTIONS
+    }
     return Settings(**values)  # type: ignore[arg-type]  # each row reads its own type
 
 

@@ -1,4 +1,6 @@
-"""What the end-to-end tests share: each process is started when the first test asks for it, and stopped after the last."""
+"""What the end-to-end tests share: each process is started when the first test asks for it, and
+stopped after the last.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -7,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, question
-from tests.frames import stream
-from tests.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
-from tests.scripted_server import Reply, ScriptedServer
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
+from tests.support.frames import stream
+from tests.support.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
+from tests.support.scripted_server import Reply, ScriptedServer
 
 # The scripted server is asked for what a test asks, and not for what it is.
 UNASKED = ["--set", "think_server=generic"]
@@ -41,9 +43,12 @@ def llamas(proxy_folder: Path) -> Iterator[dict[str, Llama]]:
             for number, variant in enumerate(VARIANTS.values())
         ]
         addresses = [server.address for server in servers]
-        proxy = stack.enter_context(start_proxy([f"reverse:{address}" for address in addresses], [], proxy_folder, "llamas"))
+        proxy = stack.enter_context(
+            start_proxy([f"reverse:{address}" for address in addresses], [], proxy_folder, "llamas")
+        )
         yield {
-            name: Llama(name, address, proxy, port) for name, address, port in zip(VARIANTS, addresses, proxy.ports, strict=True)
+            name: Llama(name, address, proxy, port)
+            for name, address, port in zip(VARIANTS, addresses, proxy.ports, strict=True)
         }
 
 
@@ -62,7 +67,9 @@ def server(scripted_server: ScriptedServer) -> Iterator[ScriptedServer]:
 
 
 def scripted_modes(server: ScriptedServer) -> list[str]:
-    """Each mode that needs no rights: reverse, regular, and upstream, in which the scripted server stands for any host."""
+    """Each mode that needs no rights: reverse, regular, and upstream, in which the scripted server
+    stands for any host.
+    """
     return [f"reverse:{server.address}", "regular", f"upstream:{server.address}"]
 
 
@@ -92,7 +99,9 @@ type Complaints = Callable[[], list[str]]
 
 @pytest.fixture
 def complaints(proxy: Proxy, server: ScriptedServer) -> Complaints:
-    """What the log says of the test so far. To ask is also the proof that good requests still go through."""
+    """What the log says of the test so far. To ask is also the proof that good requests still go
+    through.
+    """
     mark = proxy.mark()
     return lambda: _complaints_after_good_replies(proxy, server, mark)
 
@@ -109,7 +118,7 @@ def _complaints_after_good_replies(proxy: Proxy, server: ScriptedServer, mark: i
 @pytest.fixture(scope="session")
 def changing_proxy(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
     """A proxy whose options a test may change with POST /set-options."""
-    arguments = ["-s", str(TESTS / "option_setter.py"), *UNASKED]
+    arguments = ["-s", str(TESTS / "support" / "option_setter.py"), *UNASKED]
     with start_proxy(scripted_modes(scripted_server), arguments, proxy_folder, "changing") as proxy:
         yield proxy
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import recorded
-from tests.frames import stream, whole
+from tests.support import recorded
+from tests.support.frames import stream, whole
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-m", "converter"]
@@ -19,16 +19,31 @@ STREAM = b"".join(stream("<think>deep</think>", "Hi"))
 PLAIN = "│ deep\n\nHi\n\nmodel: small\nstop: stop\ntokens: 7 in, 5 out\nthoughts: 1, 4 characters\n"
 
 
-def run(*arguments: str, given: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    *arguments: str, given: bytes = b"", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     variables = {**os.environ, **environment}
-    return subprocess.run([*COMMAND, *arguments], check=False, input=given, capture_output=True, cwd=ROOT, env=variables)
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        check=False,
+        input=given,
+        capture_output=True,
+        cwd=ROOT,
+        env=variables,
+    )
 
 
 def on_terminal(*arguments: str, given: bytes = b"", **environment: str) -> str:
     """What a terminal shows; standard input is a pipe, as behind curl."""
     ours, theirs = pty.openpty()
-    variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | environment
-    process = subprocess.Popen([*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=theirs, cwd=ROOT, env=variables)
+    variables = (
+        {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        | {"TERM": "xterm"}
+        | environment
+    )
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdin=subprocess.PIPE, stdout=theirs, cwd=ROOT, env=variables
+    )
     os.close(theirs)
     process.communicate(given, timeout=60)
     shown = _all_of(ours)
@@ -59,7 +74,9 @@ def test_a_file_becomes_a_transcript(saved: Path) -> None:
 
 
 def test_standard_input_is_the_default_and_a_dash(saved: Path) -> None:
-    shown = [run(*where, "--to", "transcript", given=saved.read_bytes()).stdout for where in ([], ["-"])]
+    shown = [
+        run(*where, "--to", "transcript", given=saved.read_bytes()).stdout for where in ([], ["-"])
+    ]
     assert shown[0].startswith("│ deep\n\nHi\n".encode())
     assert shown[1].startswith("│ deep\n\nHi\n".encode())
 
@@ -97,17 +114,31 @@ def test_a_recorded_reply_is_rewritten(client: str, name: str) -> None:
     assert b"reasoning_content" in back.stdout
     assert (done.stdout[:1] == b"{") == (not recording.streamed)
     if client == "anthropic" and not recording.streamed:
-        assert [block["type"] for block in json.loads(done.stdout)["content"]] == ["thinking", "tool_use", "tool_use"]
+        assert [block["type"] for block in json.loads(done.stdout)["content"]] == [
+            "thinking",
+            "tool_use",
+            "tool_use",
+        ]
 
 
 def test_a_stream_is_shown_while_it_comes() -> None:
-    """What was said is on the terminal before the reply goes on: each piece is sent when the one before has been shown."""
+    """What was said is on the terminal before the reply goes on: each piece is sent when the one
+    before has been shown.
+    """
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([*COMMAND], stdin=subprocess.PIPE, stdout=theirs, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"})
+    process = subprocess.Popen(
+        [*COMMAND],
+        stdin=subprocess.PIPE,
+        stdout=theirs,
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
     os.close(theirs)
     assert process.stdin
     shown = ""
-    for frame, awaited in zip(stream("<think>one ", "two", "</think>three")[:4], ["", "one", "two", "three"], strict=True):
+    for frame, awaited in zip(
+        stream("<think>one ", "two", "</think>three")[:4], ["", "one", "two", "three"], strict=True
+    ):
         process.stdin.write(frame)
         process.stdin.flush()
         while awaited not in shown:  # a test that hangs here is one that fails
@@ -118,7 +149,9 @@ def test_a_stream_is_shown_while_it_comes() -> None:
     shown += _all_of(ours)
     os.close(ours)
     assert process.wait(60) == 0
-    assert shown.replace("\r\n", "\n").startswith("│ one two\n\nthree\n\nmodel: small\nstop: stop\n")
+    assert shown.replace("\r\n", "\n").startswith(
+        "│ one two\n\nthree\n\nmodel: small\nstop: stop\n"
+    )
 
 
 def test_a_request_is_shown_too() -> None:
@@ -131,15 +164,21 @@ def test_a_request_is_shown_too() -> None:
 
 def test_a_head_that_curl_saved_is_no_trouble() -> None:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-    assert run("--to", "transcript", given=head + STREAM).stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run("--to", "transcript", given=head + STREAM).stdout.startswith(
+        "│ deep\n\nHi\n".encode()
+    )
     assert run(given=head + STREAM).stdout.startswith(b"data: {")
 
 
 def test_tags_and_start_are_those_of_the_addon() -> None:
     own = whole("<hm>deep</hm>Hi")
-    assert run("--to", "transcript", "--tags", "<hm> </hm>", given=own).stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run("--to", "transcript", "--tags", "<hm> </hm>", given=own).stdout.startswith(
+        "│ deep\n\nHi\n".encode()
+    )
     begun = b"".join(stream("deep", "</think>", "Hi"))
-    assert run("--to", "transcript", "--start", "thinking", given=begun).stdout.startswith("│ deep\n\nHi\n".encode())
+    assert run("--to", "transcript", "--start", "thinking", given=begun).stdout.startswith(
+        "│ deep\n\nHi\n".encode()
+    )
     assert run("--to", "transcript", given=begun).stdout.startswith(b"deep</think>Hi\n")
 
 
@@ -153,13 +192,25 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
     [
         (["/no/such/file"], b"", 1, "converter: /no/such/file: No such file or directory\n"),
         (["."], b"", 1, "converter: .: Is a directory\n"),
-        (["--to", "openai"], b"garbage", 1, "converter: -: no reply of chat completions or the Messages API\n"),
-        (["--to", "transcript"], b"", 1, "converter: -: no reply of chat completions or the Messages API\n"),
+        (
+            ["--to", "openai"],
+            b"garbage",
+            1,
+            "converter: -: no reply of chat completions or the Messages API\n",
+        ),
+        (
+            ["--to", "transcript"],
+            b"",
+            1,
+            "converter: -: no reply of chat completions or the Messages API\n",
+        ),
         (["--start", "never"], b"", 2, ""),
         (["--tags", "nosuch"], b"", 2, "converter: --tags: 'nosuch' is neither"),
     ],
 )
-def test_errors_are_one_clear_line(arguments: list[str], given: bytes, code: int, words: str) -> None:
+def test_errors_are_one_clear_line(
+    arguments: list[str], given: bytes, code: int, words: str
+) -> None:
     done = run(*arguments, given=given)
     assert (done.returncode, done.stdout) == (code, b"")
     assert done.stderr.decode().startswith(words)
@@ -173,7 +224,9 @@ def test_garbage_is_shown_all_the_same() -> None:
 
 def test_a_reader_that_leaves_is_no_error(saved: Path) -> None:
     saved.write_bytes(b"".join(stream(*["word " * 1000] * 200)))
-    process = subprocess.Popen([*COMMAND, str(saved)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    process = subprocess.Popen(
+        [*COMMAND, str(saved)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
     assert process.stdout
     assert process.stderr
     process.stdout.read(10)
@@ -201,5 +254,10 @@ def test_what_people_take_for_a_reply_gets_a_hint(given: bytes, hint: str, to: s
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
 def test_a_closed_end_is_one_clear_line(closed: str) -> None:
-    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND], check=False, capture_output=True, cwd=ROOT)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND],
+        check=False,
+        capture_output=True,
+        cwd=ROOT,
+    )
     assert (done.returncode, done.stderr) == (2, b"converter: standard input or output is closed\n")

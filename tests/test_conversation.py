@@ -33,17 +33,34 @@ def test_a_conversation_cannot_be_changed() -> None:
 
 def test_what_is_not_asked_is_left_to_the_server() -> None:
     asked = Conversation("tiny", ())
-    assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (None, None, None, None)
+    assert (asked.thinking, asked.effort, asked.tool_choice, asked.sampling.temperature) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert asked.parallel_tool_use
     assert not asked.stream
 
 
 def test_it_imports_nothing_of_the_package() -> None:
-    imports = [node for node in ast.walk(ast.parse(SOURCE.read_text())) if isinstance(node, ast.ImportFrom)]
+    imports = [
+        node for node in ast.walk(ast.parse(SOURCE.read_text())) if isinstance(node, ast.ImportFrom)
+    ]
     assert {node.module for node in imports} == {"collections.abc", "dataclasses", "typing"}
     assert all(node.level == 0 for node in imports)
 
 
-@pytest.mark.parametrize("word", ["content_block", "tool_calls", "image_url", "budget_tokens", "reasoning", "chat_template_kwargs"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "content_block",
+        "tool_calls",
+        "image_url",
+        "budget_tokens",
+        "reasoning",
+        "chat_template_kwargs",
+    ],
+)
 def test_it_knows_no_dialect(word: str) -> None:
     assert word not in SOURCE.read_text()

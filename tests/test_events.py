@@ -22,7 +22,9 @@ def test_an_event_cannot_be_changed_and_has_no_room_for_more(kind: type) -> None
 
 
 @pytest.mark.parametrize("kind", [events.Text, events.Thinking])
-def test_words_belong_to_the_first_choice_unless_they_say_so(kind: type[events.Text | events.Thinking]) -> None:
+def test_words_belong_to_the_first_choice_unless_they_say_so(
+    kind: type[events.Text | events.Thinking],
+) -> None:
     assert kind("a") == kind("a", choice=0)
     assert kind("a") != kind("a", choice=1)
 

@@ -1,4 +1,6 @@
-"""One exchange, values in and values out: what each kind of client gets for whatever the server sent."""
+"""One exchange, values in and values out: what each kind of client gets for whatever the server
+sent.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,17 +9,17 @@ import pytest
 
 from converter import settings
 from converter.conversation import RequestError
-from converter.dialects.anthropic_stream import CUT_SHORT
+from converter.dialects.anthropic.message_events import CUT_SHORT
+from converter.endpoints import Route
 from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
-from converter.json_text import UnreadableError
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
 from converter.rewriter import Dialect, Form
-from converter.routes import Route
-from converter.servers import by_name
-from tests.frames import stream, whole
-from tests.frames_of import Json
-from tests.messages_of import folded
+from converter.servers.profiles import by_name
+from converter.wire.json_text import UnreadableError
+from tests.support.frames import stream, whole
+from tests.support.frames_of import Json
+from tests.support.messages_of import folded
 
 PLAIN_STREAM = b"".join(stream("Hi."))
 STREAM_BODY = b"".join(stream("<think>hm</think>", "Hi."))
@@ -29,7 +31,9 @@ ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "co
 
 def _exchange(route: Route, **options: object) -> Exchange:
     client = Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC
-    return Exchange(route, settings.read(options), prefix="/gateway", client=client, server=by_name("llama.cpp"))
+    return Exchange(
+        route, settings.read(options), prefix="/gateway", client=client, server=by_name("llama.cpp")
+    )
 
 
 def _openai() -> Exchange:
@@ -54,7 +58,9 @@ def _answer(exchange: Exchange, body: bytes, content_type: str = JSON, status: i
 
 
 def _message(answer: Answer) -> Json:
-    message: Json = folded([answer.body]) if answer.content_type.startswith(EVENTS) else json.loads(answer.body)
+    message: Json = (
+        folded([answer.body]) if answer.content_type.startswith(EVENTS) else json.loads(answer.body)
+    )
     return message
 
 
@@ -70,7 +76,9 @@ def test_an_openai_client_gets_the_body_with_thinking_beside_the_answer() -> Non
 
 
 @pytest.mark.parametrize("content_type", [EVENTS, JSON, ""], ids=repr)
-def test_an_openai_client_gets_a_stream_for_a_stream_whatever_it_is_called(content_type: str) -> None:
+def test_an_openai_client_gets_a_stream_for_a_stream_whatever_it_is_called(
+    content_type: str,
+) -> None:
     answer = _answer(_openai(), STREAM_BODY, content_type)
     assert b'"reasoning_content":"hm"' in answer.body
     assert (answer.content_type, answer.body[-14:]) == (content_type, b"data: [DONE]\n\n")
@@ -95,7 +103,9 @@ FORMS |= {"stream to whole": (STREAM_BODY, False), "stream to stream": (STREAM_B
 
 @pytest.mark.parametrize(("body", "streaming"), FORMS.values(), ids=FORMS)
 def test_a_translated_reply_has_the_form_that_was_asked_for(body: bytes, streaming: bool) -> None:
-    answer = _answer(_messages({"stream": streaming}), body, EVENTS if body is STREAM_BODY else JSON)
+    answer = _answer(
+        _messages({"stream": streaming}), body, EVENTS if body is STREAM_BODY else JSON
+    )
     assert (answer.status, answer.content_type.startswith(EVENTS)) == (200, streaming)
     assert _blocks(answer) == THOUGHT_AND_TEXT
     assert not streaming or read_strictly(answer.body)
@@ -103,11 +113,16 @@ def test_a_translated_reply_has_the_form_that_was_asked_for(body: bytes, streami
 
 @pytest.mark.parametrize("content_type", [JSON, "text/plain", ""], ids=repr)
 def test_a_stream_by_another_name_is_a_stream(content_type: str) -> None:
-    assert _blocks(_answer(_messages(), b"\n: ping\n\n" + STREAM_BODY, content_type)) == THOUGHT_AND_TEXT
+    assert (
+        _blocks(_answer(_messages(), b"\n: ping\n\n" + STREAM_BODY, content_type))
+        == THOUGHT_AND_TEXT
+    )
 
 
 def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> None:
-    body = json.dumps({"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}).encode()
+    body = json.dumps(
+        {"choices": [{"message": {"content": "Hi."}, "finish_reason": "stop"}]}
+    ).encode()
     assert _message(_answer(_messages(), body))["model"] == "small"
 
 
@@ -117,7 +132,9 @@ OMITTED = {"thinking": {"type": "enabled", "budget_tokens": 2000, "display": "om
 @pytest.mark.parametrize(("body", "streaming"), FORMS.values(), ids=FORMS)
 def test_thinking_that_the_client_wants_omitted_is_not_shown(body: bytes, streaming: bool) -> None:
     answer = _answer(_messages({**OMITTED, "stream": streaming}), body)
-    assert [block for block in _blocks(answer) if block != ("thinking", '""')] == [("text", '"Hi."')]
+    assert [block for block in _blocks(answer) if block != ("thinking", '""')] == [
+        ("text", '"Hi."')
+    ]
     assert b"hm" not in answer.body
 
 
@@ -127,10 +144,21 @@ def test_omitted_thinking_is_counted_still() -> None:
 
 
 def test_a_native_reply_shows_no_omitted_thinking_either() -> None:
-    assert b"hm" not in _answer(_native(**OMITTED), _native_body({"type": "thinking", "thinking": "hm", "signature": "S"})).body
+    assert (
+        b"hm"
+        not in _answer(
+            _native(**OMITTED),
+            _native_body({"type": "thinking", "thinking": "hm", "signature": "S"}),
+        ).body
+    )
 
 
-BROKEN = {"nothing": b"", "a page": b"<html>busy</html>", "another shape": b'{"object":"list"}', "a cut stream": STREAM_BODY[:500]}
+BROKEN = {
+    "nothing": b"",
+    "a page": b"<html>busy</html>",
+    "another shape": b'{"object":"list"}',
+    "a cut stream": STREAM_BODY[:500],
+}
 
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
@@ -150,18 +178,35 @@ def test_a_client_that_waits_for_a_stream_is_told_of_a_cut_in_the_stream() -> No
 
 @pytest.mark.parametrize("native", [False, True], ids=["translated", "native"])
 @pytest.mark.parametrize("streaming", [False, True], ids=["whole", "stream"])
-def test_an_error_has_the_clients_shape_and_the_servers_words(native: bool, streaming: bool) -> None:
+def test_an_error_has_the_clients_shape_and_the_servers_words(
+    native: bool, streaming: bool
+) -> None:
     exchange = _native(stream=streaming) if native else _messages({"stream": streaming})
-    answer = _answer(exchange, b'{"error":{"message":"no such model","type":"NotFoundError","code":404}}', JSON, 404)
+    answer = _answer(
+        exchange,
+        b'{"error":{"message":"no such model","type":"NotFoundError","code":404}}',
+        JSON,
+        404,
+    )
     assert (answer.status, answer.content_type) == (404, JSON)
-    assert json.loads(answer.body) == {"type": "error", "error": {"type": "not_found_error", "message": "no such model"}}
+    assert json.loads(answer.body) == {
+        "type": "error",
+        "error": {"type": "not_found_error", "message": "no such model"},
+    }
 
 
 def _native_body(*content: Json, **fields: object) -> bytes:
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "small"}
     usage = {"input_tokens": 7, "output_tokens": 5}
     return json.dumps(
-        {**head, "content": content, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage, **fields}
+        {
+            **head,
+            "content": content,
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": usage,
+            **fields,
+        }
     ).encode()
 
 
@@ -172,7 +217,9 @@ CALL = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
 def test_a_native_reply_is_mended() -> None:
     message = _message(_answer(_native(), _native_body(TAGGED)))
     signed = {"type": "thinking", "thinking": "hm", "signature": settings.DEFAULT_SIGNATURE}
-    assert message == json.loads(_native_body(signed, {"type": "text", "text": "Hi."})) | {"usage": message["usage"]}
+    assert message == json.loads(_native_body(signed, {"type": "text", "text": "Hi."})) | {
+        "usage": message["usage"]
+    }
     assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
 
 
@@ -183,13 +230,18 @@ def test_a_native_signature_is_the_servers_own() -> None:
 
 def test_a_native_call_without_arguments_is_nothing_to_note() -> None:
     exchange = _native()
-    assert _message(_answer(exchange, _native_body(CALL, stop_reason="tool_use")))["content"] == [CALL]
+    assert _message(_answer(exchange, _native_body(CALL, stop_reason="tool_use")))["content"] == [
+        CALL
+    ]
     assert exchange.rewriter and exchange.rewriter.notes == []  # noqa: PT018 (the first for the type checker)
 
 
 def test_native_blocks_keep_their_order() -> None:
     content: list[Json] = [CALL, {"type": "text", "text": "and"}, {**CALL, "id": "b"}]
-    assert _message(_answer(_native(), _native_body(*content, stop_reason="tool_use")))["content"] == content
+    assert (
+        _message(_answer(_native(), _native_body(*content, stop_reason="tool_use")))["content"]
+        == content
+    )
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["asked whole", "asked for a stream"])
@@ -213,21 +265,42 @@ def test_models_of_another_shape_pass_as_they_came() -> None:
 
 def test_models_that_are_refused_are_an_error() -> None:
     answer = _answer(_exchange(Route.MODELS), b'{"error":"no key"}', JSON, 401)
-    assert (answer.status, json.loads(answer.body)["error"]) == (401, {"type": "authentication_error", "message": "no key"})
+    assert (answer.status, json.loads(answer.body)["error"]) == (
+        401,
+        {"type": "authentication_error", "message": "no key"},
+    )
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
     exchange = _exchange(Route.MESSAGES)
     written = exchange.write(exchange.read(json.dumps({**ASKED, "stream": True}).encode()))
-    assert (exchange.path(), exchange.form, exchange.model) == ("/gateway/v1/chat/completions", Form.STREAM, "small")
-    assert (written["model"], written["stream"], written["stream_options"]) == ("small", True, {"include_usage": True})
+    assert (exchange.path(), exchange.form, exchange.model) == (
+        "/gateway/v1/chat/completions",
+        Form.STREAM,
+        "small",
+    )
+    assert (written["model"], written["stream"], written["stream_options"]) == (
+        "small",
+        True,
+        {"include_usage": True},
+    )
 
 
 def test_what_is_left_out_is_noted() -> None:
-    assert any("web_search" in note for note in _messages({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}).notes)
+    assert any(
+        "web_search" in note
+        for note in _messages(
+            {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+        ).notes
+    )
 
 
-REFUSED = [(b"", UnreadableError), (b"{", UnreadableError), (b"[]", RequestError), (b"{}", RequestError)]
+REFUSED = [
+    (b"", UnreadableError),
+    (b"{", UnreadableError),
+    (b"[]", RequestError),
+    (b"{}", RequestError),
+]
 
 
 @pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
@@ -236,7 +309,12 @@ def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Ex
         _exchange(Route.MESSAGES).read(body)
 
 
-STREAMS = {"Text/Event-Stream; charset=utf-8": b"", "text/plain": b" data: {}", "": b"event: x", JSON: b": ping"}
+STREAMS = {
+    "Text/Event-Stream; charset=utf-8": b"",
+    "text/plain": b" data: {}",
+    "": b"event: x",
+    JSON: b": ping",
+}
 
 
 @pytest.mark.parametrize(("content_type", "body"), STREAMS.items())
@@ -244,6 +322,9 @@ def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body:
     assert is_stream(content_type, body)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("anthropic-version", True), ("x-api-key", True), ("authorization", False)])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("anthropic-version", True), ("x-api-key", True), ("authorization", False)],
+)
 def test_an_anthropic_client_is_known_by_its_headers(name: str, expected: bool) -> None:
     assert speaks_anthropic({name: "x"}) is expected

@@ -1,10 +1,24 @@
-"""One reply as it passes: what is held and when it comes out, which tags count, what happens when the server mixes things up."""
+"""One reply as it passes: what is held and when it comes out, which tags count, what happens when
+the server mixes things up.
+"""
 
 import pytest
 
-from converter.dialects.anthropic_stream import CUT_SHORT, EMPTY
-from tests.frames import DONE, END, ROLE, TOKENS, USAGE, data, delta, finish, stream, text, whole
-from tests.frames_of import (
+from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY
+from tests.support.frames import (
+    DONE,
+    END,
+    ROLE,
+    TOKENS,
+    USAGE,
+    data,
+    delta,
+    finish,
+    stream,
+    text,
+    whole,
+)
+from tests.support.frames_of import (
     ANTHROPIC,
     OPENAI,
     STREAM,
@@ -17,7 +31,7 @@ from tests.frames_of import (
     stream_to,
     values,
 )
-from tests.messages_of import blocks, ending, folded, strictly_sequential
+from tests.support.messages_of import blocks, ending, folded, strictly_sequential
 
 HELD = delta(content="a<thi")
 THEN = {
@@ -41,7 +55,11 @@ def test_held_text_comes_out_before_what_starts_or_ends_something(frame: bytes) 
     assert next(iter(_first_delta(through.feed(frame)).items())) == ("content", "<thi")
 
 
-@pytest.mark.parametrize("frame", [USAGE, b": ping\n\n", data({"choices": [], "timings": {}})], ids=["usage", "ping", "timings"])
+@pytest.mark.parametrize(
+    "frame",
+    [USAGE, b": ping\n\n", data({"choices": [], "timings": {}})],
+    ids=["usage", "ping", "timings"],
+)
 def test_held_text_does_not_come_out_for_bookkeeping(frame: bytes) -> None:
     through = rewriter(OPENAI)
     through.feed(HELD)
@@ -56,8 +74,16 @@ def test_held_text_of_a_thought_is_a_thought() -> None:
 
 def test_no_more_than_an_undecided_tag_is_held() -> None:
     through = rewriter(OPENAI)
-    sent = [b"".join(through.feed(frame)) for frame in text("Hi <", "b <thi", "nk>deep</thin", "g</think>")]
-    assert [b'"Hi "' in sent[0], b'"<b "' in sent[1], b'"deep"' in sent[2], b'"</thing"' in sent[3]] == [True] * 4
+    sent = [
+        b"".join(through.feed(frame))
+        for frame in text("Hi <", "b <thi", "nk>deep</thin", "g</think>")
+    ]
+    assert [
+        b'"Hi "' in sent[0],
+        b'"<b "' in sent[1],
+        b'"deep"' in sent[2],
+        b'"</thing"' in sent[3],
+    ] == [True] * 4
 
 
 def test_held_text_of_one_choice_does_not_come_out_for_another() -> None:
@@ -68,12 +94,21 @@ def test_held_text_of_one_choice_does_not_come_out_for_another() -> None:
 
 def test_tags_are_text_once_the_server_has_sent_thinking_itself() -> None:
     chunks = [ROLE, delta(reasoning_content="a"), *text("<think>b</think>"), *END]
-    assert blocks(stream_to(ANTHROPIC, *chunks)) == [("thinking", "a"), ("text", "<think>b</think>")]
+    assert blocks(stream_to(ANTHROPIC, *chunks)) == [
+        ("thinking", "a"),
+        ("text", "<think>b</think>"),
+    ]
     assert b"".join(passed(rewriter(OPENAI), chunks)) == b"".join(chunks)
 
 
 def test_tags_count_until_then() -> None:
-    chunks = [ROLE, *text("<think>a</think>b<thi"), delta(reasoning_content="c"), *text("<think>d"), *END]
+    chunks = [
+        ROLE,
+        *text("<think>a</think>b<thi"),
+        delta(reasoning_content="c"),
+        *text("<think>d"),
+        *END,
+    ]
     expected = [("thinking", "a"), ("text", "b<thi"), ("thinking", "c"), ("text", "<think>d")]
     assert blocks(stream_to(ANTHROPIC, *chunks)) == expected
 
@@ -89,8 +124,13 @@ def test_native_thinking_of_one_choice_leaves_the_tags_of_another_in_force() -> 
 
 
 def test_whole_replies_that_begin_inside_a_thought_are_known_by_their_closer() -> None:
-    assert [block["type"] for block in message_of(whole("a</think>b"), server_form=WHOLE)["content"]] == ["thinking", "text"]
-    assert [block["type"] for block in message_of(*stream("a</th", "ink>b"))["content"]] == ["thinking", "text"]
+    assert [
+        block["type"] for block in message_of(whole("a</think>b"), server_form=WHOLE)["content"]
+    ] == ["thinking", "text"]
+    assert [block["type"] for block in message_of(*stream("a</th", "ink>b"))["content"]] == [
+        "thinking",
+        "text",
+    ]
 
 
 def test_streams_are_not_held_back_for_a_closer_that_may_come() -> None:
@@ -98,7 +138,8 @@ def test_streams_are_not_held_back_for_a_closer_that_may_come() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "expected"), [("thinking", [("thinking", "a"), ("text", "b")]), ("text", [("text", "a</think>b")])]
+    ("start", "expected"),
+    [("thinking", [("thinking", "a"), ("text", "b")]), ("text", [("text", "a</think>b")])],
 )
 def test_where_a_reply_begins_can_be_said(start: str, expected: list[tuple[str, str]]) -> None:
     assert blocks(stream_to(ANTHROPIC, *stream("a</think>b"), start=start)) == expected
@@ -112,7 +153,14 @@ def test_without_tags_nothing_is_looked_for() -> None:
 
 REPLIES: dict[str, list[bytes]] = {
     "thinking and text": stream("<think>a</think>", "b"),
-    "calls": [ROLE, *text("<think>a</think>"), call(0, "f", '{"x"', id="a"), call(0, arguments=":1}"), finish("tool_calls"), DONE],
+    "calls": [
+        ROLE,
+        *text("<think>a</think>"),
+        call(0, "f", '{"x"', id="a"),
+        call(0, arguments=":1}"),
+        finish("tool_calls"),
+        DONE,
+    ],
     "native thinking": [ROLE, delta(reasoning="a\n"), delta(content="\n\nb"), *END],
     "as transformers ends": [
         ROLE,
@@ -128,7 +176,9 @@ def test_a_client_that_wants_it_whole_gets_the_stream_folded(chunks: list[bytes]
 
 
 def test_a_whole_reply_to_a_streaming_client_is_a_stream() -> None:
-    body = whole("<think>a</think>b", tool_calls=[{"id": "c", "function": {"name": "f", "arguments": "{}"}}])
+    body = whole(
+        "<think>a</think>b", tool_calls=[{"id": "c", "function": {"name": "f", "arguments": "{}"}}]
+    )
     made = values(passed(rewriter(ANTHROPIC, WHOLE, STREAM), [body]))
     assert strictly_sequential(made)
     assert blocks(made) == [("thinking", "a"), ("text", "b"), ("tool_use", "f {}")]
@@ -152,8 +202,13 @@ def test_no_piece_is_ever_empty(client: object, chunks: list[bytes]) -> None:
 @pytest.mark.parametrize("chunks", REPLIES.values(), ids=REPLIES)
 def test_a_stream_cut_at_any_byte_is_the_same_reply(client: object, chunks: list[bytes]) -> None:
     raw = b"".join(chunks)
-    bytewise = passed(rewriter(OPENAI if client is OPENAI else ANTHROPIC), [raw[index : index + 1] for index in range(len(raw))])
-    assert b"".join(bytewise) == b"".join(passed(rewriter(OPENAI if client is OPENAI else ANTHROPIC), chunks))
+    bytewise = passed(
+        rewriter(OPENAI if client is OPENAI else ANTHROPIC),
+        [raw[index : index + 1] for index in range(len(raw))],
+    )
+    assert b"".join(bytewise) == b"".join(
+        passed(rewriter(OPENAI if client is OPENAI else ANTHROPIC), chunks)
+    )
 
 
 def _failed(*chunks: bytes) -> Json:
@@ -182,15 +237,29 @@ def test_the_head_of_a_frame_that_cannot_be_read_is_not_lost() -> None:
 
 
 def test_content_as_a_list_of_parts_is_read_part_by_part() -> None:
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "b"}]
-    assert blocks(stream_to(ANTHROPIC, delta(content=parts), *END)) == [("thinking", "a"), ("text", "b")]
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "a"}]},
+        {"type": "text", "text": "b"},
+    ]
+    assert blocks(stream_to(ANTHROPIC, delta(content=parts), *END)) == [
+        ("thinking", "a"),
+        ("text", "b"),
+    ]
 
 
 def test_a_refusal_is_what_the_model_says() -> None:
-    assert blocks(stream_to(ANTHROPIC, delta(refusal="I will not."), *END)) == [("text", "I will not.")]
+    assert blocks(stream_to(ANTHROPIC, delta(refusal="I will not."), *END)) == [
+        ("text", "I will not.")
+    ]
 
 
-CODES = {400: "invalid_request_error", 429: "rate_limit_error", 503: "overloaded_error", 500: "api_error", "x": "api_error"}
+CODES = {
+    400: "invalid_request_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    500: "api_error",
+    "x": "api_error",
+}
 
 
 @pytest.mark.parametrize(("code", "kind"), CODES.items())

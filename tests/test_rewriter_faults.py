@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.anthropic_stream import MessageEvents
-from converter.dialects.openai_reply import OpenAIDecoder
-from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.parsing.think_parser import ThinkParser
 from converter.rewriter import Rewriter
-from converter.think import ThinkParser
-from tests.frames import ROLE, data, finish, stream, text, whole
-from tests.frames_of import ANTHROPIC, OPENAI, WHOLE, call, passed, rewriter, values
+from tests.support.frames import ROLE, data, finish, stream, text, whole
+from tests.support.frames_of import ANTHROPIC, OPENAI, WHOLE, call, passed, rewriter, values
 
 MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
 type Machine = tuple[type, str]
@@ -32,7 +32,9 @@ def _break(monkeypatch: pytest.MonkeyPatch, machine: Machine, at: Callable[[int]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine[0].__name__)
-def test_a_frame_that_breaks_a_machine_goes_on_as_it_came(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_a_frame_that_breaks_a_machine_goes_on_as_it_came(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> None:
     _break(monkeypatch, machine, lambda call: call == 1)
     through = rewriter(OPENAI)
     chunks = [*text("a", "<think>b", "c"), finish()]
@@ -41,33 +43,55 @@ def test_a_frame_that_breaks_a_machine_goes_on_as_it_came(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine[0].__name__)
-def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_a_machine_that_always_breaks_costs_an_openai_client_nothing(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> None:
     _break(monkeypatch, machine, lambda _: True)
     chunks = stream("a", "b")
     assert b"".join(passed(rewriter(OPENAI), chunks)) == b"".join(chunks)
 
 
 @pytest.mark.parametrize(
-    "machine", [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (ThinkParser, "flush"), (OpenAIWholeEncoder, "feed")]
+    "machine",
+    [
+        (OpenAIDecoder, "feed"),
+        (ThinkParser, "feed"),
+        (ThinkParser, "flush"),
+        (OpenAIWholeEncoder, "feed"),
+    ],
 )
-def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_a_whole_body_that_breaks_a_machine_goes_on_as_it_came(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> None:
     _break(monkeypatch, machine, lambda call: call == 0)
-    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole("<think>a</think>b")
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole(
+        "<think>a</think>b"
+    )
 
 
-def test_a_body_whose_second_choice_breaks_a_machine_is_still_one_body(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_whose_second_choice_breaks_a_machine_is_still_one_body(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _break(monkeypatch, (ThinkParser, "feed"), lambda call: call == 1)
-    body = data({"choices": [{"index": index, "message": {"content": "<think>a"}} for index in (0, 1)]})[6:]
+    body = data(
+        {"choices": [{"index": index, "message": {"content": "<think>a"}} for index in (0, 1)]}
+    )[6:]
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [body])) == body
 
 
 @pytest.mark.parametrize("machine", [(OpenAIWholeEncoder, "close"), (ThinkParser, "flush")])
-def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
+def test_a_whole_body_is_not_lost_when_its_end_breaks_a_machine(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> None:
     _break(monkeypatch, machine, lambda _: True)
-    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole("<think>a</think>b")
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [whole("<think>a</think>b")])) == whole(
+        "<think>a</think>b"
+    )
 
 
-def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_raised_when_the_end_of_an_empty_body_breaks_a_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _break(monkeypatch, (OpenAIWholeEncoder, "close"), lambda _: True)
     assert b"".join(passed(rewriter(OPENAI, WHOLE), [])) == b""
 
@@ -87,12 +111,16 @@ def test_an_anthropic_client_gets_an_error_and_nothing_after(
     assert "RuntimeError" in through.notes[0]
 
 
-def test_an_anthropic_client_gets_an_error_when_the_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_anthropic_client_gets_an_error_when_the_end_breaks_a_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
     assert values(passed(rewriter(ANTHROPIC), [ROLE, *text("a")]))[-1]["type"] == "error"
 
 
-def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _break(monkeypatch, (MessageEvents, "close"), lambda _: True)
     through = rewriter(ANTHROPIC, WHOLE, WHOLE)
     assert b'"type":"error"' in b"".join(passed(through, [whole("a")]))

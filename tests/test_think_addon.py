@@ -9,8 +9,8 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 import think_addon
-from converter.network import KnownServers
-from tests.addon_flows import (
+from converter.shell.upstream_client import KnownServers
+from tests.support.addon_flows import (
     ASKED,
     CHAT,
     EVENT_STREAM,
@@ -34,11 +34,30 @@ def _acts(addon: ThinkAddon, flow: http.HTTPFlow) -> bool:
 
 ACTS = [
     *[CHAT, "/chat/completions", "/api/v3/chat/completions", f"{CHAT}/", f"{CHAT}?x=/y"],
-    *[MESSAGES, "/a/b/v1/messages", f"{MESSAGES}/", f"{MESSAGES}?beta=true", f"{MESSAGES}/count_tokens?beta=true"],
+    *[
+        MESSAGES,
+        "/a/b/v1/messages",
+        f"{MESSAGES}/",
+        f"{MESSAGES}?beta=true",
+        f"{MESSAGES}/count_tokens?beta=true",
+    ],
 ]
 LEAVES = [
-    *["/", "/v1/completions", "/v1/responses", "/v1/embeddings", "/v1/models", "/x?y=/v1/chat/completions"],
-    *[f"{MESSAGES}/batches", f"{MESSAGES}/batches/1/results", f"{CHAT}/1", "/v1/chat/completionsx", "/messages"],
+    *[
+        "/",
+        "/v1/completions",
+        "/v1/responses",
+        "/v1/embeddings",
+        "/v1/models",
+        "/x?y=/v1/chat/completions",
+    ],
+    *[
+        f"{MESSAGES}/batches",
+        f"{MESSAGES}/batches/1/results",
+        f"{CHAT}/1",
+        "/v1/chat/completionsx",
+        "/messages",
+    ],
 ]
 
 
@@ -100,7 +119,9 @@ HOSTS = {
 
 @pytest.mark.parametrize(("where", "acts"), HOSTS.items())
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
-def test_the_clouds_own_hosts_are_left_alone_unless_named_as_the_server(where: tuple[str, str], acts: bool, path: str) -> None:
+def test_the_clouds_own_hosts_are_left_alone_unless_named_as_the_server(
+    where: tuple[str, str], acts: bool, path: str
+) -> None:
     with running() as (addon, _):
         flow = request(path)
         flow.client_conn.proxy_mode = ProxyMode.parse(where[0])
@@ -126,7 +147,10 @@ def test_flows_from_a_file_are_left_alone() -> None:
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
         wait(addon.response(flow))
-        assert (flow.response.stream, dict(flow.response.headers)) == (False, {"content-type": EVENT_STREAM})
+        assert (flow.response.stream, dict(flow.response.headers)) == (
+            False,
+            {"content-type": EVENT_STREAM},
+        )
 
 
 BAD: dict[str, tuple[dict[str, object], str]] = {
@@ -138,7 +162,9 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("bad", "name"), BAD.values(), ids=BAD)
-def test_a_bad_value_is_refused_by_name_and_the_old_settings_stay(bad: dict[str, object], name: str) -> None:
+def test_a_bad_value_is_refused_by_name_and_the_old_settings_stay(
+    bad: dict[str, object], name: str
+) -> None:
     with running(signature="old", flows="~d localhost") as (addon, context):
         with pytest.raises(OptionsError, match=name):
             context.options.update(**bad, think_signature="new")
@@ -176,14 +202,21 @@ def test_options_that_are_not_ours_are_none_of_its_business() -> None:
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
 def test_the_server_is_asked_for_uncompressed_replies(path: str) -> None:
     with running() as (addon, _):
-        assert ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"] == "identity"
+        assert (
+            ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"]
+            == "identity"
+        )
 
 
 def test_a_chat_request_is_not_changed_otherwise() -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, b"<think>{", x_api_key="k", content_type="x/y"))
         assert flow.request.raw_content == b"<think>{"
-        assert (flow.request.path, flow.request.headers["x-api-key"], flow.request.headers["content-type"]) == (CHAT, "k", "x/y")
+        assert (
+            flow.request.path,
+            flow.request.headers["x-api-key"],
+            flow.request.headers["content-type"],
+        ) == (CHAT, "k", "x/y")
 
 
 @pytest.mark.parametrize("prefix", ["", "/a/b"])
@@ -191,7 +224,9 @@ def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
     with running() as (addon, _):
         sent = ask(addon, request(f"{prefix}{MESSAGES}?beta=true", content_type="x/y")).request
         assert sent.path == f"{prefix}{CHAT}"
-        assert json.loads(sent.raw_content or b"")["messages"] == [{"role": "user", "content": "Hi"}]
+        assert json.loads(sent.raw_content or b"")["messages"] == [
+            {"role": "user", "content": "Hi"}
+        ]
         assert sent.headers["content-length"] == str(len(sent.raw_content or b""))
         assert sent.headers["content-type"] == "application/json"
 
@@ -227,30 +262,43 @@ BROKEN = {
     "no object": (b"[]", ""),
     "nothing": (b"", ""),
     "no messages": ({**ASKED, "messages": []}, "messages"),
-    "an unknown role": ({**ASKED, "messages": [{"role": "tool", "content": "a"}]}, "messages.0.role"),
+    "an unknown role": (
+        {**ASKED, "messages": [{"role": "tool", "content": "a"}]},
+        "messages.0.role",
+    ),
     "deep nesting": (b'{"messages":' + b"[" * 100_000, ""),
 }
 
 
 @pytest.mark.parametrize(("body", "place"), BROKEN.values(), ids=BROKEN)
-def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(body: object, place: str) -> None:
+def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(
+    body: object, place: str
+) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(MESSAGES, body))
         assert flow.response
         error = json.loads(flow.response.content or b"")
-        assert (flow.response.status_code, error["type"], error["error"]["type"]) == (400, "error", "invalid_request_error")
+        assert (flow.response.status_code, error["type"], error["error"]["type"]) == (
+            400,
+            "error",
+            "invalid_request_error",
+        )
         assert place in error["error"]["message"]
         assert flow.request.path == MESSAGES
 
 
-def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def left(*_: object) -> int:
         addon.error(flow)
         return 7
 
     monkeypatch.setattr(KnownServers, "count", left)
     with running() as (addon, _):
-        flow = request(f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]})
+        flow = request(
+            f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]}
+        )
         ask(addon, flow)
         assert flow.response
 

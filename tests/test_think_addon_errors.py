@@ -5,7 +5,7 @@ import json
 import pytest
 from mitmproxy import flow as mitmproxy_flow
 
-from tests.addon_flows import (
+from tests.support.addon_flows import (
     ASKED,
     CHAT,
     EVENT_STREAM,
@@ -21,12 +21,16 @@ from tests.addon_flows import (
     streaming,
     wait,
 )
-from tests.frames import ROLE, data, stream, whole
+from tests.support.frames import ROLE, data, stream, whole
 
 BODY = whole("<think>a</think>b")
 STREAM = b"".join(THINKING)
 STATUSES = {
-    (400, b'{"error":{"message":"m","type":"BadRequestError"}}'): (400, "invalid_request_error", "m"),
+    (400, b'{"error":{"message":"m","type":"BadRequestError"}}'): (
+        400,
+        "invalid_request_error",
+        "m",
+    ),
     (503, b'{"error":{"message":"loading"}}'): (529, "overloaded_error", "loading"),
     (502, b"<html><h1>Bad Gateway</h1>"): (502, "api_error", "Bad Gateway"),
     (404, b""): (404, "not_found_error", "404"),
@@ -38,7 +42,11 @@ STATUSES = {
 def test_an_anthropic_client_gets_errors_in_its_dialect(
     said: tuple[int, bytes], expected: tuple[int, str, str], stream: bool
 ) -> None:
-    got = exchanged(streaming() if stream else request(MESSAGES), response("text/html", said[0], retry_after="9"), said[1])
+    got = exchanged(
+        streaming() if stream else request(MESSAGES),
+        response("text/html", said[0], retry_after="9"),
+        said[1],
+    )
     error = json.loads(got.content or b"")["error"]
     assert (got.status_code, error["type"]) == expected[:2]
     assert expected[2] in error["message"]
@@ -70,10 +78,16 @@ LOGGED = {
 
 
 @pytest.mark.parametrize(("path", "body", "word"), LOGGED.values(), ids=LOGGED)
-def test_the_log_says_what_happened_in_one_line(caplog: pytest.LogCaptureFixture, path: str, body: bytes, word: str) -> None:
+def test_the_log_says_what_happened_in_one_line(
+    caplog: pytest.LogCaptureFixture, path: str, body: bytes, word: str
+) -> None:
     with running() as (addon, _):
         answer(addon, ask(addon, request(path)), response(EVENT_STREAM), body)
-    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("think: ")]
+    lines = [
+        record.getMessage()
+        for record in caplog.records
+        if record.getMessage().startswith("think: ")
+    ]
     assert [(word in line, "\n" in line, "POST" in line) for line in lines] == [(True, False, True)]
 
 
@@ -82,8 +96,13 @@ def test_a_usual_reply_is_not_in_the_log(caplog: pytest.LogCaptureFixture) -> No
     assert [record for record in caplog.records if record.getMessage().startswith("think: ")] == []
 
 
-@pytest.mark.parametrize(("words", "level"), [("Client disconnected.", "INFO"), ("Connection closed by server.", "WARNING")])
-def test_a_side_that_leaves_is_in_the_log(caplog: pytest.LogCaptureFixture, words: str, level: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [("Client disconnected.", "INFO"), ("Connection closed by server.", "WARNING")],
+)
+def test_a_side_that_leaves_is_in_the_log(
+    caplog: pytest.LogCaptureFixture, words: str, level: str
+) -> None:
     caplog.set_level("INFO")
     with running() as (addon, _):
         flow = ask(addon, request(CHAT))

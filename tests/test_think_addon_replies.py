@@ -11,7 +11,7 @@ from mitmproxy.net import encoding
 
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.shell.tap import Tap
-from tests.addon_flows import (
+from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -26,7 +26,7 @@ from tests.addon_flows import (
     streaming,
     wait,
 )
-from tests.frames import ROLE, delta, text, whole
+from tests.support.frames import ROLE, delta, text, whole
 from think_addon import ThinkAddon
 
 BODY = whole("<think>a</think>b")
@@ -77,7 +77,9 @@ HTTP_VERSIONS = {"HTTP/1.0": None, "HTTP/1.1": "chunked", "HTTP/2.0": None}
 
 @pytest.mark.parametrize(("version", "chunked"), HTTP_VERSIONS.items())
 @pytest.mark.parametrize("server", ["HTTP/1.0", "HTTP/1.1"])
-def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(version: str, chunked: str | None, server: str) -> None:
+def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
+    version: str, chunked: str | None, server: str
+) -> None:
     with running() as (addon, _):
         asked = request(CHAT)
         asked.request.http_version = version
@@ -92,7 +94,9 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(version: str, c
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/responses"])
-def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_told(path: str) -> None:
+def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_told(
+    path: str,
+) -> None:
     with running() as (addon, _):
         flow, sent = ask(addon, request(path)), response(EVENT_STREAM, keep_alive="timeout=5")
         flow.response = sent
@@ -115,7 +119,11 @@ def test_a_whole_reply_is_rewritten_and_its_length_is_right() -> None:
     message = json.loads(got.content or b"")["choices"][0]["message"]
     assert message == {"role": "assistant", "content": "b", "reasoning_content": "a"}
     assert got.headers["content-length"] == str(len(got.raw_content or b""))
-    assert (got.headers["content-type"], got.headers["x-vendor"], got.status_code) == (JSON, "v", 200)
+    assert (got.headers["content-type"], got.headers["x-vendor"], got.status_code) == (
+        JSON,
+        "v",
+        200,
+    )
 
 
 PLAIN = {
@@ -128,9 +136,15 @@ PLAIN = {
 
 
 @pytest.mark.parametrize(("content_type", "status", "body"), PLAIN.values(), ids=PLAIN)
-def test_an_openai_client_gets_what_has_nothing_to_change_as_it_came(content_type: str, status: int, body: bytes) -> None:
+def test_an_openai_client_gets_what_has_nothing_to_change_as_it_came(
+    content_type: str, status: int, body: bytes
+) -> None:
     got = exchanged(request(CHAT), response(content_type, status), body)
-    assert (got.raw_content, got.status_code, dict(got.headers)) == (body, status, {"content-type": content_type})
+    assert (got.raw_content, got.status_code, dict(got.headers)) == (
+        body,
+        status,
+        {"content-type": content_type},
+    )
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", JSON])
@@ -177,7 +191,9 @@ def test_a_compressed_stream_is_rewritten_when_it_is_all_there(path: str) -> Non
     got = exchanged(flow, response(EVENT_STREAM, content_encoding="gzip"), gzip.compress(STREAM))
     assert "content-encoding" not in got.headers
     assert b"<think>" not in (got.raw_content or b"")
-    assert b"thinking_delta" in (got.raw_content or b"") or b"reasoning_content" in (got.raw_content or b"")
+    assert b"thinking_delta" in (got.raw_content or b"") or b"reasoning_content" in (
+        got.raw_content or b""
+    )
 
 
 @pytest.mark.parametrize("name", [*ENCODINGS, "x-unknown"])
@@ -194,7 +210,12 @@ def test_a_reply_cut_off_in_its_compression_is_an_error_for_an_anthropic_client(
 
 def test_a_stream_not_compressed_in_so_many_words_is_live() -> None:
     with running() as (addon, _):
-        assert answer(addon, ask(addon, streaming()), response(EVENT_STREAM, content_encoding="identity"), STREAM)
+        assert answer(
+            addon,
+            ask(addon, streaming()),
+            response(EVENT_STREAM, content_encoding="identity"),
+            STREAM,
+        )
 
 
 def test_deflate_without_its_header_is_read_as_well() -> None:

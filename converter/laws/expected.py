@@ -1,16 +1,18 @@
-"""What a client should read, by the server's own words and the oracle: the blocks of a reply, as each dialect has them."""
+"""What a client should read, by the server's own words and the oracle: the blocks of a reply, as
+each dialect has them.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
-from converter.budget import BYTES_PER_TOKEN
 from converter.laws import oracle
 from converter.laws.server_words import Heard, Piece
+from converter.parsing.budget import BYTES_PER_TOKEN
+from converter.parsing.think_parser import Mode
+from converter.parsing.think_stage import CUT, Expected, Reading
 from converter.recordings.recording import Recording
 from converter.rewriter import Form
-from converter.think import Mode
-from converter.think_stage import CUT, Expected, Reading
 
 _STARTS = {Mode.ANSWERING: "text", Mode.THINKING: "thinking", Mode.UNDECIDED: "undecided"}
 _CUTS = (CUT, "max_tokens")
@@ -35,9 +37,13 @@ def reading_of(recording: Recording, whole: bool) -> Reading:
 
 
 def parts(heard: Heard, reading: Reading) -> list[Part]:
-    """Return what one choice says. Tags are looked for until the server sends thinking of its own (rule 9)."""
+    """Return what one choice says. Tags are looked for until the server sends thinking of its own
+    (rule 9).
+    """
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))
-    blocks = _read("".join(piece.text for piece in tagged if piece.kind == "text"), heard.finish, reading)
+    blocks = _read(
+        "".join(piece.text for piece in tagged if piece.kind == "text"), heard.finish, reading
+    )
     found = [Part(block.kind, block.text) for block in blocks]
     found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     found += _native(heard.pieces[len(tagged) :])
@@ -50,15 +56,26 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]
     blocks = oracle.read(text, reading.families, start, reading.settings.attributes)
     unmarked = [block.text for block in blocks] == [text]
     undecided = start == "undecided" and reading.inside and unmarked and blocks[0].kind == "text"
-    if undecided and finish in _CUTS:  # known to begin inside a thought, and cut off before any mark
+    if (
+        undecided and finish in _CUTS
+    ):  # known to begin inside a thought, and cut off before any mark
         return oracle.read(text, (), "thinking")
     return blocks
 
 
 def _native(pieces: Sequence[Piece]) -> list[Part]:
     spoken = [piece for piece in pieces if piece.kind != "call"]
-    runs = groupby(spoken, key=lambda piece: (piece.kind == "thinking", piece.block if piece.kind == "thinking" else 0))
-    return [Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0]) for key, run in runs]
+    runs = groupby(
+        spoken,
+        key=lambda piece: (
+            piece.kind == "thinking",
+            piece.block if piece.kind == "thinking" else 0,
+        ),
+    )
+    return [
+        Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0])
+        for key, run in runs
+    ]
 
 
 def _within(found: Iterable[Part], budget: int) -> list[Part]:
@@ -89,12 +106,19 @@ def openai_words(found: Sequence[Part]) -> tuple[str, str]:
     """Return the thinking, without CR and LF at its ends, and the content of a chat completion."""
     tagged = JOINT.join(part.text for part in found if part.kind == "thinking" and not part.native)
     native = "".join(part.text for part in found if part.native)
-    return (tagged + native).strip("\r\n"), "".join(part.text for part in found if part.kind == "text")
+    return (tagged + native).strip("\r\n"), "".join(
+        part.text for part in found if part.kind == "text"
+    )
 
 
 def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
-    """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for a client that wants none."""
-    trimmed = [replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part for part in found]
+    """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for
+    a client that wants none.
+    """
+    trimmed = [
+        replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part
+        for part in found
+    ]
     told = [part for part in trimmed if part.kind == "text" or (shown and part.text.strip())]
     return [(part.kind, part.text) for part in _joined_text(told) if part.text.strip()]
 

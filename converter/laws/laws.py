@@ -1,25 +1,38 @@
-"""The laws of DESIGN.md over a recording: every reply that was kept is a test by itself, with no golden and no second recording."""
+"""The laws of DESIGN.md over a recording: every reply that was kept is a test by itself, with no
+golden and no second recording.
+"""
 
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from converter.laws.broken import Broken, BrokenLawError
+from converter.endpoints import Route
+from converter.laws.failures import Broken, BrokenLawError
 from converter.laws.laws_of_bytes import law_1, law_8, law_9
 from converter.laws.laws_of_clients import NotInstalledError, law_7
 from converter.laws.laws_of_errors import error_4, error_7, error_8
 from converter.laws.laws_of_words import law_2, law_3, law_4, law_5, law_6
 from converter.laws.limits import Case, limit_of
-from converter.laws.ways import DRAWN
+from converter.laws.variants import DRAWN
 from converter.recordings.recording import Recording
-from converter.routes import Route
 
-__all__ = ["ERROR_LAWS", "LAWS", "Broken", "Law", "NotInstalledError", "check", "check_one", "laws_of"]
+__all__ = [
+    "ERROR_LAWS",
+    "LAWS",
+    "Broken",
+    "Law",
+    "NotInstalledError",
+    "check",
+    "check_one",
+    "laws_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """One law. `holds` raises where it does not hold; it takes a recording and how many cuts to draw."""
+    """One law. `holds` raises where it does not hold; it takes a recording and how many cuts to
+    draw.
+    """
 
     number: int
     title: str
@@ -65,7 +78,9 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
 
 def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return where this law does not hold: the first place, or nothing. Raises NotInstalledError when it cannot be asked."""
+    """Return where this law does not hold: the first place, or nothing. Raises NotInstalledError
+    when it cannot be asked.
+    """
     try:
         law.holds(recording, drawn)
     except BrokenLawError as error:
@@ -80,7 +95,9 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
 
 
 def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
-    """Return every law that does not hold for a recording. `drawn`: random cuts for each; law 7 is left out without the SDKs."""
+    """Return every law that does not hold for a recording. `drawn`: random cuts for each; law 7 is
+    left out without the SDKs.
+    """
     broken: list[Broken] = []
     for law in laws_of(recording):
         try:

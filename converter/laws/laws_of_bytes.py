@@ -1,19 +1,22 @@
-"""The laws 1, 8 and 9: what holds of the bytes that leave, however those that come are cut, and whatever they are."""
+"""The laws 1, 8 and 9: what holds of the bytes that leave, however those that come are cut, and
+whatever they are.
+"""
 
 import random
 from collections.abc import Iterator
 
-from converter.laws.broken import BrokenLawError, compare_bytes
+from converter.laws.client_view import read_message
+from converter.laws.failures import BrokenLawError, compare_bytes
 from converter.laws.server_words import frames, listen
-from converter.laws.told import read_message
-from converter.laws.ways import Way, body_of, cut_anywhere, luck, rewrite, ways
+from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, ways
 from converter.recordings.recording import Recording
 from converter.rewriter import Dialect, Form
 
 _PIECES = 12
 """Pieces that a drawn cut makes of a reply."""
 _ENDINGS = 24
-"""Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them."""
+"""Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them.
+"""
 _LAST = 3
 """Frames that end a stream: the finish, the counts, the word that it is done."""
 _GARBAGE = (
@@ -40,11 +43,17 @@ def law_1(recording: Recording, drawn: int) -> None:
     for way in ways(recording):
         expected = body_of(recording, way, [body])
         for name, pieces in cuts.items():
-            compare_bytes(f"{way}, {name}, against one chunk", expected, b"".join(rewrite(recording, way, pieces)))
+            compare_bytes(
+                f"{way}, {name}, against one chunk",
+                expected,
+                b"".join(rewrite(recording, way, pieces)),
+            )
 
 
 def law_8(recording: Recording, drawn: int) -> None:
-    """Cut off, changed and with more behind it, a reply raises nothing; an Anthropic client reads a message or an error."""
+    """Cut off, changed and with more behind it, a reply raises nothing; an Anthropic client reads a
+    message or an error.
+    """
     drawing = luck(recording, 8)
     for name, body in spoiled(recording.body, drawn, drawing):
         for way in ways(recording):
@@ -58,7 +67,10 @@ def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[s
     for _ in range(drawn):
         place, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
         yield f"cut off at byte {place}", body[:place]
-        yield f"with {garbage!r} at byte {place}", body[:place] + garbage + body[place + drawing.randrange(9) :]
+        yield (
+            f"with {garbage!r} at byte {place}",
+            body[:place] + garbage + body[place + drawing.randrange(9) :],
+        )
         yield f"with {garbage!r} behind it", body + garbage
 
 
@@ -74,17 +86,26 @@ def _check_message(out: bytes, way: Way, name: str) -> None:
 
 
 def law_9(recording: Recording, drawn: int) -> None:
-    """Every Anthropic stream is in order; one that broke off before its finish ends in an error, and no other does."""
+    """Every Anthropic stream is in order; one that broke off before its finish ends in an error,
+    and no other does.
+    """
     for way in ways(recording, Dialect.ANTHROPIC):
         if way.form is Form.STREAM:
             _check_end(recording, way, recording.body, "all of it")
     if recording.server_form is Form.STREAM:
         for place in _endings(recording, drawn):
-            _check_end(recording, Way(Dialect.ANTHROPIC, Form.STREAM), recording.body[:place], f"dead at byte {place}")
+            _check_end(
+                recording,
+                Way(Dialect.ANTHROPIC, Form.STREAM),
+                recording.body[:place],
+                f"dead at byte {place}",
+            )
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
-    """Where to let it die: at ends of frames, in the middle of them, anywhere; the last ones also just before their blank line."""
+    """Where to let it die: at ends of frames, in the middle of them, anywhere; the last ones also
+    just before their blank line.
+    """
     place, ends = 0, []
     for frame in frames(recording.body):
         place += len(frame)
@@ -92,7 +113,9 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
     drawing = luck(recording, 9)
     chosen = ends[:: max(1, len(ends) // _ENDINGS)]
     unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])
-    return sorted({*chosen, *unended, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))})
+    return sorted(
+        {*chosen, *unended, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))}
+    )
 
 
 def _check_end(recording: Recording, way: Way, came: bytes, name: str) -> None:
@@ -101,4 +124,6 @@ def _check_end(recording: Recording, way: Way, came: bytes, name: str) -> None:
     if said.complete == bool(message.get("error")):
         found = message.get("error") or message.get("stop_reason")
         wanted = "a message" if said.complete else "an error"
-        raise BrokenLawError(f"{way}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}")
+        raise BrokenLawError(
+            f"{way}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}"
+        )

@@ -3,11 +3,11 @@
 import warnings
 from typing import Any
 
-from converter.laws.broken import BrokenLawError, compare
+from converter.laws.client_view import read_message, told_completion
+from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
 from converter.laws.server_words import ServerWords, listen
-from converter.laws.told import read_message, told_completion
-from converter.laws.ways import Way, body_of, ways
+from converter.laws.variants import Way, body_of, ways
 from converter.recordings.recording import Recording
 from converter.rewriter import Dialect, Form
 
@@ -24,7 +24,9 @@ class NotInstalledError(Exception):
 
 def law_7(recording: Recording, _: int) -> None:
     """Raises NotInstalledError where the SDKs are not."""
-    with warnings.catch_warnings(action="ignore"):  # the SDKs' own: in a project where warnings are errors as well
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # the SDKs' own: in a project where warnings are errors as well
         sdk = readers()
         wire = sdk.Wire()
         for way in ways(recording):
@@ -36,7 +38,9 @@ def readers() -> Any:
     try:
         from converter.laws import sdk_reading  # noqa: PLC0415  # the SDKs are only there where tests run
     except ImportError as error:
-        raise NotInstalledError(f"law 7 needs the SDKs, pip install anthropic openai: {error}") from error
+        raise NotInstalledError(
+            f"law 7 needs the SDKs, pip install anthropic openai: {error}"
+        ) from error
     return sdk_reading
 
 
@@ -47,9 +51,15 @@ def _check_anthropic(case: Case, way: Way, wire: Any, sdk: Any) -> None:
         _check_error(way, body, plain, wire, sdk)
         return
     try:
-        seen = [sdk.anthropic_whole(wire, body)] if way.form is Form.WHOLE else _streamed(body, wire, sdk)
+        seen = (
+            [sdk.anthropic_whole(wire, body)]
+            if way.form is Form.WHOLE
+            else _streamed(body, wire, sdk)
+        )
     except Exception as error:
-        raise BrokenLawError(str(way), f"the anthropic SDK raises {type(error).__name__}: {error}") from error
+        raise BrokenLawError(
+            str(way), f"the anthropic SDK raises {type(error).__name__}: {error}"
+        ) from error
     for message in seen:
         compare(f"{way}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
         compare(f"{way}, the anthropic SDK's head", _head(plain), _head(message))
@@ -66,21 +76,33 @@ def _check_error(way: Way, body: bytes, plain: Message, wire: Any, sdk: Any) -> 
     words, status = plain["error"]["message"], 200 if way.form is Form.STREAM else 502
     raised = sdk.anthropic_error(wire, body, way.form, status)
     if words not in raised:
-        raise BrokenLawError(str(way), f"the anthropic SDK's error\n  expected: {words}\n  got:      {raised or 'no error'}")
+        raise BrokenLawError(
+            str(way),
+            f"the anthropic SDK's error\n  expected: {words}\n  got:      {raised or 'no error'}",
+        )
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
     """What the known kinds of block say; the SDK drops deltas of kinds that it does not know."""
     said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
-    return [(block["type"], block[said[block["type"]]]) for block in message["content"] if block["type"] in _KNOWN]
+    return [
+        (block["type"], block[said[block["type"]]])
+        for block in message["content"]
+        if block["type"] in _KNOWN
+    ]
 
 
 def _head(message: Message) -> list[tuple[object, ...]]:
-    return [*((name, message.get(name)) for name in _HEAD), ("output_tokens", message["usage"]["output_tokens"])]
+    return [
+        *((name, message.get(name)) for name in _HEAD),
+        ("output_tokens", message["usage"]["output_tokens"]),
+    ]
 
 
 def _check_openai(case: Case, way: Way, wire: Any, sdk: Any) -> None:
-    """Of a chat completion cut short, or that says an error, a client gets what the server sent: nothing to judge."""
+    """Of a chat completion cut short, or that says an error, a client gets what the server sent:
+    nothing to judge.
+    """
     body = body_of(case.recording, way)
     if case.recording.ended or not case.words.complete or case.words.unread:
         return
@@ -89,12 +111,18 @@ def _check_openai(case: Case, way: Way, wire: Any, sdk: Any) -> None:
         seen = sdk.openai_bodies(wire, body, way.form)
         summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, way) else {}
     except Exception as error:
-        raise BrokenLawError(str(way), f"the openai SDK raises {type(error).__name__}: {error}") from error
+        raise BrokenLawError(
+            str(way), f"the openai SDK raises {type(error).__name__}: {error}"
+        ) from error
     again = listen(seen, way.form, Dialect.OPENAI, case.recording.settings.map)
-    compare(f"{way}, the openai SDK's view", list(told_completion(plain)), list(told_completion(again)))
+    compare(
+        f"{way}, the openai SDK's view", list(told_completion(plain)), list(told_completion(again))
+    )
     if summed:
         content = summed["choices"][0]["message"].get("content") or ""
-        compare(f"{way}, what the openai SDK puts together", [plain.choice().joined("text")], [content])
+        compare(
+            f"{way}, what the openai SDK puts together", [plain.choice().joined("text")], [content]
+        )
 
 
 def _sums_up(plain: ServerWords, way: Way) -> bool:

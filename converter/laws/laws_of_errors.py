@@ -1,14 +1,16 @@
-"""The laws of a server's error answer: its words arrive, the SDKs raise it, and whatever stands in it raises nothing of ours."""
+"""The laws of a server's error answer: its words arrive, the SDKs raise it, and whatever stands in
+it raises nothing of ours.
+"""
 
 import json
 import warnings
 from dataclasses import replace
 
 from converter.exchange import Answer
-from converter.laws.broken import BrokenLawError, compare
+from converter.laws.failures import BrokenLawError, compare
 from converter.laws.laws_of_bytes import spoiled
 from converter.laws.laws_of_clients import readers
-from converter.laws.ways import luck
+from converter.laws.variants import luck
 from converter.recordings.recording import Recording
 from converter.rewriter import Dialect, Form
 
@@ -22,19 +24,31 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
     try:
         made = exchange.whole(answered.status, answered.content_type, body)
     except Exception as error:
-        raise BrokenLawError(str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}") from error
+        raise BrokenLawError(
+            str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"
+        ) from error
     return made or Answer(answered.status, answered.content_type, body)
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """A chat completions client gets the bytes; an Anthropic client the status' error, with the server's words."""
+    """A chat completions client gets the bytes; an Anthropic client the status' error, with the
+    server's words.
+    """
     plain = answer(recording, Dialect.OPENAI)
-    compare("chat completions client", [recording.answered.status, recording.body], [plain.status, plain.body])
+    compare(
+        "chat completions client",
+        [recording.answered.status, recording.body],
+        [plain.status, plain.body],
+    )
     made = json.loads(answer(recording, Dialect.ANTHROPIC).body)
     compare(_WAY, ["error", ["message", "type"]], [made.get("type"), sorted(made.get("error", ()))])
     words = _words(recording.body)
-    if words and "tokens" not in words and words not in made["error"]["message"]:  # too long a prompt is said in the API's words
-        raise BrokenLawError(_WAY, f"the server's words\n  expected: {words}\n  got:      {made['error']['message']}")
+    if (
+        words and "tokens" not in words and words not in made["error"]["message"]
+    ):  # too long a prompt is said in the API's words
+        raise BrokenLawError(
+            _WAY, f"the server's words\n  expected: {words}\n  got:      {made['error']['message']}"
+        )
 
 
 def _words(body: bytes) -> str:
@@ -55,7 +69,10 @@ def error_7(recording: Recording, _: int) -> None:
         raised = sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status)
     words = json.loads(made.body)["error"]["message"]
     if words not in raised or made.status < 400:
-        raise BrokenLawError(_WAY, f"the SDK's error of status {made.status}\n  expected: {words}\n  got:      {raised or 'none'}")
+        raise BrokenLawError(
+            _WAY,
+            f"the SDK's error of status {made.status}\n  expected: {words}\n  got:      {raised or 'none'}",
+        )
 
 
 def error_8(recording: Recording, drawn: int) -> None:

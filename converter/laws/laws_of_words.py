@@ -1,17 +1,19 @@
-"""The laws 2 to 6: what a client reads is what the server said, however it was cut and whether it was streamed."""
+"""The laws 2 to 6: what a client reads is what the server said, however it was cut and whether it
+was streamed.
+"""
 
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from converter.laws.broken import BrokenLawError, compare
+from converter.laws.client_view import completion_of, message_of, told, told_completion
 from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_of
+from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
 from converter.laws.recut import fold, recut_words, unfold
 from converter.laws.server_words import Heard, ServerWords
-from converter.laws.told import completion_of, message_of, told, told_completion
-from converter.laws.ways import Way, body_of, cut_anywhere, luck, ways, with_body
+from converter.laws.variants import Way, body_of, cut_anywhere, luck, ways, with_body
 from converter.recordings.recording import Recording
 from converter.rewriter import Dialect, Form
 from converter.settings import Start
@@ -28,8 +30,14 @@ def law_2(recording: Recording, drawn: int) -> None:
     """The words cut into characters, joined, and in drawn cuts: the same message."""
     streamed = as_stream(recording)
     drawing = luck(recording, 2)
-    cuts: dict[str, Callable[[str], list[str]]] = {"in characters": list, "joined": lambda words: [words]}
-    cuts |= {f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing) for number in range(drawn)}
+    cuts: dict[str, Callable[[str], list[str]]] = {
+        "in characters": list,
+        "joined": lambda words: [words],
+    }
+    cuts |= {
+        f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
+        for number in range(drawn)
+    }
     before = {way: told(streamed, way) for way in ways(streamed)}
     for name, cut in cuts.items():
         recut = with_body(streamed, recut_words(streamed.body, cut))
@@ -51,8 +59,16 @@ def law_3(recording: Recording, _: int) -> None:
     Only a whole reply can tell by itself where it began, so that is settled first for the streams.
     """
     streamed = as_stream(recording)
-    whole = with_body(recording, fold(recording.body, recording.server_dialect), Form.WHOLE) if streamed is recording else recording
-    _check_same([Way(Dialect.ANTHROPIC, form) for form in Form], [whole, streamed], skip=(streamed, Form.STREAM))
+    whole = (
+        with_body(recording, fold(recording.body, recording.server_dialect), Form.WHOLE)
+        if streamed is recording
+        else recording
+    )
+    _check_same(
+        [Way(Dialect.ANTHROPIC, form) for form in Form],
+        [whole, streamed],
+        skip=(streamed, Form.STREAM),
+    )
     starts = {"start": _start(recording)}
     settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
     _check_same([Way(Dialect.ANTHROPIC, form) for form in Form], settled)
@@ -65,8 +81,15 @@ def _start(recording: Recording) -> str:
     return str((Start.THINKING if inside else Start.TEXT).value)
 
 
-def _check_same(to: list[Way], recordings: list[Recording], skip: tuple[Recording, Form] | None = None) -> None:
-    pairs = [(each, way) for each in recordings for way in to if skip is None or (each is not skip[0] or way.form is not skip[1])]
+def _check_same(
+    to: list[Way], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
+) -> None:
+    pairs = [
+        (each, way)
+        for each in recordings
+        for way in to
+        if skip is None or (each is not skip[0] or way.form is not skip[1])
+    ]
     expected = told(*pairs[0])
     for each, way in pairs[1:]:
         sent = "streamed" if each.server_form is Form.STREAM else "whole"
@@ -74,13 +97,17 @@ def _check_same(to: list[Way], recordings: list[Recording], skip: tuple[Recordin
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    said = [completion_of(each, Way(Dialect.OPENAI, each.server_form)) for each in (whole, streamed)]
+    said = [
+        completion_of(each, Way(Dialect.OPENAI, each.server_form)) for each in (whole, streamed)
+    ]
     expected, got = (list(told_completion(each, ordered=False)) for each in said)
     compare("chat completions client, streamed, against whole", expected, got)
 
 
 def law_4(recording: Recording, _: int) -> None:
-    """Nothing is lost: words but for the marks, calls, ends, counts, and for its own dialect every other field."""
+    """Nothing is lost: words but for the marks, calls, ends, counts, and for its own dialect every
+    other field.
+    """
     case = Case(recording)
     for way in ways(recording):
         if way.client is Dialect.ANTHROPIC:
@@ -100,19 +127,41 @@ def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
 def _check_message(case: Case, way: Way) -> None:
     message, heard = message_of(case.recording, way), case.words.choice()
     if case.recording.exchange().shown and "content" in message:
-        _explain(case, way, heard, "".join(block.get("text", "") + block.get("thinking", "") for block in message["content"]))
+        _explain(
+            case,
+            way,
+            heard,
+            "".join(
+                block.get("text", "") + block.get("thinking", "") for block in message["content"]
+            ),
+        )
     if message.get("error") or not case.words.complete:
         return
     calls = [(call["name"], _object(call["arguments"])) for call in heard.calls.values()]
-    got = [(block["name"], block["input"]) for block in message["content"] if block["type"] == "tool_use"]
+    got = [
+        (block["name"], block["input"])
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
     if all(name and isinstance(given, dict) for name, given in calls):
         compare(f"{way}, the calls", calls, got)
     cut = heard.finish in _CUT
     compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is Dialect.OPENAI and not cut:
-        compare(f"{way}, whether the client is to call a tool", [bool(got)], [message["stop_reason"] == "tool_use"])
-    if case.recording.server_dialect is Dialect.OPENAI and not (cut or calls or heard.finish in _CALLED):
-        stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ()) if isinstance(said, str)]
+        compare(
+            f"{way}, whether the client is to call a tool",
+            [bool(got)],
+            [message["stop_reason"] == "tool_use"],
+        )
+    if case.recording.server_dialect is Dialect.OPENAI and not (
+        cut or calls or heard.finish in _CALLED
+    ):
+        stops = [
+            said
+            for name in _STOP_STRINGS
+            for said in heard.others.get(name, ())
+            if isinstance(said, str)
+        ]
         compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
     if type(output) is int:
@@ -134,21 +183,38 @@ def _check_completion(case: Case, way: Way) -> None:
         told_choice = got.choice(index)
         compare(f"{way}, the calls", list(heard.calls.values()), list(told_choice.calls.values()))
         compare(f"{way}, the finish", [heard.finish], [told_choice.finish])
-        compare(f"{way}, fields beside the words", list(heard.others.items()), list(told_choice.others.items()))
-        lost = [name for name, words in heard.thoughts.items() if words not in told_choice.thoughts.get(name, "")]
+        compare(
+            f"{way}, fields beside the words",
+            list(heard.others.items()),
+            list(told_choice.others.items()),
+        )
+        lost = [
+            name
+            for name, words in heard.thoughts.items()
+            if words not in told_choice.thoughts.get(name, "")
+        ]
         compare(f"{way}, the server's own names of thinking", [], lost)
         if way.form is Form.STREAM:
             _explain(case, way, heard, told_choice.joined("text", "raw", "thinking"))
     if untouched(case) and (out := body_of(case.recording, way)) != case.recording.body:
-        raise BrokenLawError(str(way), f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}")
+        raise BrokenLawError(
+            str(way), f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}"
+        )
 
 
 def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
-    return [("usage", words.usage), ("comments", words.comments), ("done", words.done), ("error", words.error)]
+    return [
+        ("usage", words.usage),
+        ("comments", words.comments),
+        ("done", words.done),
+        ("error", words.error),
+    ]
 
 
 def untouched(case: Case) -> bool:
-    """Tell whether its own client gets the very bytes: nothing may begin a mark, and thinking has the names wanted."""
+    """Tell whether its own client gets the very bytes: nothing may begin a mark, and thinking has
+    the names wanted.
+    """
     settings = case.recording.settings
     if settings.markers or reading_of(case.recording, whole=False).inside:
         return False
@@ -159,17 +225,27 @@ def untouched(case: Case) -> bool:
 
 
 def law_5(recording: Recording, _: int) -> None:
-    """The oracle, which reads the server's whole text at once, finds the same thinking and the same text."""
+    """The oracle, which reads the server's whole text at once, finds the same thinking and the same
+    text.
+    """
     case = Case(recording)
     shown = recording.exchange().shown
     for way in ways(recording):
         reading = reading_of(recording, is_whole(recording, way.form))
         if way.client is Dialect.ANTHROPIC:
             message = message_of(recording, way)
-            blocks = [block for block in message.get("content", ()) if block["type"] in ("text", "thinking")]
+            blocks = [
+                block
+                for block in message.get("content", ())
+                if block["type"] in ("text", "thinking")
+            ]
             got = [(block["type"], block[block["type"]]) for block in blocks]
             if "content" in message:
-                compare(f"{way}, against the oracle", anthropic_blocks(parts(case.words.choice(), reading), shown), got)
+                compare(
+                    f"{way}, against the oracle",
+                    anthropic_blocks(parts(case.words.choice(), reading), shown),
+                    got,
+                )
             continue
         said = completion_of(recording, way)
         for index, heard in case.words.choices.items():
@@ -179,30 +255,45 @@ def law_5(recording: Recording, _: int) -> None:
             compare(
                 f"{way}, choice {index}, against the oracle",
                 [("thinking", thinking), ("text", content)],
-                [("thinking", told_choice.thoughts.get(name, "").strip("\r\n")), ("text", told_choice.joined("text", "raw"))],
+                [
+                    ("thinking", told_choice.thoughts.get(name, "").strip("\r\n")),
+                    ("text", told_choice.joined("text", "raw")),
+                ],
             )
 
 
 def law_6(recording: Recording, _: int) -> None:
-    """No mark is told that the oracle reads as one; what stands in code or behind the server's own thinking is text."""
+    """No mark is told that the oracle reads as one; what stands in code or behind the server's own
+    thinking is text.
+    """
     case = Case(recording)
     for way in ways(recording):
         reading = reading_of(recording, is_whole(recording, way.form))
         for choice, texts in _told_texts(recording, way):
             found = parts(case.words.choice(choice), reading)
             openai = way.client is Dialect.OPENAI
-            allowed = [*openai_words(found)] if openai else [text for _, text in anthropic_blocks(found)]
+            allowed = (
+                [*openai_words(found)] if openai else [text for _, text in anthropic_blocks(found)]
+            )
             for mark in literal_marks(reading.families):
                 left, right = count(mark, texts), count(mark, allowed)
                 if left > right:
-                    event, told_text = next((event, text) for event, text in enumerate(texts) if count(mark, [text]))
+                    event, told_text = next(
+                        (event, text) for event, text in enumerate(texts) if count(mark, [text])
+                    )
                     words = f"event {event}: {mark!r} is told {left} times where {right} are text\n  got: {told_text[:200]!r}"
                     raise BrokenLawError(f"{way}, choice {choice}", words)
 
 
 def _told_texts(recording: Recording, way: Way) -> Iterator[tuple[int, list[str]]]:
     if way.client is Dialect.ANTHROPIC:
-        yield 0, [str(block.get(block["type"], "")) for block in message_of(recording, way).get("content", ())]
+        yield (
+            0,
+            [
+                str(block.get(block["type"], ""))
+                for block in message_of(recording, way).get("content", ())
+            ],
+        )
         return
     for index, heard in completion_of(recording, way).choices.items():
         name = recording.settings.fields[0]

@@ -20,7 +20,9 @@ class Case:
     def words(self) -> ServerWords:
         """What the server said, in its own words."""
         recording = self.recording
-        return listen(recording.body, recording.server_form, recording.server_dialect, recording.settings.map)
+        return listen(
+            recording.body, recording.server_form, recording.server_dialect, recording.settings.map
+        )
 
     @cached_property
     def budget(self) -> int | None:
@@ -41,12 +43,18 @@ _ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
 
 
 def _out_of_order(case: Case) -> bool:
-    orders = ([_ORDER[piece.kind] for piece in heard.pieces] for heard in case.words.choices.values())
+    orders = (
+        [_ORDER[piece.kind] for piece in heard.pieces] for heard in case.words.choices.values()
+    )
     return any(before > behind for order in orders for before, behind in pairwise(order))
 
 
 def _words_behind_a_call(case: Case) -> bool:
-    kinds = ["call" if piece.kind == "call" else "words" for heard in case.words.choices.values() for piece in heard.pieces]
+    kinds = [
+        "call" if piece.kind == "call" else "words"
+        for heard in case.words.choices.values()
+        for piece in heard.pieces
+    ]
     return "call" in kinds and "words" in kinds[kinds.index("call") :]
 
 
@@ -75,18 +83,60 @@ def _markers(case: Case) -> bool:
 
 
 LIMITS = (
-    Limit(2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless),
+    Limit(
+        2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
+    ),
     Limit(3, "a reply that broke off has no whole form", lambda case: not case.words.complete),
-    Limit(3, "a whole reply has one place for thinking, text and calls each: it cannot tell what came between", _out_of_order),
-    Limit(4, "the budget that think_budget=proxy keeps withholds thinking", lambda case: case.budget is not None),
-    Limit(4, "server's fields of reasoning tell different thoughts; which is told where is their decoder's", _many_thoughts),
-    Limit(4, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
-    Limit(5, "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words", _markers),
-    Limit(5, "a call ends the block before it, wherever it stands; law 4 sees to the words", _words_behind_a_call),
-    Limit(5, "server's fields of reasoning tell different thoughts; which is told where is their decoder's", _many_thoughts),
-    Limit(5, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
-    Limit(6, "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds", _unread),
-    Limit(7, "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came", _no_text),
+    Limit(
+        3,
+        "a whole reply has one place for thinking, text and calls each: it cannot tell what came between",
+        _out_of_order,
+    ),
+    Limit(
+        4,
+        "the budget that think_budget=proxy keeps withholds thinking",
+        lambda case: case.budget is not None,
+    ),
+    Limit(
+        4,
+        "server's fields of reasoning tell different thoughts; which is told where is their decoder's",
+        _many_thoughts,
+    ),
+    Limit(
+        4,
+        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _unread,
+    ),
+    Limit(
+        5,
+        "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",
+        _markers,
+    ),
+    Limit(
+        5,
+        "a call ends the block before it, wherever it stands; law 4 sees to the words",
+        _words_behind_a_call,
+    ),
+    Limit(
+        5,
+        "server's fields of reasoning tell different thoughts; which is told where is their decoder's",
+        _many_thoughts,
+    ),
+    Limit(
+        5,
+        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _unread,
+    ),
+    Limit(
+        6,
+        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _unread,
+    ),
+    Limit(
+        7,
+        "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came",
+        _no_text,
+    ),
 )
 
 

@@ -1,9 +1,11 @@
-"""Marks in a text: where the server's words may lose some on the way to a client, and how many are left."""
+"""Marks in a text: where the server's words may lose some on the way to a client, and how many are
+left.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.families import SUFFIX, ThinkTags
+from converter.parsing.families import SUFFIX, ThinkTags
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"
@@ -19,7 +21,9 @@ def without_blanks(text: str) -> str:
 
 def literal_marks(families: Iterable[ThinkTags]) -> list[str]:
     """Return every mark of these families, a suffix as the word for it."""
-    rows = [(*row.openers, *row.closers, *row.swallowed, *(row.companion or ())) for row in families]
+    rows = [
+        (*row.openers, *row.closers, *row.ignored, *(row.answer_tags or ())) for row in families
+    ]
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
@@ -35,7 +39,9 @@ def count(mark: str, texts: Iterable[str]) -> int:
 
 
 class Explanation:
-    """Tells whether what a client was told is what the server wrote but for marks; all without blanks."""
+    """Tells whether what a client was told is what the server wrote but for marks; all without
+    blanks.
+    """
 
     def __init__(self, families: Sequence[ThinkTags], attributes: bool) -> None:
         self._marks = [pattern(mark) for mark in literal_marks(families)]

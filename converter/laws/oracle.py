@@ -1,7 +1,8 @@
 """The reading rules once more, as one slow and obvious regular expression over the whole text.
 
-It shares no line with the parser. What the expression finds at a place is a piece of code, a thought, a mark that is no text, or
-one character of text; after a mark the rest is read as if it were a text of its own, which is what "code begins anew" means.
+It shares no line with the parser. What the expression finds at a place is a piece of code, a
+thought, a mark that is no text, or one character of text; after a mark the rest is read as if it
+were a text of its own, which is what "code begins anew" means.
 """
 
 import math
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.families import SUFFIX
-from converter.tags import ThinkTags
+from converter.parsing.families import SUFFIX
+from converter.parsing.tag_matcher import ThinkTags
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Block:
     confidence: float | None = None
 
 
-_MARGIN = r"[ \t\r>*+\-0-9.)]*+"  # what may stand before a fence: blanks, and the marks of quotations and lists
+# what may stand before a fence: blanks, and the marks of quotations and lists
+_MARGIN = r"[ \t\r>*+\-0-9.)]*+"
 _NAME = r"[A-Za-z_][\w.:-]*"
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 _ATTRIBUTES = rf"(?=\s)(?:\s+{_NAME}\s*=\s*{_QUOTED})*\s*"
@@ -49,7 +51,9 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class Here:
-    """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before those; `lone`: one may tell."""
+    """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before
+    those; `bare_close_means_thinking`: one may tell.
+    """
 
     head: bool
     closer: str
@@ -58,12 +62,29 @@ class Here:
 
 @cache
 def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> re.Pattern[str]:
-    rows = [(number, row) for number, row in enumerate(families) if here.head or not row.at_head]
+    rows = [
+        (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
+    ]
     thoughts = [_thought(number, row, attributes and row.attributes) for number, row in rows]
-    lone = [mark for row in families if row.lone and here.lone for mark in row.closers if mark not in row.swallowed]
-    frames = [row.companion[0] for row in families if row.companion and here.head and here.closer in row.closers]
-    silent = [mark for row in families for mark in row.swallowed]
-    groups = {"thought": thoughts, "lone": _any(lone), "frame": _any(frames[-1:]), "silent": _any(silent)}
+    lone = [
+        mark
+        for row in families
+        if row.bare_close_means_thinking and here.lone
+        for mark in row.closers
+        if mark not in row.ignored
+    ]
+    frames = [
+        row.answer_tags[0]
+        for row in families
+        if row.answer_tags and here.head and here.closer in row.closers
+    ]
+    silent = [mark for row in families for mark in row.ignored]
+    groups = {
+        "thought": thoughts,
+        "lone": _any(lone),
+        "frame": _any(frames[-1:]),
+        "silent": _any(silent),
+    }
     source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
 
@@ -80,7 +101,9 @@ def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     """An opener, all up to the first of its own closers, and that closer, if there is one."""
     closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closers)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
-    openers = "|".join(_literal(mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers)
+    openers = "|".join(
+        _literal(mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers
+    )
     plain = rf"(?:{openers}){rest}"
     if not attributes:
         return plain
@@ -88,7 +111,9 @@ def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     return rf"{name}(?P<whole>{_ATTRIBUTES})/>|{name}(?P<attributes>{_ATTRIBUTES}|)>{rest}"
 
 
-def read(text: str, families: Sequence[ThinkTags], start: str = "text", attributes: bool = True) -> list[Block]:
+def read(
+    text: str, families: Sequence[ThinkTags], start: str = "text", attributes: bool = True
+) -> list[Block]:
     """The message that `text` is. `start`: "text", "thinking" or "undecided", as a whole reply is."""
     blocks: list[Block] = []
     for block in _raw_blocks(text, tuple(families), start, attributes):
@@ -99,42 +124,66 @@ def read(text: str, families: Sequence[ThinkTags], start: str = "text", attribut
     return blocks
 
 
-def _raw_blocks(text: str, families: tuple[ThinkTags, ...], start: str, attributes: bool) -> Iterator[Block]:
+def _raw_blocks(
+    text: str, families: tuple[ThinkTags, ...], start: str, attributes: bool
+) -> Iterator[Block]:
     closer = before = frame_end = ""  # `before`: what marks that are no text stand between
     lone = start == "undecided"
     if start == "thinking":
         first, text, closer = _beginning(text, families, attributes)
         yield first
     place = 0
-    while found := _pattern(families, attributes, Here(not text[:place].strip(), closer, lone)).match(text, place):
+    while found := _pattern(
+        families, attributes, Here(not text[:place].strip(), closer, lone)
+    ).match(text, place):
         place, parts = found.end(), found.groupdict()
         kind = next((name for name in ("thought", "lone", "frame", "silent") if parts[name]), "")
         if not kind:
             continue
         before += text[: found.start()]
         if kind in ("thought", "lone"):
-            yield from [Block("text", before), _thought_block(parts)] if kind == "thought" else [_block(before, None)]
+            yield from (
+                [Block("text", before), _thought_block(parts)]
+                if kind == "thought"
+                else [_block(before, None)]
+            )
             before, lone = "", False
         if kind == "frame":
             frame_end = _frame_end(families, closer)
         closer = _closer(parts)
         text, place = text[found.end() :], 0
     blanks = text[len(text.rstrip()) :]
-    yield Block("text", before + (text.rstrip().removesuffix(frame_end) + blanks if frame_end else text))
+    yield Block(
+        "text", before + (text.rstrip().removesuffix(frame_end) + blanks if frame_end else text)
+    )
 
 
 def _frame_end(families: tuple[ThinkTags, ...], closer: str) -> str:
-    return [row.companion[1] for row in families if row.companion and closer in row.closers][-1]
+    return [row.answer_tags[1] for row in families if row.answer_tags and closer in row.closers][-1]
 
 
 def _closer(parts: dict[str, str | None]) -> str:
-    return next((value for name, value in parts.items() if value and (name == "lone" or name.startswith("closer"))), "")
+    return next(
+        (
+            value
+            for name, value in parts.items()
+            if value and (name == "lone" or name.startswith("closer"))
+        ),
+        "",
+    )
 
 
-def _beginning(text: str, families: tuple[ThinkTags, ...], attributes: bool) -> tuple[Block, str, str]:
-    """A reply that starts inside a thought: an opener at its very start is only said again. Also what follows, and the closer."""
+def _beginning(
+    text: str, families: tuple[ThinkTags, ...], attributes: bool
+) -> tuple[Block, str, str]:
+    """A reply that starts inside a thought: an opener at its very start is only said again. Also
+    what follows, and the closer.
+    """
     closers = [mark for row in families for mark in row.closers]
-    silent = "|".join(_any([mark for row in families for mark in row.swallowed if mark not in closers])) or "(?!)"
+    silent = (
+        "|".join(_any([mark for row in families for mark in row.ignored if mark not in closers]))
+        or "(?!)"
+    )
     while found := re.match(rf"(\s*?)(?:{silent})", text):
         text = found[1] + text[found.end() :]
     pattern = _pattern(families, attributes, Here(True, "", False))
@@ -142,7 +191,11 @@ def _beginning(text: str, families: tuple[ThinkTags, ...], attributes: bool) -> 
         found = pattern.match(text[place:])
         parts = found.groupdict() if found else {}
         if parts.get("thought") and not parts.get("whole"):
-            return _thought_block(parts, text[:place]), text[place + len(parts["thought"] or "") :], _closer(parts)
+            return (
+                _thought_block(parts, text[:place]),
+                text[place + len(parts["thought"] or "") :],
+                _closer(parts),
+            )
     ended = re.search("|".join(_any(closers)) or "(?!)", text)
     if not ended:
         return _block(text, None), "", ""
@@ -150,7 +203,10 @@ def _beginning(text: str, families: tuple[ThinkTags, ...], attributes: bool) -> 
 
 
 def _thought_block(parts: dict[str, str | None], before: str = "") -> Block:
-    said = next((value for name, value in parts.items() if name.startswith("said") and value is not None), "")
+    said = next(
+        (value for name, value in parts.items() if name.startswith("said") and value is not None),
+        "",
+    )
     written = parts.get("whole") or parts.get("attributes")
     if not written:
         return _block(before + said, None)
@@ -162,7 +218,9 @@ def _block(thought: str, values: dict[str, str] | None) -> Block:
     text = thought.strip("\r\n")
     if values is None:
         return Block("thinking", text)
-    return Block("thinking", text, values.get("thought_type"), _confidence(values.get("confidence", "")))
+    return Block(
+        "thinking", text, values.get("thought_type"), _confidence(values.get("confidence", ""))
+    )
 
 
 def _confidence(written: str) -> float:

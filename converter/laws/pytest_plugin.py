@@ -1,6 +1,8 @@
-"""`pytest --think-recordings DIR`: every recording in a folder is a test by itself, held to all laws and to its goldens.
+"""`pytest --think-recordings DIR`: every recording in a folder is a test by itself, held to all
+laws and to its goldens.
 
-Nothing but pytest is imported until the option, or `think_recordings` in pytest's own settings, names a folder.
+Nothing but pytest is imported until the option, or `think_recordings` in pytest's own settings,
+names a folder.
 """
 
 import os
@@ -30,9 +32,19 @@ class RecordingFailureError(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, and the same as a setting."""
     group = parser.getgroup("think-addon", "recordings of think-addon")
-    group.addoption("--think-recordings", metavar="DIR", help="hold every recording (NAME.mitm) in this folder to the laws")
-    group.addoption("--think-cuts", metavar="N", type=int, help="random cuts to draw for each recording and law")
-    parser.addini("think_recordings", "folder of recordings to test whenever pytest is told no files", type="paths")
+    group.addoption(
+        "--think-recordings",
+        metavar="DIR",
+        help="hold every recording (NAME.mitm) in this folder to the laws",
+    )
+    group.addoption(
+        "--think-cuts", metavar="N", type=int, help="random cuts to draw for each recording and law"
+    )
+    parser.addini(
+        "think_recordings",
+        "folder of recordings to test whenever pytest is told no files",
+        type="paths",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,18 +56,27 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"think_recordings: {folder} is no folder")
     config.stash[_FOLDERS] = [folder.resolve() for folder in folders]
     if named or config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args += [str(folder) for folder in config.stash[_FOLDERS] if not _covered(folder, config)]
+        config.args += [
+            str(folder) for folder in config.stash[_FOLDERS] if not _covered(folder, config)
+        ]
 
 
 def _covered(folder: Path, config: pytest.Config) -> bool:
     """Tell whether what is collected anyway holds the folder."""
-    args = [(config.invocation_params.dir / argument.partition("::")[0]).resolve() for argument in config.args]
-    return any(folder.is_relative_to(argument) or argument.is_relative_to(folder) for argument in args)
+    args = [
+        (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+        for argument in config.args
+    ]
+    return any(
+        folder.is_relative_to(argument) or argument.is_relative_to(folder) for argument in args
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
     """Take the recordings of the folders, and nothing else."""
-    if file_path.suffix != ".mitm" or file_path.parent.resolve() not in parent.config.stash.get(_FOLDERS, []):
+    if file_path.suffix != ".mitm" or file_path.parent.resolve() not in parent.config.stash.get(
+        _FOLDERS, []
+    ):
         return None
     return RecordingFile.from_parent(parent, path=file_path)
 
@@ -65,7 +86,9 @@ class RecordingFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return the items; a file that cannot be read is one that fails."""
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of mitmproxy's imports
+        with warnings.catch_warnings(
+            action="ignore", category=DeprecationWarning
+        ):  # of mitmproxy's imports
             from converter.laws import laws  # noqa: PLC0415  # only where it is used
             from converter.recordings.library import Library  # noqa: PLC0415
             from converter.recordings.replay import dialects_of  # noqa: PLC0415
@@ -77,10 +100,14 @@ class RecordingFile(pytest.File):
             yield DamagedItem.from_parent(self, name="can be read", error=error)
             return
         for law in asked:
-            yield LawItem.from_parent(self, name=str(law), law=law, recording=recording, library=library)
+            yield LawItem.from_parent(
+                self, name=str(law), law=law, recording=recording, library=library
+            )
         for dialect in dialects:
             name = f"golden for {dialect.name.lower()} clients"
-            yield GoldenItem.from_parent(self, name=name, dialect=dialect, recording=recording, library=library)
+            yield GoldenItem.from_parent(
+                self, name=name, dialect=dialect, recording=recording, library=library
+            )
 
 
 def _short(folder: Path) -> Path:
@@ -113,33 +140,43 @@ class DamagedItem(_RecordingItem):
     def runtest(self) -> None:
         """Fail, in one line."""
         words = " ".join(str(self._error).split()) or type(self._error).__name__
-        raise RecordingFailureError(words if self.path.stem in words else f"{self.path.name}: {words}")
+        raise RecordingFailureError(
+            words if self.path.stem in words else f"{self.path.name}: {words}"
+        )
 
 
 class LawItem(_RecordingItem):
     """A recording held to one law."""
 
-    def __init__(self, *, law: "Law", recording: "Recording", library: "Library", **given: Any) -> None:
+    def __init__(
+        self, *, law: "Law", recording: "Recording", library: "Library", **given: Any
+    ) -> None:
         super().__init__(**given)
         self._law, self._recording, self._library = law, recording, library
 
     def runtest(self) -> None:
         """Fail with the first event that differs; skip what needs an SDK that is not there."""
-        from converter.laws import laws, ways  # noqa: PLC0415
+        from converter.laws import laws, variants  # noqa: PLC0415
 
         cuts = self.config.getoption("think_cuts")
         try:
-            broken = laws.check_one(self._law, self._recording, ways.DRAWN if cuts is None else cuts)
+            broken = laws.check_one(
+                self._law, self._recording, variants.DRAWN if cuts is None else cuts
+            )
         except laws.NotInstalledError as missing:
             pytest.skip(str(missing))
         if broken:
-            raise RecordingFailureError(broken[0].told(self._library.command("check", self._recording.name)))
+            raise RecordingFailureError(
+                broken[0].told(self._library.command("check", self._recording.name))
+            )
 
 
 class GoldenItem(_RecordingItem):
     """A recording held to what was accepted before."""
 
-    def __init__(self, *, dialect: "Dialect", recording: "Recording", library: "Library", **given: Any) -> None:
+    def __init__(
+        self, *, dialect: "Dialect", recording: "Recording", library: "Library", **given: Any
+    ) -> None:
         super().__init__(**given)
         self._dialect, self._recording, self._library = dialect, recording, library
 
@@ -152,10 +189,16 @@ class GoldenItem(_RecordingItem):
         old = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
         if old != new:
             told = _difference(path.name, old, new) if old is not None else [f"{path} is not there"]
-            raise RecordingFailureError("\n".join([*told, self._library.command("bless", self._recording.name)]))
+            raise RecordingFailureError(
+                "\n".join([*told, self._library.command("bless", self._recording.name)])
+            )
 
 
 def _difference(name: str, old: str, new: str) -> list[str]:
-    lines = list(unified_diff(old.split("\n"), new.split("\n"), f"accepted/{name}", f"now/{name}", lineterm="", n=2))
+    lines = list(
+        unified_diff(
+            old.split("\n"), new.split("\n"), f"accepted/{name}", f"now/{name}", lineterm="", n=2
+        )
+    )
     more = [f"... and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else []
     return [*lines[:_DIFF_LINES], *more]

@@ -16,7 +16,11 @@ AS_TEXT = read({"start": "text"})
 
 
 def rewrite(
-    pieces: Iterable[bytes], client: Dialect, server_form: Form, client_form: Form | None = None, settings: Settings = DEFAULTS
+    pieces: Iterable[bytes],
+    client: Dialect,
+    server_form: Form,
+    client_form: Form | None = None,
+    settings: Settings = DEFAULTS,
 ) -> list[bytes]:
     """What the client gets; a fault that the rewriter survived is still a fault."""
     rewriter = Rewriter(settings, client, server_form, client_form)
@@ -48,7 +52,9 @@ def blocks_of(events: Sequence[Text | Thinking | ThinkingEnd]) -> list[Block]:
 
 @dataclass
 class Choice:
-    """One choice, folded. `words`: each field of the message that is a string; `extras`: fields nobody asked for."""
+    """One choice, folded. `words`: each field of the message that is a string; `extras`: fields
+    nobody asked for.
+    """
 
     words: dict[str, str] = field(default_factory=dict)
     calls: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -59,15 +65,23 @@ class Choice:
         """Add what a frame or a whole body says."""
         said = choice.get("delta") or choice.get("message") or {}
         for position, entry in enumerate(said.get("tool_calls") or []):
-            call = self.calls.setdefault(entry.get("index", position), {"id": "", "name": "", "arguments": ""})
+            call = self.calls.setdefault(
+                entry.get("index", position), {"id": "", "name": "", "arguments": ""}
+            )
             function = entry["function"]
-            for name, piece in (("id", entry.get("id")), ("name", function.get("name")), ("arguments", function.get("arguments"))):
+            for name, piece in (
+                ("id", entry.get("id")),
+                ("name", function.get("name")),
+                ("arguments", function.get("arguments")),
+            ):
                 call[name] += piece or ""
         for name, value in said.items():
             if isinstance(value, str) and name != "role":
                 self.words[name] = self.words.get(name, "") + value
         self.finish = choice.get("finish_reason") or self.finish
-        self.extras |= {name: value for name, value in {**said, **choice}.items() if name.startswith("x_")}
+        self.extras |= {
+            name: value for name, value in {**said, **choice}.items() if name.startswith("x_")
+        }
 
     @property
     def said(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
@@ -102,12 +116,18 @@ def completion_of(body: bytes, form: Form) -> Completion:
 
 def bodies_of(body: bytes) -> list[dict[str, Any]]:
     """The JSON of a stream's frames, without comments and `[DONE]`."""
-    data = [frame.removeprefix(b"data: ") for frame in frames_of(body) if frame.startswith(b"data: ")]
+    data = [
+        frame.removeprefix(b"data: ") for frame in frames_of(body) if frame.startswith(b"data: ")
+    ]
     return [json.loads(value) for value in data if value != b"[DONE]"]
 
 
-def anthropic_message(body: bytes, server_form: Form, client_form: Form, settings: Settings = AS_TEXT) -> dict[str, Any]:
-    """An Anthropic client's view of what the server sent, read strictly: its message, or the error in its place."""
+def anthropic_message(
+    body: bytes, server_form: Form, client_form: Form, settings: Settings = AS_TEXT
+) -> dict[str, Any]:
+    """An Anthropic client's view of what the server sent, read strictly: its message, or the error
+    in its place.
+    """
     out = b"".join(rewrite([body], Dialect.ANTHROPIC, server_form, client_form, settings))
     if client_form is Form.WHOLE:
         message: dict[str, Any] = json.loads(out)

@@ -1,4 +1,6 @@
-"""The same reply in other pieces: a stream's words cut anew, a stream folded into one body, a body taken apart into a stream."""
+"""The same reply in other pieces: a stream's words cut anew, a stream folded into one body, a body
+taken apart into a stream.
+"""
 
 import copy
 import json
@@ -13,13 +15,19 @@ type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
 _WORDS = ("content", "reasoning_content", "reasoning")
 _NATIVE_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
-_NATIVE_PIECES = {**_NATIVE_WORDS, "input_json_delta": "partial_json", "signature_delta": "signature"}
+_NATIVE_PIECES = {
+    **_NATIVE_WORDS,
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
 _DONE = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True)
 class _Spoken:
-    """A frame that says some words and nothing else. `template`: the frame without them, `path`: where they belong."""
+    """A frame that says some words and nothing else. `template`: the frame without them, `path`:
+    where they belong.
+    """
 
     template: Json
     path: tuple[str | int, ...]
@@ -35,12 +43,16 @@ class _Spoken:
 
 
 def recut_words(body: bytes, cut: Cut) -> bytes:
-    """Return the stream with each run of words that belong together cut anew; all other frames are as they were."""
+    """Return the stream with each run of words that belong together cut anew; all other frames are
+    as they were.
+    """
     out: list[bytes] = []
     run: list[_Spoken] = []
     for frame in frames(body):
         spoken = _spoken(value_of(frame) or {})
-        if run and (spoken is None or (spoken.template, spoken.path) != (run[0].template, run[0].path)):
+        if run and (
+            spoken is None or (spoken.template, spoken.path) != (run[0].template, run[0].path)
+        ):
             out += _cut_run(run, cut)
             run = []
         if spoken:
@@ -51,13 +63,23 @@ def recut_words(body: bytes, cut: Cut) -> bytes:
 
 
 def _cut_run(run: list[_Spoken], cut: Cut) -> list[bytes]:
-    return [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))] if run else []
+    return (
+        [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
+        if run
+        else []
+    )
 
 
 def _spoken(value: Json) -> _Spoken | None:
     delta, path = _place(value)
-    name = next((name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), "")
-    others = {key: said for key, said in delta.items() if key not in (name, "type") and said not in (None, "")}
+    name = next(
+        (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""
+    )
+    others = {
+        key: said
+        for key, said in delta.items()
+        if key not in (name, "type") and said not in (None, "")
+    }
     if not name or others:
         return None
     spoken = _Spoken(copy.deepcopy(value), (*path, name), delta[name])
@@ -66,23 +88,40 @@ def _spoken(value: Json) -> _Spoken | None:
 
 
 def _names(delta: Json) -> tuple[str, ...]:
-    return (_NATIVE_WORDS[delta["type"]],) if delta.get("type") in _NATIVE_WORDS else () if "type" in delta else _WORDS
+    return (
+        (_NATIVE_WORDS[delta["type"]],)
+        if delta.get("type") in _NATIVE_WORDS
+        else ()
+        if "type" in delta
+        else _WORDS
+    )
 
 
 def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
     """Return the delta of a frame that has one and no end, and the way to it."""
     choices = value.get("choices")
-    if isinstance(choices, list) and len(choices) == 1 and isinstance(choices[0], dict) and not value.get("usage"):
+    if (
+        isinstance(choices, list)
+        and len(choices) == 1
+        and isinstance(choices[0], dict)
+        and not value.get("usage")
+    ):
         delta = choices[0].get("delta")
         ended = choices[0].get("finish_reason")
-        return (delta, ("choices", 0, "delta")) if isinstance(delta, dict) and not ended else ({}, ())
+        return (
+            (delta, ("choices", 0, "delta")) if isinstance(delta, dict) and not ended else ({}, ())
+        )
     if value.get("type") == "content_block_delta" and isinstance(value.get("delta"), dict):
         return value["delta"], ("delta",)
     return {}, ()
 
 
 def _frame(value: Json) -> bytes:
-    head = b"event: " + value["type"].encode() + b"\n" if "type" in value and "choices" not in value else b""
+    head = (
+        b"event: " + value["type"].encode() + b"\n"
+        if "type" in value and "choices" not in value
+        else b""
+    )
     return head + b"data: " + json.dumps(value, ensure_ascii=True).encode() + b"\n\n"
 
 
@@ -96,21 +135,36 @@ def _fold_openai(values: list[Json]) -> Json:
     whole: Json = {}
     choices: dict[int, Json] = {}
     for value in values:
-        whole |= {name: said for name, said in value.items() if name != "choices" and said is not None}
+        whole |= {
+            name: said for name, said in value.items() if name != "choices" and said is not None
+        }
         for position, choice in enumerate(value.get("choices") or []):
             index = position if choice.get("index") is None else choice["index"]
-            begun = {"index": index, "message": {"role": "assistant", "content": ""}, "finish_reason": None}
+            begun = {
+                "index": index,
+                "message": {"role": "assistant", "content": ""},
+                "finish_reason": None,
+            }
             kept = choices.setdefault(index, begun)
             _add_fields(kept["message"], choice.get("delta") or {})
-            kept |= {name: said for name, said in choice.items() if name != "delta" and said is not None}
-    return whole | {"object": "chat.completion", "choices": [choices[index] for index in sorted(choices)]}
+            kept |= {
+                name: said for name, said in choice.items() if name != "delta" and said is not None
+            }
+    return whole | {
+        "object": "chat.completion",
+        "choices": [choices[index] for index in sorted(choices)],
+    }
 
 
 def _add_fields(message: Json, delta: Json) -> None:
     for name, said in delta.items():
         if name == "tool_calls":
             _add_calls(message.setdefault(name, []), said or [])
-        elif isinstance(said, str | list) and name != "role" and type(message.get(name)) is type(said):
+        elif (
+            isinstance(said, str | list)
+            and name != "role"
+            and type(message.get(name)) is type(said)
+        ):
             message[name] += said
         elif said is not None:
             message[name] = copy.deepcopy(said)
@@ -138,7 +192,9 @@ def _fold_anthropic(values: list[Json]) -> Json:
                 blocks[event["index"]] = {**event["content_block"], "written": ""}
             case "content_block_delta" if name := _NATIVE_PIECES.get(event["delta"].get("type")):
                 key = "written" if name == "partial_json" else name
-                blocks[event["index"]][key] = blocks[event["index"]].get(key, "") + event["delta"][name]
+                blocks[event["index"]][key] = (
+                    blocks[event["index"]].get(key, "") + event["delta"][name]
+                )
             case "message_delta":
                 usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
                 message |= {**event.get("delta", {}), "usage": usage}
@@ -147,14 +203,23 @@ def _fold_anthropic(values: list[Json]) -> Json:
 
 def _finished(block: Json) -> Json:
     written = block.pop("written")
-    return block | {"input": json.loads(written) if written else block.get("input") or {}} if block["type"] == "tool_use" else block
+    return (
+        block | {"input": json.loads(written) if written else block.get("input") or {}}
+        if block["type"] == "tool_use"
+        else block
+    )
 
 
-_FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {Dialect.OPENAI: _fold_openai, Dialect.ANTHROPIC: _fold_anthropic}
+_FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
+    Dialect.OPENAI: _fold_openai,
+    Dialect.ANTHROPIC: _fold_anthropic,
+}
 
 
 def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
-    """Return the body as the stream that its server would have sent, its words in the pieces that `cut` makes."""
+    """Return the body as the stream that its server would have sent, its words in the pieces that
+    `cut` makes.
+    """
     value: Json = json.loads(body)
     if dialect is Dialect.ANTHROPIC:
         return b"".join(map(_frame, _native_events(value, cut)))
@@ -162,9 +227,14 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
 
 
 def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
-    head = {name: said for name, said in value.items() if name not in ("choices", "usage")} | {"object": "chat.completion.chunk"}
+    head = {name: said for name, said in value.items() if name not in ("choices", "usage")} | {
+        "object": "chat.completion.chunk"
+    }
     for choice in value["choices"]:
-        index, outer = choice["index"], {name: said for name, said in choice.items() if name != "message"}
+        index, outer = (
+            choice["index"],
+            {name: said for name, said in choice.items() if name != "message"},
+        )
         deltas = [{"role": "assistant", "content": None}, *_deltas(choice["message"], cut)]
         for delta in deltas:
             yield head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]}
@@ -175,10 +245,16 @@ def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
 
 def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
     """Thoughts first, then the answer, then calls, as servers send them."""
-    said = sorted(message.items(), key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")))
+    said = sorted(
+        message.items(),
+        key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),
+    )
     for name, value in said:
         if name == "tool_calls":
-            yield from ({"tool_calls": [{**entry, "index": number}]} for number, entry in enumerate(value or []))
+            yield from (
+                {"tool_calls": [{**entry, "index": number}]}
+                for number, entry in enumerate(value or [])
+            )
         elif isinstance(value, str) and name != "role":
             yield from ({name: piece} for piece in cut(value))
         elif value and name != "role":

@@ -1,4 +1,6 @@
-"""The official SDKs as readers: they get the bytes as if a server had sent them, and what they make of them is compared."""
+"""The official SDKs as readers: they get the bytes as if a server had sent them, and what they make
+of them is compared.
+"""
 
 import json
 from collections.abc import Iterator
@@ -10,8 +12,8 @@ import openai
 from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import TypeAdapter
 
+from converter.dialects.reasoning_fields import TAKEN
 from converter.rewriter import Form
-from converter.vendor import TAKEN
 
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)
@@ -27,11 +29,17 @@ class Wire:
         self._form = Form.STREAM
         self._status = 200
         web = httpx2.Client(transport=httpx2.MockTransport(self._answer))
-        self.openai = openai.OpenAI(api_key="none", base_url="http://server/v1", http_client=web, max_retries=0)
-        self.anthropic = anthropic.Anthropic(api_key="none", base_url="http://server", http_client=web, max_retries=0)
+        self.openai = openai.OpenAI(
+            api_key="none", base_url="http://server/v1", http_client=web, max_retries=0
+        )
+        self.anthropic = anthropic.Anthropic(
+            api_key="none", base_url="http://server", http_client=web, max_retries=0
+        )
 
     def _answer(self, _: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(self._status, headers={"content-type": _TYPES[self._form]}, content=self._pieces())
+        return httpx2.Response(
+            self._status, headers={"content-type": _TYPES[self._form]}, content=self._pieces()
+        )
 
     def _pieces(self) -> Iterator[bytes]:
         """In short pieces, as a network might deliver them."""
@@ -45,9 +53,12 @@ class Wire:
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
     """What `create` returns."""
-    message = wire.serve(body, Form.WHOLE).anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION)
+    message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
+        model="small", max_tokens=9, messages=_QUESTION
+    )
     said = message.to_dict()
-    MESSAGE.validate_python(said | {"content": [block for block in said["content"] if _of_the_api(block)]}, strict=True)  # type: ignore[attr-defined]
+    known = [block for block in said["content"] if _of_the_api(block)]  # type: ignore[attr-defined]
+    MESSAGE.validate_python(said | {"content": known}, strict=True)
     return said
 
 
@@ -61,7 +72,9 @@ def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
     """Every event of `create(stream=True)`; each must be of the SDK's own types."""
     wire.serve(body, Form.STREAM)
-    stream = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=True)
+    stream = wire.anthropic.messages.create(
+        model="small", max_tokens=9, messages=_QUESTION, stream=True
+    )
     events: list[dict[str, Any]] = [event.to_dict() for event in stream]
     for event in events:
         if not _of_the_api(event.get("content_block") or event.get("delta") or {}):
@@ -71,7 +84,9 @@ def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def _of_the_api(part: dict[str, Any]) -> bool:
-    """Tell a block or a delta of the API from one that the user named (`think_map`), for which the SDK has no type."""
+    """Tell a block or a delta of the API from one that the user named (`think_map`), for which the
+    SDK has no type.
+    """
     return TAKEN.fullmatch(str(part.get("type", "text")).removesuffix("_delta")) is not None
 
 
@@ -84,11 +99,18 @@ def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
     """Every frame of `create(stream=True)`."""
     wire.serve(body, Form.STREAM)
-    return [chunk.to_dict() for chunk in wire.openai.chat.completions.create(model="small", messages=_QUESTION, stream=True)]
+    return [
+        chunk.to_dict()
+        for chunk in wire.openai.chat.completions.create(
+            model="small", messages=_QUESTION, stream=True
+        )
+    ]
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """What `stream` has put together at the end; reading on to the end, where the SDK stops at a cut reply."""
+    """What `stream` has put together at the end; reading on to the end, where the SDK stops at a
+    cut reply.
+    """
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
         for _ in stream:
@@ -99,14 +121,19 @@ def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
 def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
     """A Messages reply's blocks: what each is, and what it says."""
     said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
-    return [(block["type"], json.dumps(block[said[block["type"]]], sort_keys=True)) for block in message["content"]]
+    return [
+        (block["type"], json.dumps(block[said[block["type"]]], sort_keys=True))
+        for block in message["content"]
+    ]
 
 
 def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
     """The words of what the SDK raises, or nothing."""
     wire.serve(body, form, status)
     try:
-        answer = wire.anthropic.messages.create(model="small", max_tokens=9, messages=_QUESTION, stream=form is Form.STREAM)
+        answer = wire.anthropic.messages.create(
+            model="small", max_tokens=9, messages=_QUESTION, stream=form is Form.STREAM
+        )
         list(answer if form is Form.STREAM else ())
     except anthropic.APIError as error:
         told = error.body if isinstance(error.body, dict) else {}
@@ -119,4 +146,9 @@ def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""
-    return b"".join(b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in openai_frames(wire, body)) + done
+    return (
+        b"".join(
+            b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in openai_frames(wire, body)
+        )
+        + done
+    )

@@ -1,4 +1,5 @@
-"""What a server said, read from its bytes in the plainest way: the laws compare it with what a client gets.
+"""What a server said, read from its bytes in the plainest way: the laws compare it with what a
+client gets.
 
 It shares nothing with the decoders but the names under which servers send thinking.
 """
@@ -9,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from converter.dialects.reasoning_fields import REASONING_FIELDS, THINKING, Mapped, words_of
 from converter.rewriter import Dialect, Form
-from converter.vendor import REASONING_FIELDS, THINKING, Mapped, words_of
 
 type Json = dict[str, Any]
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
@@ -20,7 +21,9 @@ _NOT_WORDS = ("content", "refusal", "tool_calls", "function_call")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a choice, in order. `kind`: text, thinking, raw (text in which nobody looks for tags) or call."""
+    """A piece of a choice, in order. `kind`: text, thinking, raw (text in which nobody looks for
+    tags) or call.
+    """
 
     kind: str
     text: str = ""
@@ -29,7 +32,9 @@ class Piece:
 
 @dataclass
 class Heard:
-    """One choice. `thoughts`: all the thinking under each name it came by; `others`: the values of fields that are no words."""
+    """One choice. `thoughts`: all the thinking under each name it came by; `others`: the values of
+    fields that are no words.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     thoughts: dict[str, str] = field(default_factory=dict)
@@ -50,7 +55,9 @@ class Heard:
     def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:
         """Add a piece of a call."""
         call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-        written = arguments if isinstance(arguments, str) or not arguments else json.dumps(arguments)
+        written = (
+            arguments if isinstance(arguments, str) or not arguments else json.dumps(arguments)
+        )
         for key, piece in (("id", id_), ("name", name), ("arguments", written)):
             call[key] += str(piece or "")
         self.pieces.append(Piece("call"))
@@ -58,7 +65,9 @@ class Heard:
 
 @dataclass
 class ServerWords:
-    """A reply. `done`: the server said that it is complete; `error`: it said that it failed; `unread`: frames that nobody reads."""
+    """A reply. `done`: the server said that it is complete; `error`: it said that it failed;
+    `unread`: frames that nobody reads.
+    """
 
     choices: dict[int, Heard] = field(default_factory=dict)
     heads: dict[str, list[object]] = field(default_factory=dict)
@@ -75,7 +84,11 @@ class ServerWords:
     @property
     def complete(self) -> bool:
         """Tell whether nothing is missing: the end was said, or a finish, and no error."""
-        return not self.error and bool(self.choices) and (self.done or self.choice().finish is not None)
+        return (
+            not self.error
+            and bool(self.choices)
+            and (self.done or self.choice().finish is not None)
+        )
 
 
 def frames(body: bytes) -> Iterator[bytes]:
@@ -90,15 +103,23 @@ def frames(body: bytes) -> Iterator[bytes]:
 
 def value_of(frame: bytes) -> Json | None:
     """Return the JSON object in a frame's data; None when it has none."""
-    lines = [line for line in frame.removeprefix(b"\xef\xbb\xbf").splitlines() if line.startswith(b"data:")]
+    lines = [
+        line
+        for line in frame.removeprefix(b"\xef\xbb\xbf").splitlines()
+        if line.startswith(b"data:")
+    ]
     try:
-        value = json.loads(b"\n".join(line.removeprefix(b"data:") for line in lines).decode(errors="replace"))
+        value = json.loads(
+            b"\n".join(line.removeprefix(b"data:") for line in lines).decode(errors="replace")
+        )
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
-def listen(body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None) -> ServerWords:
+def listen(
+    body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
+) -> ServerWords:
     """Return what the server said. `mapped`: the user's own rows of fields."""
     reader = _OpenAI(mapped or {}) if dialect is Dialect.OPENAI else _Anthropic()
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
@@ -107,7 +128,9 @@ def listen(body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mappe
             _feed(reader, value)
         elif b"[DONE]" in [line.removeprefix(b"data:").strip() for line in frame.splitlines()]:
             reader.words.done = True
-        elif frame.strip() and all(line.startswith(b":") for line in frame.split(b"\n") if line.strip()):
+        elif frame.strip() and all(
+            line.startswith(b":") for line in frame.split(b"\n") if line.strip()
+        ):
             reader.words.comments += 1
         else:
             reader.words.unread += bool(frame.strip())
@@ -117,7 +140,12 @@ def listen(body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mappe
 def _feed(reader: "_OpenAI | _Anthropic", value: Json) -> None:
     try:
         reader.feed(value)
-    except (AttributeError, TypeError, KeyError, ValueError):  # a shape that the dialect does not have
+    except (
+        AttributeError,
+        TypeError,
+        KeyError,
+        ValueError,
+    ):  # a shape that the dialect does not have
         reader.words.unread += 1
 
 
@@ -131,7 +159,11 @@ class _OpenAI:
         self.words.error = self.words.error or bool(body.get("error"))
         self.words.usage = body.get("usage") or self.words.usage
         for name, value in body.items():
-            if name not in ("choices", "usage", "error") and value not in self.words.heads.setdefault(name, []):
+            if name not in (
+                "choices",
+                "usage",
+                "error",
+            ) and value not in self.words.heads.setdefault(name, []):
                 self.words.heads[name].append(value)
         for position, choice in enumerate(body.get("choices") or []):
             index = choice.get("index")
@@ -152,7 +184,14 @@ class _OpenAI:
             heard.add_call(index, entry.get("id"), function.get("name"), function.get("arguments"))
         if legacy := said.get("function_call"):
             heard.add_call(0, "", legacy.get("name"), legacy.get("arguments"))
-        _note(heard, {name: value for name, value in said.items() if name not in (*self._thinking, *_NOT_WORDS)})
+        _note(
+            heard,
+            {
+                name: value
+                for name, value in said.items()
+                if name not in (*self._thinking, *_NOT_WORDS)
+            },
+        )
 
     def _content(self, heard: Heard, said: Json) -> None:
         content = said.get("content")

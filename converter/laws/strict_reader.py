@@ -1,6 +1,8 @@
-"""A reader of Messages streams that forgives nothing: what may come next is one table, all else is an error.
+"""A reader of Messages streams that forgives nothing: what may come next is one table, all else is
+an error.
 
-As strict as Claude Code, which aborts its turn on a delta of the wrong type or for an index that is not open.
+As strict as Claude Code, which aborts its turn on a delta of the wrong type or for an index that is
+not open.
 """
 
 import json
@@ -8,14 +10,25 @@ import re
 from typing import Any
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DELTAS = {"text": {"text_delta"}, "thinking": {"thinking_delta", "signature_delta"}, "tool_use": {"input_json_delta"}}
-VALUES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json", "signature_delta": "signature"}
+DELTAS = {
+    "text": {"text_delta"},
+    "thinking": {"thinking_delta", "signature_delta"},
+    "tool_use": {"input_json_delta"},
+}
+VALUES = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
 EMPTY: dict[str, dict[str, object]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
 }
-"""The kinds of block that every client reads. Others are a server's or a user's own: of them only the order is judged."""
+"""The kinds of block that every client reads. Others are a server's or a user's own: of them only
+the order is judged.
+"""
 NEXT = {
     "": {"message_start"},
     "message_start": {"content_block_start", "message_delta"},
@@ -26,11 +39,18 @@ NEXT = {
     "message_stop": set(),
     "error": set(),
 }
-_HEAD: dict[str, object] = {"type": "message", "role": "assistant", "content": [], "stop_reason": None, "stop_sequence": None}
+_HEAD: dict[str, object] = {
+    "type": "message",
+    "role": "assistant",
+    "content": [],
+    "stop_reason": None,
+    "stop_sequence": None,
+}
 
 
 class StrictReader:
-    """Feed the stream's values; `message` is what they say, `error` the error that ended them instead.
+    """Feed the stream's values; `message` is what they say, `error` the error that ended them
+    instead.
 
     Raises AssertionError, saying why, for what no client should have to read.
     """
@@ -54,7 +74,10 @@ class StrictReader:
 
     def close(self) -> dict[str, Any]:
         """Return the message: the stream is over."""
-        _must(self._last in ("message_stop", "error"), f"the stream ends after {self._last or 'nothing'}")
+        _must(
+            self._last in ("message_stop", "error"),
+            f"the stream ends after {self._last or 'nothing'}",
+        )
         return self.message
 
     @property
@@ -64,17 +87,31 @@ class StrictReader:
 
     def _message_start(self, event: dict[str, Any]) -> None:
         self.message = dict(event["message"])
-        _must(all(self.message.get(name, "") == value for name, value in _HEAD.items()), "not the head of an empty message")
-        _must(isinstance(self.message.get("id"), str) and isinstance(self.message.get("model"), str), "no id or no model")
-        _must({"input_tokens", "output_tokens"} <= set(self.message["usage"]), "no counts of tokens")
+        _must(
+            all(self.message.get(name, "") == value for name, value in _HEAD.items()),
+            "not the head of an empty message",
+        )
+        _must(
+            isinstance(self.message.get("id"), str) and isinstance(self.message.get("model"), str),
+            "no id or no model",
+        )
+        _must(
+            {"input_tokens", "output_tokens"} <= set(self.message["usage"]), "no counts of tokens"
+        )
         self.message["content"] = []
 
     def _content_block_start(self, event: dict[str, Any]) -> None:
         self._check_index(event, len(self._blocks))
         block = dict(event["content_block"])
         empty = EMPTY.get(block["type"], {})
-        _must(all(block.get(name) == value for name, value in empty.items()), "a block that does not begin empty")
-        _must(block["type"] != "tool_use" or bool(block["id"] and block["name"]), "a call without id or name")
+        _must(
+            all(block.get(name) == value for name, value in empty.items()),
+            "a block that does not begin empty",
+        )
+        _must(
+            block["type"] != "tool_use" or bool(block["id"] and block["name"]),
+            "a call without id or name",
+        )
         self._blocks.append(block)
         self._json, self._signed = "", False
 
@@ -83,7 +120,9 @@ class StrictReader:
         block, delta = self._blocks[-1], event["delta"]
         if block["type"] not in EMPTY:
             block |= {
-                name: block[name] + said for name, said in delta.items() if name != "type" and isinstance(block.get(name), str)
+                name: block[name] + said
+                for name, said in delta.items()
+                if name != "type" and isinstance(block.get(name), str)
             }
             return
         _must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
@@ -110,7 +149,9 @@ class StrictReader:
         _must(event["index"] == expected, f"index {event['index']} where {expected} belongs")
 
     def _message_delta(self, event: dict[str, Any]) -> None:
-        _must(set(event["delta"]) == {"stop_reason", "stop_sequence"}, "not the two fields of an end")
+        _must(
+            set(event["delta"]) == {"stop_reason", "stop_sequence"}, "not the two fields of an end"
+        )
         _must(isinstance(event["delta"]["stop_reason"], str), "no reason to stop")
         _must(isinstance(event["usage"]["output_tokens"], int), "no count of tokens")
         self.message |= event["delta"] | {"usage": event["usage"]}
@@ -124,9 +165,11 @@ class StrictReader:
 
 
 def read_strictly(body: bytes) -> StrictReader:
-    """Read a whole stream: each frame one `event:` and one `data:` line, a comment, or nothing at all.
+    """Read a whole stream: each frame one `event:` and one `data:` line, a comment, or nothing at
+    all.
 
-    Raises AssertionError, with the number of the frame and the frame, at the first that is not as it should be.
+    Raises AssertionError, with the number of the frame and the frame, at the first that is not as
+    it should be.
     """
     reader = StrictReader()
     for number, frame in enumerate(frames_of(body)):
@@ -136,7 +179,9 @@ def read_strictly(body: bytes) -> StrictReader:
         try:
             reader.feed(_event(frame))
         except (AssertionError, KeyError, ValueError) as error:
-            raise AssertionError(f"frame {number}: {error}\n  {frame.decode(errors='replace')}") from error
+            raise AssertionError(
+                f"frame {number}: {error}\n  {frame.decode(errors='replace')}"
+            ) from error
     reader.close()
     return reader
 
@@ -151,7 +196,9 @@ def frames_of(body: bytes) -> list[bytes]:
 def _event(frame: bytes) -> dict[str, Any]:
     name, data = frame.split(b"\n")
     event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-    named = name == b"event: " + event["type"].encode() or event["type"] == "ping"  # pings pass as they came, nobody reads them
+    named = (
+        name == b"event: " + event["type"].encode() or event["type"] == "ping"
+    )  # pings pass as they came, nobody reads them
     _must(named, f"{name.decode(errors='replace')} above {event['type']}")
     return event
 
@@ -163,6 +210,8 @@ def _read(written: str) -> dict[str, Any]:
 
 
 def _must(holds: bool, words: str) -> None:
-    """Unlike `assert`, says why wherever it runs: a law's message is read by people who do not know this file."""
+    """Unlike `assert`, says why wherever it runs: a law's message is read by people who do not know
+    this file.
+    """
     if not holds:
         raise AssertionError(words)

@@ -1,1 +1,3 @@
-"""Recordings: captured exchanges that are regression fixtures. `python -m converter.recordings` keeps, shows and checks them."""
+"""Recordings: captured exchanges that are regression fixtures. `python -m converter.recordings`
+keeps, shows and checks them.
+"""

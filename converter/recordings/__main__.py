@@ -24,25 +24,45 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("python -m converter.recordings", description="Keep exchanges as recordings, and check them.")
+    parser = _Parser(
+        "python -m converter.recordings",
+        description="Keep exchanges as recordings, and check them.",
+    )
     _add_folder(parser, Path("recordings"))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add = commands.add_parser("add", help="keep an exchange of a flow file, cleaned")
-    add.add_argument("file", type=Path, metavar="FILE", help="flows that passed the addon, as mitmdump -w and mitmweb save them")
+    add.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="flows that passed the addon, as mitmdump -w and mitmweb save them",
+    )
     add.add_argument("name", metavar="NAME", help="what to call it")
     add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
-    add.add_argument("--replace", action="store_true", help="put it in the place of another one of that name")
+    add.add_argument(
+        "--replace", action="store_true", help="put it in the place of another one of that name"
+    )
     listed = commands.add_parser("list", help="what there is")
     listed.add_argument("--markdown", action="store_true", help="as a table of Markdown")
     show = commands.add_parser("show", help="what came in and what goes out, chunk by chunk")
     show.add_argument("name", metavar="NAME")
-    show.add_argument("--for", dest="client", choices=[dialect.name.lower() for dialect in Dialect], help="one client only")
-    for command, does in (("bless", "accept what comes out now as right"), ("check", "hold recordings to all laws")):
+    show.add_argument(
+        "--for",
+        dest="client",
+        choices=[dialect.name.lower() for dialect in Dialect],
+        help="one client only",
+    )
+    for command, does in (
+        ("bless", "accept what comes out now as right"),
+        ("check", "hold recordings to all laws"),
+    ):
         commands.add_parser(command, help=does).add_argument("names", nargs="*", metavar="NAME")
     serve = commands.add_parser("serve", help="answer as the recorded servers did")
     serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
     serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
-    serve.add_argument("--pace", default="recorded", help="recorded, fast, or how many times as fast as recorded")
+    serve.add_argument(
+        "--pace", default="recorded", help="recorded, fast, or how many times as fast as recorded"
+    )
     for each in commands.choices.values():
         _add_folder(each, argparse.SUPPRESS)
     return parser
@@ -50,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     """Before the command or behind it: where it stands last, it is read last."""
-    parser.add_argument("--dir", type=Path, default=default, help="folder of the recordings (recordings)")
+    parser.add_argument(
+        "--dir", type=Path, default=default, help="folder of the recordings (recordings)"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -64,7 +86,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more as it ends
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python complains once more as it ends
         return 0
 
 
@@ -76,9 +100,16 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     library.path(chosen.name)  # a bad name is said before the file is read
     found = list(flow_file.read_all(chosen.file, chosen.name))
     if chosen.flow is None and len(found) > 1:
-        _complain(RecordingError(f"{chosen.file} holds {len(found)} exchanges; choose one with --flow N:"))
+        _complain(
+            RecordingError(f"{chosen.file} holds {len(found)} exchanges; choose one with --flow N:")
+        )
         print(
-            "".join(f"{number:3}  {_described(recording)}\n" for number, recording in enumerate(found, 1)), end="", file=sys.stderr
+            "".join(
+                f"{number:3}  {_described(recording)}\n"
+                for number, recording in enumerate(found, 1)
+            ),
+            end="",
+            file=sys.stderr,
         )
         return BAD_USE
     number = chosen.flow or 1
@@ -110,7 +141,9 @@ def _loaded(library: Library, names: Iterable[str]) -> tuple[list[Recording], in
 def _names(library: Library, named: list[str]) -> list[str]:
     names = named or library.names()
     if not names:
-        raise RecordingError(f"no recordings in {library.folder}; --dir names another folder, `add` keeps the first one")
+        raise RecordingError(
+            f"no recordings in {library.folder}; --dir names another folder, `add` keeps the first one"
+        )
     return names
 
 
@@ -129,7 +162,11 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     recording = library.load(chosen.name)
-    dialects = [dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name.lower())]
+    dialects = [
+        dialect
+        for dialect in dialects_of(recording)
+        if chosen.client in (None, dialect.name.lower())
+    ]
     if not dialects:
         raise RecordingError(f"{chosen.name} is for Anthropic clients only")
     print("\n".join(golden(recording, dialect) for dialect in dialects), end="")
@@ -177,7 +214,14 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = {"add": _add, "list": _list, "show": _show, "bless": _bless, "check": _check, "serve": _serve}
+_COMMANDS = {
+    "add": _add,
+    "list": _list,
+    "show": _show,
+    "bless": _bless,
+    "check": _check,
+    "serve": _serve,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,7 +1,9 @@
-"""Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in mitmweb and mitmproxy.
+"""Flow files of mitmproxy to recordings and back. A recording's file holds one flow, and opens in
+mitmweb and mitmproxy.
 
-A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what the server was asked and said.
-How the server's body was cut, and what decided its reading, is JSON in the flow's metadata (`converter.shell.keeping` writes it).
+A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
+the server was asked and said. How the server's body was cut, and what decided its reading, is JSON
+in the flow's metadata (`converter.shell.flow_record` writes it).
 """
 
 import copy
@@ -13,16 +15,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # mitmproxy's filters use old names of pyparsing's
+with warnings.catch_warnings(
+    action="ignore", category=DeprecationWarning
+):  # mitmproxy's filters use old names of pyparsing's
     from mitmproxy import connection, exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
 
+from converter.observe.summary import in_words
 from converter.recordings import notes
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
-from converter.recordings.replacing import HERE
+from converter.recordings.redact.scrubber import HERE
 from converter.recordings.replay import Replay, replayed
 from converter.recordings.whole_file import write_whole
-from converter.summary import in_words
 
 BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
@@ -33,7 +37,9 @@ _FOREIGN = "was captured without the addon: there is nothing in it of what the s
 
 
 def load(path: Path) -> Recording:
-    """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with the file."""
+    """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
+    the file.
+    """
     found = list(read_all(path))
     if len(found) != 1:
         raise RecordingError(f"{path}: {len(found)} recordings, where one is expected")
@@ -49,7 +55,8 @@ def loads(data: bytes, name: str) -> Recording:
 
 
 def read_all(path: Path, name: str = "") -> Iterator[Recording]:
-    """Return a recording for each flow that the addon has kept, of a file of any flows; called `name`, or as the file.
+    """Return a recording for each flow that the addon has kept, of a file of any flows; called
+    `name`, or as the file.
 
     Raises RecordingError, also when there is none.
     """
@@ -85,8 +92,12 @@ def _flows(data: bytes) -> list[flow.Flow]:
             return list(FlowReader(io.BytesIO(data)).stream())
     except exceptions.FlowReadException as error:
         newer = "flow format" in str(error)
-        raise RecordingError(str(error) if newer else "no flow file of mitmproxy's, or damaged") from None
-    except Exception as error:  # mitmproxy checks nothing of a flow's inside: any error may come of it
+        raise RecordingError(
+            str(error) if newer else "no flow file of mitmproxy's, or damaged"
+        ) from None
+    except (
+        Exception
+    ) as error:  # mitmproxy checks nothing of a flow's inside: any error may come of it
         raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
 
 
@@ -116,14 +127,20 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
     noted = notes.read(kept.metadata[notes.METADATA])
     sent, answered = _before(kept)
     if kept.response is None or answered is None:
-        raise RecordingError(f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}")
+        raise RecordingError(
+            f"the server gave no reply: {kept.error.msg if kept.error else 'there is none'}"
+        )
     return Recording(
         name,
         asked=_asked(kept.request),
         sent=_asked(sent),
         answered=Answered(answered.status_code, answered.headers.get("content-type", "")),
         chunks=noted.cut(_body(answered)),
-        got=Answered(kept.response.status_code, kept.response.headers.get("content-type", ""), _body(kept.response)),
+        got=Answered(
+            kept.response.status_code,
+            kept.response.headers.get("content-type", ""),
+            _body(kept.response),
+        ),
         options=noted.options,
         found=noted.found,
         ended=noted.ended,
@@ -135,15 +152,23 @@ def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
     """Return the request as it was sent and the reply as it came."""
     if not kept._backup:
         return kept.request, kept.response
-    state = copy.deepcopy(cast(dict[str, Any], kept._backup))  # what makes a message of a state consumes it
+    state = copy.deepcopy(
+        cast(dict[str, Any], kept._backup)
+    )  # what makes a message of a state consumes it
     try:
-        return http.Request.from_state(state["request"]), state["response"] and http.Response.from_state(state["response"])
+        return http.Request.from_state(state["request"]), state[
+            "response"
+        ] and http.Response.from_state(state["response"])
     except Exception as error:  # as in _flows
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
 def _asked(request: http.Request) -> Asked:
-    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in _CARRIED}
+    headers = {
+        name.lower(): value
+        for name, value in request.headers.items()
+        if name.lower() not in _CARRIED
+    }
     return Asked(request.method, request.path, headers, _body(request))
 
 
@@ -159,7 +184,15 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     addresses = {(request.host, request.port) for request in (kept.request, sent)}
     client, server = kept.client_conn, kept.server_conn
     addresses |= {
-        address[:2] for address in (client.peername, client.sockname, server.address, server.peername, server.sockname) if address
+        address[:2]
+        for address in (
+            client.peername,
+            client.sockname,
+            server.address,
+            server.peername,
+            server.sockname,
+        )
+        if address
     }
     places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
     for request in (kept.request, sent):
@@ -168,8 +201,12 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
 
 
 def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow:
-    """Return the flow of a recording, the same for the same recording. `replay`: its client's, if somebody made it already."""
-    client = connection.Client(peername=(_HOST, 0), sockname=(_HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client"))
+    """Return the flow of a recording, the same for the same recording. `replay`: its client's, if
+    somebody made it already.
+    """
+    client = connection.Client(
+        peername=(_HOST, 0), sockname=(_HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
+    )
     server = connection.Server(address=(_HOST, int(_PORT)), id=_id(recording, "server"))
     made = http.HTTPFlow(client, server)
     made.id, made.timestamp_created = _id(recording, "flow"), BEGAN
@@ -179,7 +216,9 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
     summary = (replay or replayed(recording, recording.client)).summary.told()
     made.metadata[notes.METADATA] = notes.write(_noted(recording), summary)
     made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
-    server_said = Answered(recording.answered.status, recording.answered.content_type, recording.body)
+    server_said = Answered(
+        recording.answered.status, recording.answered.content_type, recording.body
+    )
     if recording.sent != recording.asked or server_said != recording.got:
         made.request, made.response = _request(recording.sent), _response(server_said, times)
         made.backup()
@@ -199,18 +238,25 @@ def _noted(recording: Recording) -> notes.Notes:
 
 def _request(asked: Asked) -> http.Request:
     made = http.Request.make(
-        asked.method, f"http://{HERE}{asked.path}", asked.body, http.Headers(_lines({"host": HERE, **asked.headers}))
+        asked.method,
+        f"http://{HERE}{asked.path}",
+        asked.body,
+        http.Headers(_lines({"host": HERE, **asked.headers})),
     )
     made.timestamp_start = made.timestamp_end = BEGAN
     return made
 
 
 def _lines(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()]
+    return [
+        (name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()
+    ]
 
 
 def _response(answered: Answered, times: list[float]) -> http.Response:
-    made = http.Response.make(answered.status, answered.body, {"content-type": answered.content_type})
+    made = http.Response.make(
+        answered.status, answered.body, {"content-type": answered.content_type}
+    )
     made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
     return made
 

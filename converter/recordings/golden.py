@@ -1,8 +1,10 @@
-"""A recording for people to read: `>>` what came from the server, `<<` what went out to the client for it, in order.
+"""A recording for people to read: `>>` what came from the server, `<<` what went out to the client
+for it, in order.
 
-Each line of a body is a line here, behind one blank. Bytes that are no text, and characters that nobody sees, stand in ⟨ ⟩: ⟨FF⟩ is
-a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that no line feed is there: the chunk ended. ⟨#1⟩ stands for what the
-head says it does, fields that are the same in frame after frame.
+Each line of a body is a line here, behind one blank. Bytes that are no text, and characters that
+nobody sees, stand in ⟨ ⟩: ⟨FF⟩ is a byte, ⟨U+000D⟩ a character. ⟨⟩ at the end of a line says that
+no line feed is there: the chunk ended. ⟨#1⟩ stands for what the head says it does, fields that are
+the same in frame after frame.
 """
 
 import re
@@ -26,7 +28,8 @@ _DIALECTS = {Dialect.OPENAI: "an OpenAI", Dialect.ANTHROPIC: "an Anthropic"}
 
 
 def golden(recording: Recording, client: Dialect, replay: Replay | None = None) -> str:
-    """Return what a client of this dialect gets, and when: text that never holds a control character but line feeds.
+    """Return what a client of this dialect gets, and when: text that never holds a control
+    character but line feeds.
 
     `replay`: the recording's for this client, if somebody made it already.
 
@@ -35,7 +38,10 @@ def golden(recording: Recording, client: Dialect, replay: Replay | None = None) 
     replay = replay or replayed(recording, client)
     body = "\n".join([*_steps(replay), *_end(recording, replay)])
     found = Counter(_SAME_FIELDS.findall(body))
-    names = {fields: f"⟨#{number}⟩" for number, fields in enumerate((fields for fields in found if found[fields] >= _OFTEN), 1)}
+    names = {
+        fields: f"⟨#{number}⟩"
+        for number, fields in enumerate((fields for fields in found if found[fields] >= _OFTEN), 1)
+    }
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
     told = [f"# {name} {fields}" for fields, name in names.items()]
     return "\n".join([*_head(recording, client), *told, "", short]) + "\n"
@@ -66,7 +72,10 @@ def _head(recording: Recording, client: Dialect) -> Iterator[str]:
     asked, sent, found = recording.asked, recording.sent, recording.found
     form = form_for(recording, client).name.lower()
     yield f"# {recording.name}: the server's reply, and what {_DIALECTS[client]} client gets ({form})"
-    yield one_line(f"# asked {asked.method} {asked.path}" + (f", sent {sent.path}" if sent.path != asked.path else ""))
+    yield one_line(
+        f"# asked {asked.method} {asked.path}"
+        + (f", sent {sent.path}" if sent.path != asked.path else "")
+    )
     parses = ", takes thinking out itself" if found.parses else ""
     yield one_line(f"# server {found.server}{parses}, begins in {found.begins}")
     yield one_line(f"# answered {recording.answered.status} {recording.answered.content_type}")

@@ -1,4 +1,6 @@
-"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt and NAME.anthropic.txt for people to read."""
+"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt and NAME.anthropic.txt for
+people to read.
+"""
 
 import re
 import shlex
@@ -10,9 +12,9 @@ from pathlib import Path
 from typing import Protocol
 
 from converter.recordings import flow_file
-from converter.recordings.cleaning import cleaned
 from converter.recordings.golden import golden
 from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.redact.redactor import cleaned
 from converter.recordings.replay import dialects_of, replayed
 from converter.recordings.whole_file import write_whole
 from converter.rewriter import Dialect
@@ -38,7 +40,9 @@ type Laws = Callable[[Recording], Sequence[Broken]]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a recording: its file, a law that it breaks, or a golden that says otherwise. `message`: lines of text."""
+    """What is wrong with a recording: its file, a law that it breaks, or a golden that says
+    otherwise. `message`: lines of text.
+    """
 
     recording: str
     law: str
@@ -46,19 +50,27 @@ class Wrong:
 
 
 class Library:
-    """The recordings of one folder. Every method that takes a name raises RecordingError for one that is none, or not there."""
+    """The recordings of one folder. Every method that takes a name raises RecordingError for one
+    that is none, or not there.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def names(self) -> list[str]:
-        """Return the names of all recordings, in order; files whose names are none are no recordings."""
-        return sorted(path.stem for path in self.folder.glob("*.mitm") if _NAME.fullmatch(path.stem))
+        """Return the names of all recordings, in order; files whose names are none are no
+        recordings.
+        """
+        return sorted(
+            path.stem for path in self.folder.glob("*.mitm") if _NAME.fullmatch(path.stem)
+        )
 
     def path(self, name: str) -> Path:
         """Return where a recording is, or would be."""
         if not _NAME.fullmatch(name):
-            raise RecordingError(f"{name!r} is no name: letters, digits, _ and, but for the first, - make one, 100 at the most")
+            raise RecordingError(
+                f"{name!r} is no name: letters, digits, _ and, but for the first, - make one, 100 at the most"
+            )
         return self.folder / f"{name}.mitm"
 
     def load(self, name: str) -> Recording:
@@ -66,12 +78,18 @@ class Library:
         return flow_file.load(self.path(name))
 
     def keep(self, recording: Recording, replace: bool = False) -> Path:
-        """Clean a recording and write it, with its goldens; return its file. With `replace` it may take another one's place."""
+        """Clean a recording and write it, with its goldens; return its file. With `replace` it may
+        take another one's place.
+        """
         path, clean = self.path(recording.name), cleaned(recording)
-        replays = {client: replayed(clean, client) for client in dialects_of(clean)}  # a long reply's are most of the work
+        replays = {
+            client: replayed(clean, client) for client in dialects_of(clean)
+        }  # a long reply's are most of the work
         data = flow_file.dumps(clean, replays.get(clean.client))
         if not replace and path.exists() and path.read_bytes() != data:
-            raise RecordingError(f"{path} is another recording; --replace puts this one in its place")
+            raise RecordingError(
+                f"{path} is another recording; --replace puts this one in its place"
+            )
         goldens = {client: golden(clean, client, replay) for client, replay in replays.items()}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -82,19 +100,29 @@ class Library:
         return path
 
     def bless(self, name: str) -> str:
-        """Accept what comes out now: rewrite a recording's goldens, and return what is new in them as a diff."""
+        """Accept what comes out now: rewrite a recording's goldens, and return what is new in them
+        as a diff.
+        """
         goldens = self._goldens(self.load(name))
-        return "".join(_diff(path.name, old, new) for path, old, new in self._write_goldens(name, goldens))
+        return "".join(
+            _diff(path.name, old, new) for path, old, new in self._write_goldens(name, goldens)
+        )
 
     def check(self, name: str, laws: Laws) -> list[Wrong]:
-        """Return all that is wrong with a recording: its file, a law that it breaks, goldens that say otherwise."""
+        """Return all that is wrong with a recording: its file, a law that it breaks, goldens that
+        say otherwise.
+        """
         try:
             recording = self.load(name)
             clean = cleaned(recording)
             goldens = self._goldens(recording)
         except RecordingError as error:
             return [Wrong(name, "file", f"{name}: {error}")]
-        found = [] if recording == clean else [Wrong(name, "clean", f"{name} holds what no recording may: `add` it again")]
+        found = (
+            []
+            if recording == clean
+            else [Wrong(name, "clean", f"{name} holds what no recording may: `add` it again")]
+        )
         return [*found, *self._broken(recording, laws), *self._stale(name, goldens)]
 
     def command(self, verb: str, name: str) -> str:
@@ -108,7 +136,9 @@ class Library:
     def _goldens(self, recording: Recording) -> dict[Dialect, str]:
         return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}
 
-    def _write_goldens(self, name: str, goldens: Mapping[Dialect, str]) -> list[tuple[Path, str, str]]:
+    def _write_goldens(
+        self, name: str, goldens: Mapping[Dialect, str]
+    ) -> list[tuple[Path, str, str]]:
         """Return the path of each, and what it said and says."""
         written = []
         for dialect in Dialect:
@@ -124,15 +154,26 @@ class Library:
     def _broken(self, recording: Recording, laws: Laws) -> list[Wrong]:
         name = recording.name
         try:
-            return [Wrong(name, broken.law, broken.told(self.command("check", name))) for broken in laws(recording)]
-        except Exception as error:  # a law that cannot read one recording says nothing of the others
-            return [Wrong(name, "laws", f"{name} cannot be judged: {type(error).__name__}: {error}")]
+            return [
+                Wrong(name, broken.law, broken.told(self.command("check", name)))
+                for broken in laws(recording)
+            ]
+        except (
+            Exception
+        ) as error:  # a law that cannot read one recording says nothing of the others
+            return [
+                Wrong(name, "laws", f"{name} cannot be judged: {type(error).__name__}: {error}")
+            ]
 
     def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[Wrong]:
         for dialect, new in goldens.items():
             path = self.golden_path(name, dialect)
             if (old := _text(path)) != new:
-                yield Wrong(name, "golden", f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}")
+                yield Wrong(
+                    name,
+                    "golden",
+                    f"{_first_difference(path.name, old, new)}\n{self.command('bless', name)}",
+                )
 
 
 def _text(path: Path) -> str:
@@ -144,7 +185,9 @@ def _text(path: Path) -> str:
 
 
 def _diff(name: str, old: str, new: str) -> str:
-    lines = unified_diff(old.split("\n")[:-1], new.split("\n")[:-1], f"before/{name}", f"now/{name}", lineterm="")
+    lines = unified_diff(
+        old.split("\n")[:-1], new.split("\n")[:-1], f"before/{name}", f"now/{name}", lineterm=""
+    )
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from converter.endpoints import Route
 from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, replayed
 from converter.rewriter import Dialect
-from converter.routes import Route
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
 LONGEST = 60
@@ -35,9 +35,15 @@ def _shows(recording: Recording, replay: Replay) -> str:
     status, summary = recording.answered.status, replay.summary
     if not 200 <= status < 300:
         return f"{'error' if status >= 400 else 'status'} {status}"
-    said = [_counted(summary.thoughts, "thought"), "text" if summary.text else "", _counted(summary.calls, "call")]
+    said = [
+        _counted(summary.thoughts, "thought"),
+        "text" if summary.text else "",
+        _counted(summary.calls, "call"),
+    ]
     end = _short(recording.ended or summary.failure or summary.finish)
-    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or _wordless(recording)
+    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or _wordless(
+        recording
+    )
 
 
 def _wordless(recording: Recording) -> str:
@@ -56,10 +62,16 @@ def table(rows: Iterable[Sequence[str]]) -> str:
     """Return the rows for a terminal, in columns."""
     lines = [HEADINGS, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines)
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+        for line in lines
+    )
 
 
 def markdown(rows: Iterable[Sequence[str]]) -> str:
     """Return the rows as a table of Markdown."""
     lines = [HEADINGS, ("---",) * len(HEADINGS), *([f"`{name}`", *rest] for name, *rest in rows)]
-    return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)
+    return "".join(
+        "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines
+    )

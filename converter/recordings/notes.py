@@ -1,4 +1,6 @@
-"""What the addon notes of an exchange beside the two messages: how the server's body was cut, and what decided its reading."""
+"""What the addon notes of an exchange beside the two messages: how the server's body was cut, and
+what decided its reading.
+"""
 
 import json
 import math
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from converter.recordings.recording import Chunk, Found, RecordingError
-from converter.servers import by_name
+from converter.servers.profiles import by_name
 from converter.settings import Start
 
 METADATA = "think"
@@ -29,8 +31,13 @@ class Notes:
         """Return the body in its chunks. Raises RecordingError when it is another one's."""
         ends = list(accumulate((length for length, _ in self.cuts), initial=0))
         if ends[-1] != len(body):
-            raise RecordingError(f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}")
-        return tuple(Chunk(at, body[start:end]) for (_, at), (start, end) in zip(self.cuts, pairwise(ends), strict=True))
+            raise RecordingError(
+                f"the server's reply is of {len(body)} bytes, but its chunks are {ends[-1]}"
+            )
+        return tuple(
+            Chunk(at, body[start:end])
+            for (_, at), (start, end) in zip(self.cuts, pairwise(ends), strict=True)
+        )
 
 
 def read(text: object) -> Notes:
@@ -79,7 +86,8 @@ def _found(noted: Mapping[str, object]) -> Found:
 
 
 def write(noted: Notes, summary: Mapping[str, object], **more: object) -> str:
-    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for looking at.
+    """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
+    looking at.
 
     In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
     """

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from converter import settings
+from converter.endpoints import Route
 from converter.exchange import Exchange, begin, is_stream
+from converter.parsing.think_stage import Expected
 from converter.rewriter import Dialect, Form, Rewriter
-from converter.routes import Route
-from converter.servers import by_name
+from converter.servers.profiles import by_name
 from converter.settings import Settings, Start
-from converter.think_stage import Expected
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
@@ -60,10 +60,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Recording:
-    """One exchange. `asked` by the client, `sent` to the server; `answered` by the server in `chunks`, `got` by the client.
+    """One exchange. `asked` by the client, `sent` to the server; `answered` by the server in
+    `chunks`, `got` by the client.
 
-    `options`: those in force, by their short names. `ended`: empty when the reply is complete, else why it broke off. `places`:
-    the hosts and addresses that it went through, which are in no recording that was cleaned.
+    `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
+    why it broke off. `places`: the hosts and addresses that it went through, which are in no
+    recording that was cleaned.
     """
 
     name: str
@@ -84,7 +86,9 @@ class Recording:
 
     @cached_property
     def settings(self) -> Settings:
-        """The options, read. Raises RecordingError for one that this version does not know the value of."""
+        """The options, read. Raises RecordingError for one that this version does not know the
+        value of.
+        """
         try:
             return settings.read(self.options)
         except (ValueError, TypeError) as error:
@@ -111,10 +115,21 @@ class Recording:
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
-        """Return the exchange as it stood when the reply began. Raises RecordingError for a request that is not ours."""
-        made = begin(self.asked.method, self.asked.path, self.asked.headers, self.settings, REPLY_ID, reverse=True)
+        """Return the exchange as it stood when the reply began. Raises RecordingError for a request
+        that is not ours.
+        """
+        made = begin(
+            self.asked.method,
+            self.asked.path,
+            self.asked.headers,
+            self.settings,
+            REPLY_ID,
+            reverse=True,
+        )
         if made is None:
-            raise RecordingError(f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on")
+            raise RecordingError(
+                f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on"
+            )
         made.server = by_name(self.found.server)
         made.server_parses = self.found.parses
         if made.translated and made.route is Route.MESSAGES:
@@ -133,7 +148,8 @@ class Recording:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return what rewrites the reply for a client of this dialect that wants this form, with all that was known of it.
+        """Return what rewrites the reply for a client of this dialect that wants this form, with
+        all that was known of it.
 
         For the server's own dialect the form is the server's.
         """
@@ -147,5 +163,7 @@ class Recording:
             model=exchange.model,
             shown=exchange.shown,
             reply_id=REPLY_ID,
-            expected=Expected(exchange.begins, str(exchange.body.get("model") or ""), exchange.budget),
+            expected=Expected(
+                exchange.begins, str(exchange.body.get("model") or ""), exchange.budget
+            ),
         )

@@ -1,12 +1,14 @@
-"""What comes of a recording's reply when it is rewritten again, chunk by chunk, for a client of either dialect."""
+"""What comes of a recording's reply when it is rewritten again, chunk by chunk, for a client of
+either dialect.
+"""
 
 from dataclasses import dataclass, field
 
+from converter.endpoints import Route
 from converter.exchange import Answer
+from converter.observe.summary import Summary
 from converter.recordings.recording import Chunk, Recording, RecordingError
 from converter.rewriter import Dialect, Form, Rewriter
-from converter.routes import Route
-from converter.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A reply rewritten: step by step, then what goes out at its `end`. `notes`: what a person should know of it.
+    """A reply rewritten: step by step, then what goes out at its `end`. `notes`: what a person
+    should know of it.
 
     `broken`: the reply broke off, and nobody got the end.
     """
@@ -71,7 +74,9 @@ def _rewritten(recording: Recording, client: Dialect) -> Replay:
     whole = Form.WHOLE in (recording.server_form, form_for(recording, client))
     if whole and recording.ended:
         return Replay(tuple(Step(chunk, b"") for chunk in recording.chunks), b"", broken=True)
-    steps = tuple(Step(chunk, b"".join(rewriter.feed(chunk.data, chunk.at))) for chunk in recording.chunks)
+    steps = tuple(
+        Step(chunk, b"".join(rewriter.feed(chunk.data, chunk.at))) for chunk in recording.chunks
+    )
     end = b"".join(rewriter.close())
     return Replay(steps, end, _notes(rewriter), rewriter.summary, bool(recording.ended))
 
@@ -86,6 +91,8 @@ def _answered(recording: Recording, client: Dialect) -> Replay:
     exchange.client = client
     exchange.notes.clear()
     body = recording.body
-    answer = exchange.whole(recording.answered.status, recording.answered.content_type, body) or Answer(0, "", body)
+    answer = exchange.whole(
+        recording.answered.status, recording.answered.content_type, body
+    ) or Answer(0, "", body)
     steps = tuple(Step(chunk, b"") for chunk in recording.chunks)
     return Replay(steps, answer.body, tuple(exchange.notes), broken=bool(recording.ended))

@@ -1,10 +1,13 @@
-"""A server made of recordings: it answers on loopback as the recorded servers did, chunk borders and pace included.
+"""A server made of recordings: it answers on loopback as the recorded servers did, chunk borders
+and pace included.
 
-A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several recordings that fit, the one with the
-most equal fields answers, and of equals each in turn. A path that begins with a recording's name (`/NAME/v1/chat/completions`) is
-for that one alone. A request that the addon had translated is answered as well, with what the client got, so that a client can see
-it again without a proxy. The addon asks on its own account, too: for the list of models, and where a reply begins and how long a
-prompt is, as it asks vLLM; it is told what it had found out, so that it reads a reply as it did.
+A request is matched by what it asks: endpoint, messages, tools, streamed or not. Of several
+recordings that fit, the one with the most equal fields answers, and of equals each in turn. A path
+that begins with a recording's name (`/NAME/v1/chat/completions`) is for that one alone. A request
+that the addon had translated is answered as well, with what the client got, so that a client can
+see it again without a proxy. The addon asks on its own account, too: for the list of models, and
+where a reply begins and how long a prompt is, as it asks vLLM; it is told what it had found out, so
+that it reads a reply as it did.
 """
 
 import json
@@ -19,7 +22,7 @@ from typing import Self
 
 from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
-from converter.servers import GENERIC, by_name
+from converter.servers.profiles import GENERIC, by_name
 from converter.settings import Start
 
 HOST = "127.0.0.1"
@@ -37,13 +40,17 @@ type Body = Mapping[str, object]
 
 
 def read_pace(written: str) -> float:
-    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises ValueError."""
+    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises
+    ValueError.
+    """
     try:
         pace = _PACES.get(written) or float(written)
     except ValueError:
         pace = 0
     if not pace > 0:
-        raise ValueError(f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded")
+        raise ValueError(
+            f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
+        )
     return pace
 
 
@@ -54,7 +61,9 @@ class RecordedServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 64
 
-    def __init__(self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
+    def __init__(
+        self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0
+    ) -> None:
         super().__init__((HOST, port), _Handler)
         self.recordings = {recording.name: recording for recording in recordings}
         self.pace = pace
@@ -62,7 +71,9 @@ class RecordedServer(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,14 +92,24 @@ class RecordedServer(ThreadingHTTPServer):
             return [self.recordings[name]], "/" + rest
         return list(self.recordings.values()), path
 
-    def match(self, method: str, path: str, body: bytes) -> tuple[Answered, Sequence[Chunk], bool] | None:
-        """Return what answers this request, in its pieces, and whether it broke off there; None when no recording does."""
+    def match(
+        self, method: str, path: str, body: bytes
+    ) -> tuple[Answered, Sequence[Chunk], bool] | None:
+        """Return what answers this request, in its pieces, and whether it broke off there; None
+        when no recording does.
+        """
         recordings, path = self.chosen(path)
-        found = self._best([(_fit(recording.sent, method, path, body), recording) for recording in recordings])
+        found = self._best(
+            [(_fit(recording.sent, method, path, body), recording) for recording in recordings]
+        )
         if found:
             return found.answered, found.chunks, bool(found.ended)
-        found = self._best([(_fit(recording.asked, method, path, body), recording) for recording in recordings])
-        return (found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)) if found else None
+        found = self._best(
+            [(_fit(recording.asked, method, path, body), recording) for recording in recordings]
+        )
+        return (
+            (found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)) if found else None
+        )
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
         """Return the recording that fits best, of several the one that was given the fewest times."""
@@ -101,17 +122,30 @@ class RecordedServer(ThreadingHTTPServer):
         return found
 
     def models(self, path: str) -> dict[str, object]:
-        """Return the list of models that the servers of these recordings would give; owned as theirs, if they are of one kind."""
+        """Return the list of models that the servers of these recordings would give; owned as
+        theirs, if they are of one kind.
+        """
         recordings, _ = self.chosen(path)
-        names = sorted({str(_read(recording.sent.body).get("model") or "recorded") for recording in recordings})
+        names = sorted(
+            {str(_read(recording.sent.body).get("model") or "recorded") for recording in recordings}
+        )
         owner = _owner({_kind(recording) for recording in recordings})
-        return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": owner} for name in names]}
+        return {
+            "object": "list",
+            "data": [{"id": name, "object": "model", "owned_by": owner} for name in names],
+        }
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return what the tokenizer said of a prompt, as far as the addon had found it out; None for one that no recording has."""
+        """Return what the tokenizer said of a prompt, as far as the addon had found it out; None
+        for one that no recording has.
+        """
         recordings, path = self.chosen(path)
         asked = _read(body)
-        known = [recording for recording in recordings if _same(asked, _read(recording.sent.body), _PROMPT)]
+        known = [
+            recording
+            for recording in recordings
+            if _same(asked, _read(recording.sent.body), _PROMPT)
+        ]
         if _endpoint(path) != "/tokenize" or not known:
             return None
         inside = known[0].found.begins == Start.THINKING.value
@@ -124,7 +158,9 @@ class RecordedServer(ThreadingHTTPServer):
 
 
 def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) -> None:
-    """Serve until interrupted; say on the standard output where. Raises OSError when the port is taken."""
+    """Serve until interrupted; say on the standard output where. Raises OSError when the port is
+    taken.
+    """
     with RecordedServer(recordings, port, pace) as server:
         print(f"ready {server.address}: {len(recordings)} recordings", flush=True)
         with suppress(KeyboardInterrupt):
@@ -132,7 +168,9 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _kind(recording: Recording) -> str:
-    """Return what the server was; a client of chat completions did not need to know, but where the reply began vLLM can tell."""
+    """Return what the server was; a client of chat completions did not need to know, but where the
+    reply began vLLM can tell.
+    """
     begun = recording.found.begins == Start.THINKING.value
     return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
 
@@ -201,11 +239,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._whole(200, "application/json", json.dumps(told).encode())
         else:
             words = f"no recording answers this request, {self.command} {self.path}"
-            self._whole(404, "application/json", json.dumps({"error": {"message": words, "type": "not_found_error"}}).encode())
+            self._whole(
+                404,
+                "application/json",
+                json.dumps({"error": {"message": words, "type": "not_found_error"}}).encode(),
+            )
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
-    def _replay(self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float) -> None:
+    def _replay(
+        self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
+    ) -> None:
         pieces = _paced(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
             self._whole(answered.status, answered.content_type, b"".join(pieces))

@@ -9,7 +9,9 @@ from converter.recordings.recording import RecordingError
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises RecordingError, and leaves the old one."""
+    """Put a file there: who reads it meanwhile gets the old one or the new one. Raises
+    RecordingError, and leaves the old one.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         unfinished.write_bytes(data)

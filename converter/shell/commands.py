@@ -1,4 +1,6 @@
-"""Commands for mitmproxy's and mitmweb's command bar: read, export, count and keep what models have said."""
+"""Commands for mitmproxy's and mitmweb's command bar: read, export, count and keep what models have
+said.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -10,27 +12,32 @@ from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # i
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
-from converter import routes
+from converter import endpoints as routes
+from converter.endpoints import Route
+from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
-from converter.routes import Route
-from converter.shell.keeping import told_of_reply
+from converter.shell.flow_record import told_of_reply
 from converter.shell.recorder import Recorder
-from converter.shell.telling import announce
-from converter.shell.terminal import reply_of
-from converter.statistics import table
+from converter.shell.terminal.printer import reply_of
+from converter.shell.thought_hook import announce
 from converter.transcript import markdown, neutral, reply, request, terminal
 from converter.transcript.turns import Facts, Transcript
 
 _log = logging.getLogger(__name__)
 
-FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {".md": markdown.write, ".json": neutral.write}
+FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {
+    ".md": markdown.write,
+    ".json": neutral.write,
+}
 """What a file's suffix asks for."""
 _ALL: Sequence[Flow] = ()
 """No flows were named; a filter that finds none gives another empty sequence."""
 _TALKS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
-"""What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by itself (12.2)."""
+"""What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by
+itself (12.2).
+"""
 
 
 class Commands:
@@ -45,12 +52,17 @@ class Commands:
         """Offer the key, unless the user has one of their own there."""
         keys = getattr(ctx.master, "keymap", None)
         if keys and not any(keys.get(context, KEY) for context in [*KEY_CONTEXTS, "global"]):
-            keys.add(KEY, "console.command think.record @focus", KEY_CONTEXTS, "Keep this flow as a recording")
+            keys.add(
+                KEY,
+                "console.command think.record @focus",
+                KEY_CONTEXTS,
+                "Keep this flow as a recording",
+            )
 
     @command.command("think.show")  # type: ignore[untyped-decorator]
     def show(self, flow: Flow, target: str = "log") -> None:
-        """
-        Write the flow's conversation, thinking set apart, to the event log; with the target "clipboard", copy it.
+        """Write the flow's conversation, thinking set apart, to the event log; with the target
+        "clipboard", copy it.
         """
         if target not in ("log", "clipboard"):
             raise exceptions.CommandError(f"{target!r} is none of: log, clipboard")
@@ -61,12 +73,14 @@ class Commands:
         try:
             pyperclip.copy(shown)
         except pyperclip.PyperclipException as error:
-            raise exceptions.CommandError(f"there is no clipboard: {' '.join(str(error).split())}") from None
+            raise exceptions.CommandError(
+                f"there is no clipboard: {' '.join(str(error).split())}"
+            ) from None
 
     @command.command("think.export")  # type: ignore[untyped-decorator]
     def export(self, flow: Flow, path: mitmproxy_types.Path) -> None:
-        """
-        Write the flow's conversation to a new file: NAME.md for Markdown with folded thinking, NAME.json for the neutral message.
+        """Write the flow's conversation to a new file: NAME.md for Markdown with folded thinking,
+        NAME.json for the neutral message.
         """
         file = _or_error(lambda: Path(path).expanduser())
         write = FORMATS.get(file.suffix.lower())
@@ -80,18 +94,20 @@ class Commands:
 
     @command.command("think.stats")  # type: ignore[untyped-decorator]
     def stats(self, flows: Sequence[Flow] = _ALL) -> Sequence[str]:
-        """
-        Count replies, thoughts, thinking's share and times, per model and server; of all flows, or of those given, as @marked.
+        """Count replies, thoughts, thinking's share and times, per model and server; of all flows,
+        or of those given, as @marked.
         """
         chosen = _all_flows() if flows is _ALL else flows
-        lines = table(reply for flow in chosen if isinstance(flow, HTTPFlow) and (reply := reply_of(flow)))
+        lines = table(
+            reply for flow in chosen if isinstance(flow, HTTPFlow) and (reply := reply_of(flow))
+        )
         _log.info("statistics:\n%s", "\n".join(lines))
         return lines
 
     @command.command("think.record")  # type: ignore[untyped-decorator]
     def record(self, flow: Flow, name: str) -> None:
-        """
-        Keep the flow as a recording, without secrets: NAME.mitm and its goldens, in the folder of think_record or ./recordings.
+        """Keep the flow as a recording, without secrets: NAME.mitm and its goldens, in the folder
+        of think_record or ./recordings.
         """
         _refuse_running(flow)
         if not isinstance(flow, HTTPFlow):
@@ -107,7 +123,9 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
     if flow.response is None or not (body := flow.response.get_content(strict=False)):
         return asked, {}
     said = reply.read(body, content_type=flow.response.headers.get("content-type", ""))
-    whole = Transcript((*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside)
+    whole = Transcript(
+        (*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside
+    )
     return whole, told_of_reply(flow)
 
 
@@ -125,7 +143,12 @@ def _or_error[Result](do: Callable[[], Result]) -> Result:
     """Do it, or say why not; any other exception would end mitmproxy's console (12.2)."""
     try:
         return do()
-    except (RecordingError, OSError, ValueError, RuntimeError) as error:  # a home, a name, a path that the system has not
+    except (
+        RecordingError,
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a home, a name, a path that the system has not
         raise exceptions.CommandError(" ".join(str(error).split())) from None
 
 

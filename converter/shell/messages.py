@@ -4,27 +4,38 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow, Request, Response
 
 from converter.exchange import Answer, Exchange
-from converter.network import Upstream
+from converter.shell.upstream_client import Upstream
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     """Return the server that an exchange goes to, for questions of our own."""
     request = flow.request
     direct = not flow.server_conn.via
-    return Upstream(request.scheme, request.host, request.port, exchange.prefix, bool(ctx.options.ssl_insecure), direct)
+    return Upstream(
+        request.scheme,
+        request.host,
+        request.port,
+        exchange.prefix,
+        bool(ctx.options.ssl_insecure),
+        direct,
+    )
 
 
 def is_compressed(response: Response) -> bool:
     """Tell whether a body must be whole before it can be read."""
-    return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
+    return response.headers.get("content-encoding", "identity").strip().lower() not in (
+        "",
+        "identity",
+    )
 
 
 def use_connection_once(flow: HTTPFlow) -> None:
     """Have the server's connection closed after this reply, unseen by the client.
 
-    llama.cpp closes its connection after every streamed reply and announces the opposite; a next request that is quicker
-    than mitmproxy's notice of it would be lost (seen on llama.cpp 11549: every second one). The layer that reads from the
-    server keeps the response it made; the client's gets a copy.
+    llama.cpp closes its connection after every streamed reply and announces the opposite; a next
+    request that is quicker than mitmproxy's notice of it would be lost (seen on llama.cpp 11549:
+    every second one). The layer that reads from the server keeps the response it made; the client's
+    gets a copy.
     """
     assert flow.response
     from_server = flow.response
@@ -42,11 +53,15 @@ def open_for_streaming(request: Request, response: Response) -> None:
 
 
 def body(message: Request | Response, notes: list[str]) -> bytes:
-    """Return the body, uncompressed; as it came, with a note, when it is not what its encoding says."""
+    """Return the body, uncompressed; as it came, with a note, when it is not what its encoding
+    says.
+    """
     try:
         return message.get_content() or b""
     except ValueError:
-        notes.append(f"the body is no {message.headers['content-encoding']}, though its content-encoding says so")
+        notes.append(
+            f"the body is no {message.headers['content-encoding']}, though its content-encoding says so"
+        )
         return message.raw_content or b""
 
 

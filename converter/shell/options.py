@@ -18,22 +18,32 @@ def declare(loader: Loader) -> None:
     """Declare the options. A bad value stops mitmproxy with one line."""
     for option in settings.OPTIONS:
         choices = option.choices if option.type is str else ()
-        loader.add_option(f"think_{option.name}", option.type, option.default, option.meaning, choices or None)
+        loader.add_option(
+            f"think_{option.name}", option.type, option.default, option.meaning, choices or None
+        )
     _refuse_unreadable()
     try:
         chosen()
     except ValueError as error:
-        _log.error("think: %s", error)  # an error at start stops mitmproxy, without the traceback of a failing hook
-        ctx.options.update(**{f"think_{option.name}": option.default for option in settings.OPTIONS})
+        _log.error(
+            "think: %s", error
+        )  # an error at start stops mitmproxy, without the traceback of a failing hook
+        ctx.options.update(
+            **{f"think_{option.name}": option.default for option in settings.OPTIONS}
+        )
 
 
 def in_force() -> dict[str, object]:
-    """Return the values, by short names, of the options that decide how a reply is rewritten; plain as JSON has them."""
+    """Return the values, by short names, of the options that decide how a reply is rewritten; plain
+    as JSON has them.
+    """
     return {name: _plain(getattr(ctx.options, f"think_{name}")) for name in settings.RECORDED}
 
 
 def _refuse_unreadable() -> None:
-    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this addon, and say nothing (12.2)."""
+    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this
+    addon, and say nothing (12.2).
+    """
     try:
         ctx.options.process_deferred()
     except exceptions.OptionsError as error:
@@ -44,7 +54,9 @@ def _refuse_unreadable() -> None:
 
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return what the options say; raise ValueError for the first bad one."""
-    chosen = settings.read({option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS})
+    chosen = settings.read(
+        {option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS}
+    )
     _make_ready(chosen.record)
     try:
         return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None

@@ -1,7 +1,8 @@
-"""Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one with the command `think.record`.
+"""Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
+with the command `think.record`.
 
-A flow is copied on mitmproxy's loop, which is quick; reading, cleaning and writing it takes its time in a thread, one flow after
-another, so that no stream waits for it.
+A flow is copied on mitmproxy's loop, which is quick; reading, cleaning and writing it takes its
+time in a thread, one flow after another, so that no stream waits for it.
 """
 
 import logging
@@ -16,12 +17,12 @@ from pathlib import Path
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter import json_text
+from converter.endpoints import Route, find
 from converter.recordings import flow_file
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
-from converter.routes import Route, find
-from converter.shell.telling import announce
+from converter.shell.thought_hook import announce
+from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +31,12 @@ _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
-_KINDS = {Route.CHAT: "chat", Route.MESSAGES: "messages", Route.MODELS: "models", Route.COUNT_TOKENS: "count"}
+_KINDS = {
+    Route.CHAT: "chat",
+    Route.MESSAGES: "messages",
+    Route.MODELS: "models",
+    Route.COUNT_TOKENS: "count",
+}
 
 
 class Recorder:
@@ -136,7 +142,9 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _described(recording: Recording) -> str:
-    """Return what an exchange was: `chat-tiny-think`. The last part of a model's path says enough, and tells no folder."""
+    """Return what an exchange was: `chat-tiny-think`. The last part of a model's path says enough,
+    and tells no folder.
+    """
     route, _ = find(recording.asked.method, recording.asked.path) or (None, "")
     kind = _KINDS.get(route, "exchange") if route else "exchange"
     model = re.split(r"[\\/]", _model(recording.asked.body).rstrip("\\/"))[-1].lower()

@@ -1,8 +1,9 @@
-"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation that a person reads.
+"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation
+that a person reads.
 
-`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking server` what the server was
-asked and said, which is the flow's backup, or the message itself where there is none. A view never fails: what cannot be read is
-shown raw, below what could be read.
+`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking
+server` what the server was asked and said, which is the flow's backup, or the message itself where
+there is none. A view never fails: what cannot be read is shown raw, below what could be read.
 """
 
 import logging
@@ -15,30 +16,38 @@ from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow, Message, Request, Response
 
-from converter import json_text, routes, settings
-from converter.routes import Route
+from converter import endpoints as routes
+from converter import settings
+from converter.endpoints import Route
+from converter.observe.printable import visible
+from converter.parsing.think_stage import Expected
 from converter.settings import Settings, Start
-from converter.shell.keeping import told, told_of_reply
-from converter.shell.live import Running, rewritten
-from converter.shell.wrapping import WIDTH, wrapped
-from converter.think_stage import Expected
+from converter.shell.flow_record import told, told_of_reply
+from converter.shell.live_view import Running, rewritten
+from converter.shell.terminal.soft_wrap import WIDTH, wrapped
 from converter.transcript import reply, request, text
 from converter.transcript.turns import Transcript
-from converter.transcript.visible import visible
+from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
 LINES = 5000
-"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said after it."""
+"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said
+after it.
+"""
 _REQUESTS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
 _REPLIES = (Route.CHAT, Route.MESSAGES)
 _AROUND = 9
-"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own that says how much is hidden."""
+"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own
+that says how much is hidden.
+"""
 _LEAST_LINES = 5
 
 
 class Thinking(Contentview):
-    """The view of what the client asked and got. `replies`: those that still come, by the ids of their flows."""
+    """The view of what the client asked and got. `replies`: those that still come, by the ids of
+    their flows.
+    """
 
     name = "Thinking"
     syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
@@ -55,7 +64,11 @@ class Thinking(Contentview):
         if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
             return -1
         route, _ = routes.find(flow.request.method, flow.request.path) or (None, "")
-        return self.priority if route in (_REQUESTS if isinstance(message, Request) else _REPLIES) else -1
+        return (
+            self.priority
+            if route in (_REQUESTS if isinstance(message, Request) else _REPLIES)
+            else -1
+        )
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
         """Return the transcript."""
@@ -64,7 +77,10 @@ class Thinking(Contentview):
         try:
             if running and isinstance(metadata.http_message, Response):
                 with running.at_cost():
-                    return newest(_written(running.transcript(self.of_server), running.facts), *_room(metadata.http_message))
+                    return newest(
+                        _written(running.transcript(self.of_server), running.facts),
+                        *_room(metadata.http_message),
+                    )
             return self._complete(data, metadata)
         except Exception:  # a fault of ours; the reader gets the bytes
             _log.exception("think: the view %s failed", self.name)
@@ -77,16 +93,22 @@ class Thinking(Contentview):
         chosen, expected = _reading(flow, self.of_server or not _backup(flow))
         if isinstance(message, Request):
             return _written(request.read(data, chosen), {})
-        content_type = message.headers.get("content-type", "") if message else metadata.content_type or ""
+        content_type = (
+            message.headers.get("content-type", "") if message else metadata.content_type or ""
+        )
         return _written(reply.read(data, chosen, content_type, expected=expected), _facts(flow))
 
-    def _sent(self, data: bytes, message: Message | None, flow: Flow | None) -> tuple[bytes, Message | None]:
+    def _sent(
+        self, data: bytes, message: Message | None, flow: Flow | None
+    ) -> tuple[bytes, Message | None]:
         """Return what went to the server, or came from it, in place of a message."""
         running = self.replies.get(flow.id) if flow else None
         other: Message | None = None
         if isinstance(message, Request):
             state = _backup(flow).get("request")
-            other = running.kept.sent if running else Request.from_state({**state}) if state else None  # it would consume it
+            other = (
+                running.kept.sent if running else Request.from_state({**state}) if state else None
+            )  # it would consume it
         elif state := _backup(flow).get("response"):
             other = Response.from_state({**state})
         return (other.get_content(strict=False) or b"", other) if other else (data, message)
@@ -95,7 +117,9 @@ class Thinking(Contentview):
 class ThinkingServer(Thinking):
     """The view of what the server was asked and said."""
 
-    name = "Thinking server"  # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no parentheses
+    # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
+    # parentheses
+    name = "Thinking server"
     priority = -1.0
     """Only a person chooses it."""
     of_server = True
@@ -119,9 +143,13 @@ class Views:
                 contentviews.add(kind(self._replies))
 
     def running(self) -> None:
-        """Show comments as a column in mitmweb, and more lines at once, unless the user chose otherwise."""
+        """Show comments as a column in mitmweb, and more lines at once, unless the user chose
+        otherwise.
+        """
         options = ctx.options
-        if ctx.master.addons.get("view") is not None and not options.has_changed("content_view_lines_cutoff"):
+        if ctx.master.addons.get("view") is not None and not options.has_changed(
+            "content_view_lines_cutoff"
+        ):
             options.update(content_view_lines_cutoff=LINES)
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
@@ -134,7 +162,9 @@ def _backup(flow: Flow | None) -> Mapping[str, Any]:
 
 
 def _reading(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
-    """Return how to read a reply: a server's as the addon did; what it has written itself is not to be split again."""
+    """Return how to read a reply: a server's as the addon did; what it has written itself is not to
+    be split again.
+    """
     noted = told(flow) if isinstance(flow, HTTPFlow) else {}
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
@@ -149,7 +179,11 @@ def _reading(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
 def _model(flow: Flow | None) -> str:
     """Return the model that was asked for: its name may tell how it marks its thoughts."""
     try:
-        asked = json_text.read(flow.request.get_content(strict=False) or b"") if isinstance(flow, HTTPFlow) else {}
+        asked = (
+            json_text.read(flow.request.get_content(strict=False) or b"")
+            if isinstance(flow, HTTPFlow)
+            else {}
+        )
     except json_text.UnreadableError:
         return ""
     return str(asked.get("model") or "") if isinstance(asked, dict) else ""
@@ -161,7 +195,11 @@ def _facts(flow: Flow | None) -> dict[str, object]:
         return {}
     if noted := told_of_reply(flow):
         return noted
-    began, came, ended = flow.request.timestamp_start, flow.response.timestamp_start, flow.response.timestamp_end
+    began, came, ended = (
+        flow.request.timestamp_start,
+        flow.response.timestamp_start,
+        flow.response.timestamp_end,
+    )
     known = {"first_byte": came and came - began, "end": ended and ended - began}
     return {name: round(seconds, 3) for name, seconds in known.items() if seconds is not None}
 
@@ -171,18 +209,26 @@ def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
 
 
 def newest(written: str, columns: int, lines: int) -> str:
-    """Return the end of a text that has more lines than there is room for, and how much stands above; all of it without a limit."""
+    """Return the end of a text that has more lines than there is room for, and how much stands
+    above; all of it without a limit.
+    """
     every = written.removesuffix("\n").split("\n")
     kept, room = len(every), lines
     while kept and (room := room - 1 - max(0, len(every[kept - 1]) - 1) // columns) >= 0:
         kept -= 1
-    return f"# {kept} lines above, until the reply is complete\n" + "\n".join(every[kept:]) + "\n" if kept and lines else written
+    return (
+        f"# {kept} lines above, until the reply is complete\n" + "\n".join(every[kept:]) + "\n"
+        if kept and lines
+        else written
+    )
 
 
 def _room(response: Response) -> tuple[int, int]:
-    """Return the columns and lines that the console has for a reply; no lines, for no limit, where it can be scrolled.
+    """Return the columns and lines that the console has for a reply; no lines, for no limit, where
+    it can be scrolled.
 
-    The console goes back to the top of a flow at each change, so that what comes now would never be seen.
+    The console goes back to the top of a flow at each change, so that what comes now would never be
+    seen.
     """
     ui = getattr(ctx.master, "ui", None)
     if ui is None:

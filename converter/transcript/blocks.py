@@ -1,14 +1,16 @@
-"""The content of a turn, read part by part, whichever dialect's: a table of readers by type. Never raises.
+"""The content of a turn, read part by part, whichever dialect's: a table of readers by type. Never
+raises.
 
-What a block holds beside the fields its reader knows is told as fields of its own, so nothing is lost on odd data.
+What a block holds beside the fields its reader knows is told as fields of its own, so nothing is
+lost on odd data.
 """
 
 import base64 as encoding
 from collections.abc import Callable, Iterator, Mapping
 
+from converter.dialects.reasoning_fields import is_said, words_of
+from converter.observe.printable import in_json, size_of
 from converter.transcript.turns import Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult
-from converter.transcript.visible import in_json, size_of
-from converter.vendor import is_said, words_of
 
 type Fields = Mapping[str, object]
 type Reader = Callable[[Fields], Iterator[Part]]
@@ -130,14 +132,18 @@ def _redacted(block: Fields) -> Iterator[Part]:
 
 def _tool_use(block: Fields) -> Iterator[Part]:
     given = block.get("input")
-    yield ToolCall(_string(block, "name"), _string(block, "id"), "" if given is None else json_of(given))
+    yield ToolCall(
+        _string(block, "name"), _string(block, "id"), "" if given is None else json_of(given)
+    )
 
 
 def _tool_result(block: Fields, depth: int) -> Iterator[Part]:
     known = ("tool_use_id", "content", "is_error")
     id_, error = block.get("tool_use_id"), block.get("is_error")
     if isinstance(id_, str | None) and isinstance(error, bool | None):
-        yield ToolResult(plain(list(_parts(block.get("content"), depth - 1))), id_ or "", error=bool(error))
+        yield ToolResult(
+            plain(list(_parts(block.get("content"), depth - 1))), id_ or "", error=bool(error)
+        )
         yield from left_over(block, known)
     else:
         yield Raw(in_json(block))
@@ -178,7 +184,9 @@ def _sourced(block: Fields) -> Iterator[Part]:
         case "base64":
             yield Media(kind, _string(source, "media_type"), _bytes(source), title=title)
         case "url" | "file":
-            yield Media(kind, place=_string(source, "url") or _string(source, "file_id"), title=title)
+            yield Media(
+                kind, place=_string(source, "url") or _string(source, "file_id"), title=title
+            )
         case "text":
             yield Media(kind, _string(source, "media_type"), title=title)
             yield Text(_string(source, "data"), kind)
@@ -196,7 +204,9 @@ def _inner(content: object) -> Iterator[Part]:
     """Read a document's content: text and images, so that documents in documents end somewhere."""
     for block in content if isinstance(content, list) else [content]:
         odd = isinstance(block, dict) and block.get("type") not in ("text", _IMAGE)
-        yield from [Raw(in_json(block))] if odd else parts_of(block if isinstance(block, str) else [block])
+        yield from (
+            [Raw(in_json(block))] if odd else parts_of(block if isinstance(block, str) else [block])
+        )
 
 
 def _bytes(source: Fields) -> int:

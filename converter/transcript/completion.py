@@ -1,26 +1,41 @@
-"""A Messages reply's events as those of a chat completion: heads, counts and ends in the other dialect's words.
+"""A Messages reply's events as those of a chat completion: heads, counts and ends in the other
+dialect's words.
 
-No server's reply takes this way through the proxy; it is for a saved reply, and for who wants to compare two.
+No server's reply takes this way through the proxy; it is for a saved reply, and for who wants to
+compare two.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from converter import json_text
-from converter.dialects.anthropic_reply import AnthropicDecoder
-from converter.dialects.openai_writer import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.events import Block, End, Event, Failure, Finish, Opaque, OpaqueFrame, Start, ToolCall, Usage
+from converter.dialects.anthropic.decoder import AnthropicDecoder
+from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    ToolCall,
+    Usage,
+)
+from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.rewriter import Form
 from converter.settings import Settings
-from converter.sse import Frame, FrameDecoder, write_frame
-from converter.think_stage import Expected, Reading, ThinkStage
+from converter.wire import json_text
+from converter.wire.sse import Frame, FrameDecoder, write_frame
 
 _OBJECTS = {Form.STREAM: "chat.completion.chunk", Form.WHOLE: "chat.completion"}
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
 
 
 class ToCompletion:
-    """The bytes of a Messages reply in, those of a chat completion of the same form out, less blocks that it cannot hold."""
+    """The bytes of a Messages reply in, those of a chat completion of the same form out, less
+    blocks that it cannot hold.
+    """
 
     def __init__(self, settings: Settings, form: Form, expected: Expected) -> None:
         self._form = form
@@ -36,7 +51,11 @@ class ToCompletion:
     @property
     def notes(self) -> list[str]:
         """What a person should know, a line each."""
-        return [f"{self._left_out} blocks or frames have no place in a chat completion, left out"] if self._left_out else []
+        return (
+            [f"{self._left_out} blocks or frames have no place in a chat completion, left out"]
+            if self._left_out
+            else []
+        )
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return what can be written by now."""
@@ -48,18 +67,30 @@ class ToCompletion:
     def close(self) -> list[bytes]:
         """Return the rest."""
         body = bytes(self._body)
-        out = self._written(self._frames.close() if self._form is Form.STREAM else [Frame(body, body)])
+        out = self._written(
+            self._frames.close() if self._form is Form.STREAM else [Frame(body, body)]
+        )
         rest = [made for event in self._stage.close() for made in self._event(event)]
         return [*out, *self._encoder.feed([*rest, *self._whole_calls()]), *self._encoder.close()]
 
     def _written(self, frames: Iterable[Frame]) -> list[bytes]:
-        events = (made for frame in frames for event in self._decoder.feed(frame) for made in self._stage.feed(event))
+        events = (
+            made
+            for frame in frames
+            for event in self._decoder.feed(frame)
+            for made in self._stage.feed(event)
+        )
         return [piece for event in events for piece in self._encoder.feed(self._event(event))]
 
     def _event(self, event: Event) -> list[Event]:
         match event:
             case Start():
-                head = {"id": event.id, "object": _OBJECTS[self._form], "created": 0, "model": event.model}
+                head = {
+                    "id": event.id,
+                    "object": _OBJECTS[self._form],
+                    "created": 0,
+                    "model": event.model,
+                }
                 return [Start(event.id, event.model, head), Opaque(_FIRST, {})]
             case ToolCall():
                 return self._call(event)
@@ -92,7 +123,11 @@ class ToCompletion:
         """Number the calls from 0; a whole reply has each in one piece."""
         pieces = self._calls.setdefault(event.index, [])
         pieces.append(event)
-        return [replace(event, index=list(self._calls).index(event.index))] if self._form is Form.STREAM else []
+        return (
+            [replace(event, index=list(self._calls).index(event.index))]
+            if self._form is Form.STREAM
+            else []
+        )
 
     def _whole_calls(self) -> list[Event]:
         if self._form is Form.STREAM:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from converter.summary import SHORTEST
+from converter.observe.printable import compact
+from converter.observe.summary import SHORTEST
 from converter.transcript.turns import Facts
-from converter.transcript.visible import compact
 
 type Lines = list[tuple[str, str]]
 
@@ -15,15 +15,26 @@ _COUNTED = ("failure", "text", "calls")
 
 
 def together(own: Facts, more: Facts | None) -> Facts:
-    """Return a transcript's own facts and more, known from elsewhere, which count for times and for what it does not tell."""
-    return {**own, **{name: value for name, value in (more or {}).items() if name in TIMES or name not in own}}
+    """Return a transcript's own facts and more, known from elsewhere, which count for times and for
+    what it does not tell.
+    """
+    return {
+        **own,
+        **{name: value for name, value in (more or {}).items() if name in TIMES or name not in own},
+    }
 
 
 def lines(facts: Facts) -> Lines:
-    """Return a label and its words for each thing known; names that no row knows are told as they are."""
+    """Return a label and its words for each thing known; names that no row knows are told as they
+    are.
+    """
     told = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
     known = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
-    more = [(name.replace("_", " "), of(value)) for name, value in facts.items() if name not in known and value is not None]
+    more = [
+        (name.replace("_", " "), of(value))
+        for name, value in facts.items()
+        if name not in known and value is not None
+    ]
     return [*told, *more]
 
 
@@ -64,8 +75,17 @@ def _thoughts(facts: Facts) -> str:
 
 
 def _times(facts: Facts) -> str:
-    named = {"first byte": "first_byte", "thought": "first_thought", "text": "first_text", "end": "end"}
-    return ", ".join(f"{words} {at:.2f} s" for words, name in named.items() if (at := _number(facts, name)) is not None)
+    named = {
+        "first byte": "first_byte",
+        "thought": "first_thought",
+        "text": "first_text",
+        "end": "end",
+    }
+    return ", ".join(
+        f"{words} {at:.2f} s"
+        for words, name in named.items()
+        if (at := _number(facts, name)) is not None
+    )
 
 
 def _thinking_time(facts: Facts) -> str:
@@ -75,7 +95,11 @@ def _thinking_time(facts: Facts) -> str:
 
 def _speed(facts: Facts) -> str:
     """Tokens by the time in which they came; a whole reply comes at once, and tells nothing of it."""
-    count, end, begin = _number(facts, "output_tokens"), _number(facts, "end"), _number(facts, "first_byte") or 0
+    count, end, begin = (
+        _number(facts, "output_tokens"),
+        _number(facts, "end"),
+        _number(facts, "first_byte") or 0,
+    )
     if not count or end is None or end - begin < SHORTEST:
         return ""
     return f"{count / (end - begin):.1f} tokens per second"

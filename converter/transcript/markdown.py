@@ -1,14 +1,26 @@
-"""A transcript as Markdown, thinking folded. HTML in it is never interpreted, and nothing in it can end the block it stands in.
+"""A transcript as Markdown, thinking folded. HTML in it is never interpreted, and nothing in it can
+end the block it stands in.
 
-Fenced code in model text is fenced anew, with a fence that the code cannot close; all other text has its `<`, `&` and pictures
-escaped. In a code span these would show as `&lt;`, so a span that holds any becomes a `code` element: should a renderer see the
-span's ends elsewhere, it is still nothing but escaped text.
+Fenced code in model text is fenced anew, with a fence that the code cannot close; all other text
+has its `<`, `&` and pictures escaped. In a code span these would show as `&lt;`, so a span that
+holds any becomes a `code` element: should a renderer see the span's ends elsewhere, it is still
+nothing but escaped text.
 """
 
 import re
 from collections.abc import Iterator
 from functools import singledispatch
 
+from converter.observe.printable import (
+    fits,
+    in_json,
+    laid_out,
+    one_line,
+    trimmed,
+    visible,
+    without_base64,
+    without_data,
+)
 from converter.transcript import facts as in_words
 from converter.transcript.turns import (
     Facts,
@@ -24,7 +36,6 @@ from converter.transcript.turns import (
     Transcript,
     Turn,
 )
-from converter.transcript.visible import fits, in_json, laid_out, one_line, trimmed, visible, without_base64, without_data
 
 _FENCE = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+.#-]*)[^`\n]*")
 _SPAN = re.compile(r"(?<!`)(?P<marks>`{1,4})(?!`)(?P<code>[^`\n]+)(?P=marks)(?!`)")
@@ -39,10 +50,15 @@ def write(transcript: Transcript, more: Facts | None = None) -> str:
     said = [block for turn in transcript.turns for block in _turn(turn)]
     rest = [block for text in transcript.rest for block in ("## unread", _raw(Raw(text)))]
     facts = in_words.lines(in_words.together(transcript.facts, more))
-    facts += [(part.name, in_words.of(part.value)) for part in transcript.beside if fits(part.value)]
+    facts += [
+        (part.name, in_words.of(part.value)) for part in transcript.beside if fits(part.value)
+    ]
     long = [_part(part) for part in transcript.beside if not fits(part.value)]
     end = [_list(facts), *long]
-    return "\n\n".join(filter(None, [_list(asked), *said, *rest, "---" if any(end) else "", *end])) + "\n"
+    return (
+        "\n\n".join(filter(None, [_list(asked), *said, *rest, "---" if any(end) else "", *end]))
+        + "\n"
+    )
 
 
 def _list(rows: list[tuple[str, str]]) -> str:
@@ -67,7 +83,9 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def escaped(text: str) -> str:
-    """Return model text as Markdown that a renderer shows as its writer meant it, but for HTML and pictures."""
+    """Return model text as Markdown that a renderer shows as its writer meant it, but for HTML and
+    pictures.
+    """
     out: list[str] = []
     code: list[str] = []
     fence: re.Match[str] | None = None
@@ -92,7 +110,10 @@ def _line(line: str) -> str:
     out, begin = [], 0
     for span in _SPAN.finditer(line):
         if not _ESCAPED.isdisjoint(span["code"]):
-            out += [_words(line[begin : span.start()]), f"<code>{inline(span['code'].strip())}</code>"]
+            out += [
+                _words(line[begin : span.start()]),
+                f"<code>{inline(span['code'].strip())}</code>",
+            ]
             begin = span.end()
     return "".join([*out, _words(line[begin:])])
 
@@ -103,7 +124,11 @@ def _words(text: str) -> str:
 
 def _closes(line: str, fence: re.Match[str]) -> bool:
     marks = line.strip()
-    return marks == marks[:1] * len(marks) and marks[0] == fence["marks"][0] and len(marks) >= len(fence["marks"])
+    return (
+        marks == marks[:1] * len(marks)
+        and marks[0] == fence["marks"][0]
+        and len(marks) >= len(fence["marks"])
+    )
 
 
 @singledispatch
@@ -131,7 +156,11 @@ def _tool_call(part: ToolCall) -> str:
 
 @_part.register
 def _tool_result(part: ToolResult) -> str:
-    words = ["**Tool failed**" if part.error else "**Tool result**", inline(part.name), f"({inline(part.id)})" if part.id else ""]
+    words = [
+        "**Tool failed**" if part.error else "**Tool result**",
+        inline(part.name),
+        f"({inline(part.id)})" if part.id else "",
+    ]
     return " ".join(filter(None, words)) + "\n\n" + fenced(visible(without_data(part.text)))
 
 

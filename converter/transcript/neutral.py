@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import fields
 
+from converter.observe.printable import in_json
 from converter.transcript.facts import together
 from converter.transcript.turns import (
     Facts,
@@ -19,7 +20,6 @@ from converter.transcript.turns import (
     Transcript,
     Turn,
 )
-from converter.transcript.visible import in_json
 
 KINDS: dict[type[Part], str] = {
     Thinking: "thinking",
@@ -33,12 +33,18 @@ KINDS: dict[type[Part], str] = {
 }
 _NAMES = {(Media, "kind"): "media", (Failure, "kind"): "error"}
 """Where a value's name is one that every part has."""
-_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
-"""What JSON would let through and a terminal must not get; all of it stands within strings, where it can be escaped."""
+_ACTING = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
+"""What JSON would let through and a terminal must not get; all of it stands within strings, where
+it can be escaped.
+"""
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return JSON: `turns` of `parts`, `asked` of a request, `facts` of a reply, what stands `beside` it, the unread `rest`."""
+    """Return JSON: `turns` of `parts`, `asked` of a request, `facts` of a reply, what stands
+    `beside` it, the unread `rest`.
+    """
     values = {
         "asked": transcript.asked,
         "turns": list(map(_turn, transcript.turns)),
@@ -56,11 +62,19 @@ def _turn(turn: Turn) -> dict[str, object]:
 
 
 def _part(part: Part) -> dict[str, object]:
-    """Return a part's values, what it lacks left out; a call's arguments as the JSON that they are, if they are any."""
-    told = {_NAMES.get((type(part), each.name), each.name): getattr(part, each.name) for each in fields(part)}
+    """Return a part's values, what it lacks left out; a call's arguments as the JSON that they are,
+    if they are any.
+    """
+    told = {
+        _NAMES.get((type(part), each.name), each.name): getattr(part, each.name)
+        for each in fields(part)
+    }
     if isinstance(part, ToolCall):
         told["arguments"] = _json(part.arguments)
-    return {"kind": KINDS[type(part)], **{name: value for name, value in told.items() if name == "value" or _is_known(value)}}
+    return {
+        "kind": KINDS[type(part)],
+        **{name: value for name, value in told.items() if name == "value" or _is_known(value)},
+    }
 
 
 def _is_known(value: object) -> bool:

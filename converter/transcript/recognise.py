@@ -1,10 +1,12 @@
-"""What a reply is, told by its bytes: its dialect, and whether it is a stream. Its content type helps where they do not say."""
+"""What a reply is, told by its bytes: its dialect, and whether it is a stream. Its content type
+helps where they do not say.
+"""
 
 import re
 
-from converter import json_text
 from converter.rewriter import Dialect, Form
-from converter.sse import Frame
+from converter.wire import json_text
+from converter.wire.sse import Frame
 
 EVENT_STREAM = "text/event-stream"
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")
@@ -37,7 +39,9 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
 
 
 def dialect_of(frame: Frame) -> Dialect | None:
-    """Tell a dialect by a frame, or by a whole reply as one; None for a frame that could be of either."""
+    """Tell a dialect by a frame, or by a whole reply as one; None for a frame that could be of
+    either.
+    """
     if frame.data is None:
         return None
     return dialect_of_value(value_of(frame.data))
@@ -57,7 +61,9 @@ def dialect_of_value(said: object) -> Dialect | None:
         return None
     if "choices" in said or str(said.get("object")).startswith("chat.completion"):
         return Dialect.OPENAI
-    if "error" in said and "type" not in said:  # an error object of either; some servers of Messages leave the type out
+    if (
+        "error" in said and "type" not in said
+    ):  # an error object of either; some servers of Messages leave the type out
         return Dialect.OPENAI
     kind = said.get("type")
     return Dialect.ANTHROPIC if isinstance(kind, str) and kind in _ANTHROPIC else None
@@ -65,4 +71,6 @@ def dialect_of_value(said: object) -> Dialect | None:
 
 def is_request(said: object) -> bool:
     """Tell a request from a reply."""
-    return isinstance(said, dict) and isinstance(said.get("messages"), list) and "choices" not in said
+    return (
+        isinstance(said, dict) and isinstance(said.get("messages"), list) and "choices" not in said
+    )

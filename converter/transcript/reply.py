@@ -1,25 +1,28 @@
-"""A reply as a person reads it, while it comes: of either dialect, streamed or whole, rewritten or as the server sent it.
+"""A reply as a person reads it, while it comes: of either dialect, streamed or whole, rewritten or
+as the server sent it.
 
-chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkStage -> event -> Growing parts. What cannot be read is kept.
+chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkStage -> event -> Growing parts. What
+cannot be read is kept.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from converter import json_text, settings
-from converter.dialects.anthropic_reply import AnthropicDecoder
-from converter.dialects.openai_reply import SAME_IN_EVERY_FRAME, OpenAIDecoder
+from converter import settings
+from converter.dialects.anthropic.decoder import AnthropicDecoder
+from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME, OpenAIDecoder
+from converter.dialects.reasoning_fields import is_said
 from converter.events import Event, Opaque, OpaqueFrame, Start, Text, Thinking
+from converter.observe.summary import Summary
+from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.rewriter import Decoder, Dialect, Form
 from converter.settings import Settings
-from converter.sse import Frame, FrameDecoder
-from converter.summary import Summary
-from converter.think_stage import Expected, Reading, ThinkStage
+from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
 from converter.transcript.facts import TIMES
-from converter.transcript.growing import Gathered, Growing, Said
 from converter.transcript.recognise import dialect_of, form_of
 from converter.transcript.turns import Raw, Transcript, Turn
-from converter.vendor import is_said
+from converter.wire import json_text
+from converter.wire.sse import Frame, FrameDecoder
 
 _DEFAULTS = settings.read()
 _OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
@@ -32,11 +35,12 @@ ASSISTANT = "assistant"
 
 
 class ReplyReader:
-    """Chunks in, what is new out; never raises. `transcript` tells all that has come, at any time. A chunk costs by its bytes.
+    """Chunks in, what is new out; never raises. `transcript` tells all that has come, at any time.
+    A chunk costs by its bytes.
 
-    `complete`: all of the reply is at hand, so that a closer with no opener before it tells that the reply began inside a
-    thought; it is then to be closed before it is looked at. `expected`: what else is known of where it begins. `dialect`: None for
-    what is no reply.
+    `complete`: all of the reply is at hand, so that a closer with no opener before it tells that
+    the reply began inside a thought; it is then to be closed before it is looked at. `expected`:
+    what else is known of where it begins. `dialect`: None for what is no reply.
     """
 
     def __init__(
@@ -56,8 +60,8 @@ class ReplyReader:
         self._decoder: Decoder | None = None
         self._stage: ThinkStage | None = None
         self._waiting: list[Frame] = []
-        self._choices: dict[int, Growing] = {}
-        self._beside = Gathered()
+        self._choices: dict[int, Accumulator] = {}
+        self._beside = FieldAccumulator()
         self._rest: list[str] = []
         self._timed = False
         self._at = 0.0
@@ -67,7 +71,9 @@ class ReplyReader:
         self.closed = False
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[Said]:
-        """Return what the chunk makes known; it came `at` so many seconds after the request, if that is known."""
+        """Return what the chunk makes known; it came `at` so many seconds after the request, if
+        that is known.
+        """
         if at is not None:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
@@ -89,20 +95,30 @@ class ReplyReader:
 
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
-        turns = [Turn(ASSISTANT, parts, choice) for choice, growing in self._choices.items() if (parts := growing.parts())]
+        turns = [
+            Turn(ASSISTANT, parts, choice)
+            for choice, growing in self._choices.items()
+            if (parts := growing.parts())
+        ]
         rest = (*self._rest, *self._not_yet())
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _not_yet(self) -> list[str]:
         """What has come and cannot be read before more comes."""
-        waiting = self._beginning if self._frames is None and not self.closed else b"".join(frame.raw for frame in self._waiting)
+        waiting = (
+            self._beginning
+            if self._frames is None and not self.closed
+            else b"".join(frame.raw for frame in self._waiting)
+        )
         return [_shown(bytes(waiting))] if waiting.strip() else []
 
     def _facts(self) -> dict[str, object]:
         told = self.summary.told()
         facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
         reasons = [growing.finish for growing in self._choices.values() if growing.finish]
-        stops = [growing.stop_sequence for growing in self._choices.values() if growing.stop_sequence]
+        stops = [
+            growing.stop_sequence for growing in self._choices.values() if growing.stop_sequence
+        ]
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
@@ -132,7 +148,11 @@ class ReplyReader:
         self.dialect = next(filter(None, map(dialect_of, new)), None)
         if self.dialect is None and not last:
             return []
-        self._decoder = AnthropicDecoder() if self.dialect is Dialect.ANTHROPIC else OpenAIDecoder(self._settings.map)
+        self._decoder = (
+            AnthropicDecoder()
+            if self.dialect is Dialect.ANTHROPIC
+            else OpenAIDecoder(self._settings.map)
+        )
         whole = self._complete or self.form is not Form.STREAM
         self._stage = ThinkStage(Reading(self._settings, whole, self._expected))
         ready, self._waiting = self._waiting, []
@@ -164,10 +184,10 @@ class ReplyReader:
             case _:
                 return self._choice(event).feed(event)
 
-    def _choice(self, event: Event) -> Growing:
+    def _choice(self, event: Event) -> Accumulator:
         index = getattr(event, "choice", 0)
         if index not in self._choices:
-            self._choices[index] = Growing(index)
+            self._choices[index] = Accumulator(index)
         return self._choices[index]
 
     def _head(self, event: Start) -> list[Said]:
@@ -180,9 +200,13 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Take what a decoder cannot tell of a message's content: all of it, or the blocks that are none."""
+        """Take what a decoder cannot tell of a message's content: all of it, or the blocks that are
+        none.
+        """
         odd = (
-            [block for block in content if not isinstance(block, dict) or _is_odd(block)] if isinstance(content, list) else content
+            [block for block in content if not isinstance(block, dict) or _is_odd(block)]
+            if isinstance(content, list)
+            else content
         )
         if is_said(odd):
             self._choice(event).feed(Opaque({}, {"content": odd}))
@@ -192,7 +216,13 @@ class ReplyReader:
         return [Said(Raw(self._rest[-1]))]
 
 
-def read(body: bytes, chosen: Settings | None = None, content_type: str = "", *, expected: Expected | None = None) -> Transcript:
+def read(
+    body: bytes,
+    chosen: Settings | None = None,
+    content_type: str = "",
+    *,
+    expected: Expected | None = None,
+) -> Transcript:
     """Return the transcript of a reply that is all there."""
     reader = ReplyReader(chosen, content_type, expected=expected, complete=True)
     reader.feed(body)
@@ -201,7 +231,9 @@ def read(body: bytes, chosen: Settings | None = None, content_type: str = "", *,
 
 
 def _joined(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events with runs of words as one: a stream's frames have some letters each, and all machines cost by the event."""
+    """Yield the events with runs of words as one: a stream's frames have some letters each, and all
+    machines cost by the event.
+    """
     run: list[Text | Thinking] = []
     for event in events:
         if run and not _goes_on(run[0], event):
@@ -217,8 +249,14 @@ def _joined(events: Iterable[Event]) -> Iterator[Event]:
 
 def _goes_on(first: Text | Thinking, event: Event) -> bool:
     if isinstance(first, Text):
-        return isinstance(event, Text) and (first.choice, first.field) == (event.choice, event.field)
-    return isinstance(event, Thinking) and (first.choice, first.names) == (event.choice, event.names)
+        return isinstance(event, Text) and (first.choice, first.field) == (
+            event.choice,
+            event.field,
+        )
+    return isinstance(event, Thinking) and (first.choice, first.names) == (
+        event.choice,
+        event.names,
+    )
 
 
 def _one(run: list[Text | Thinking]) -> Text | Thinking:
@@ -231,14 +269,26 @@ def _shown(raw: bytes) -> str:
 
 def _is_odd(block: dict[str, object]) -> bool:
     kind = block.get("type")
-    return kind in _TOLD_TYPES and is_said(block.get(str(kind))) and not isinstance(block.get(str(kind)), str)
+    return (
+        kind in _TOLD_TYPES
+        and is_said(block.get(str(kind)))
+        and not isinstance(block.get(str(kind)), str)
+    )
 
 
 def _says_something(data: bytes) -> bool:
-    """Tell whether a frame without any event has something in it all the same, of a shape that the decoder does not know."""
+    """Tell whether a frame without any event has something in it all the same, of a shape that the
+    decoder does not know.
+    """
     try:
         said = json_text.read(data)
     except json_text.UnreadableError:
         return False
-    inner = [value for name in ("delta", "content_block") if isinstance(said, dict) and isinstance(value := said.get(name), dict)]
-    return any(is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET)
+    inner = [
+        value
+        for name in ("delta", "content_block")
+        if isinstance(said, dict) and isinstance(value := said.get(name), dict)
+    ]
+    return any(
+        is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET
+    )

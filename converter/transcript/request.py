@@ -1,18 +1,31 @@
-"""A request as a person reads it, of chat completions or of the Messages API: tolerant, where the proxy's readers are strict."""
+"""A request as a person reads it, of chat completions or of the Messages API: tolerant, where the
+proxy's readers are strict.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
-from converter import json_text, settings
+from converter import settings
+from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
+from converter.observe.printable import in_json
+from converter.parsing.tag_matcher import tag_set
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_stage import Expected, Reading
 from converter.settings import Settings
-from converter.tags import tag_set
-from converter.think import ThinkParser
-from converter.think_stage import Expected, Reading
+from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
 from converter.transcript.facts import of
-from converter.transcript.growing import Growing
-from converter.transcript.turns import Field, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
-from converter.transcript.visible import in_json
-from converter.vendor import REASONING_FIELDS, Voices, is_said, words_of
+from converter.transcript.turns import (
+    Field,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from converter.wire import json_text
 
 type Fields = Mapping[str, object]
 type Split = Callable[[str], list[Part]]
@@ -23,11 +36,15 @@ _TOLD = ("messages", "system")
 _OF_TOOLS = ("tool", "function")
 _THINKERS = ("assistant", "model")
 _LONGEST_SETTING = 200
-"""Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below the turns."""
+"""Characters of a setting that is told in a line; a longer one (a schema, a prompt) stands below
+the turns.
+"""
 
 
 def read(body: bytes, chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request's body. Never raises: what cannot be read is in the transcript's rest."""
+    """Return the transcript of a request's body. Never raises: what cannot be read is in the
+    transcript's rest.
+    """
     try:
         said = json_text.read(body) if body.strip() else {}
         if isinstance(said, dict):
@@ -99,7 +116,11 @@ def _tool_name(tool: object) -> str:
     return str(name or tool.get("type") or "")
 
 
-_IN_WORDS: dict[str, Callable[[object], str]] = {"thinking": _thinking_words, "tools": _tool_names, "functions": _tool_names}
+_IN_WORDS: dict[str, Callable[[object], str]] = {
+    "thinking": _thinking_words,
+    "tools": _tool_names,
+    "functions": _tool_names,
+}
 
 
 def _turn(message: object, split: Split) -> Turn:
@@ -108,7 +129,11 @@ def _turn(message: object, split: Split) -> Turn:
     role = message.get("role")
     if not isinstance(role, str) or not 0 < len(role) <= _LONGEST_SETTING:
         return Turn("?", (*_said(message, None), *([Field("role", role)] if is_said(role) else [])))
-    parts = list(_result(message) if role in _OF_TOOLS else _said(message, split if role in _THINKERS else None))
+    parts = list(
+        _result(message)
+        if role in _OF_TOOLS
+        else _said(message, split if role in _THINKERS else None)
+    )
     return Turn(role, tuple(parts))
 
 
@@ -116,7 +141,9 @@ def _result(message: Fields) -> Iterator[Part]:
     """A turn that holds what a tool gave."""
     id_, name = message.get("tool_call_id"), message.get("name")
     content = plain(parts_of(message.get("content")))
-    yield ToolResult(content, id_ if isinstance(id_, str) else "", name if isinstance(name, str) else "")
+    yield ToolResult(
+        content, id_ if isinstance(id_, str) else "", name if isinstance(name, str) else ""
+    )
     yield from left_over(message, ("role", "content", *_strings(message, "tool_call_id", "name")))
 
 
@@ -134,14 +161,20 @@ def _said(message: Fields, split: Split | None) -> Iterator[Part]:
             yield from split(part.text)
         else:
             yield part
-    yield from part_of({"type": "refusal", "refusal": message["refusal"]}) if message.get("refusal") else []
+    yield from (
+        part_of({"type": "refusal", "refusal": message["refusal"]})
+        if message.get("refusal")
+        else []
+    )
     yield from _calls(message)
     yield from left_over(message, (*_KNOWN, *taken, *(["name"] if not message.get("name") else [])))
 
 
 def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
-    """Return the thinking that stands in fields of its own, and their names; what two of them say is told once."""
-    voices = Voices()
+    """Return the thinking that stands in fields of its own, and their names; what two of them say
+    is told once.
+    """
+    voices = ReasoningMerger()
     said = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
     told = [new for name, words in said.items() if (new := voices.feed(name, words))]
     return [Thinking(words) for words in told], list(said)
@@ -162,18 +195,24 @@ def _call(call: object) -> Iterator[Part]:
         yield Raw(in_json(call))
         return
     given = inner.get("arguments", inner.get("input"))
-    yield ToolCall(str(inner.get("name") or ""), str(call.get("id") or ""), "" if given is None else json_of(given))
+    yield ToolCall(
+        str(inner.get("name") or ""),
+        str(call.get("id") or ""),
+        "" if given is None else json_of(given),
+    )
     yield from left_over(call, ("id", kind))
     yield from left_over(inner, ("name", "arguments", "input"))
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
-    """Return what sets thinking apart that stands in tags: in an assistant's text, if no field brings any."""
+    """Return what sets thinking apart that stands in tags: in an assistant's text, if no field
+    brings any.
+    """
     reading = Reading(chosen, whole=True, expected=Expected(model=str(model or "")))
     tags, mode = tag_set(reading.families, chosen.attributes), reading.mode
 
     def split(text: str) -> list[Part]:
-        parser, growing = ThinkParser(tags, mode), Growing()
+        parser, growing = ThinkParser(tags, mode), Accumulator()
         for event in [*parser.feed(text), *parser.flush()]:
             growing.feed(event)
         return list(growing.parts())

@@ -1,14 +1,16 @@
-"""A saved reply of whatever dialect and form, written in the dialect that is asked for; `curl -i` may have saved its head too."""
+"""A saved reply of whatever dialect and form, written in the dialect that is asked for; `curl -i`
+may have saved its head too.
+"""
 
 import re
 from typing import Protocol
 
+from converter.parsing.think_stage import Expected
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.settings import Settings
-from converter.sse import FrameDecoder
-from converter.think_stage import Expected
 from converter.transcript.completion import ToCompletion
 from converter.transcript.recognise import dialect_of, dialect_of_value, form_of, value_of
+from converter.wire.sse import FrameDecoder
 
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
@@ -24,7 +26,9 @@ class _Machine(Protocol):
 
 
 class Headless:
-    """What was saved in, the body out: without the heads that `curl -i` puts before it. `content_type`: what they said."""
+    """What was saved in, the body out: without the heads that `curl -i` puts before it.
+    `content_type`: what they said.
+    """
 
     def __init__(self) -> None:
         self.content_type = ""
@@ -56,7 +60,9 @@ class Converting:
     `dialect`: what it turned out to be; None for what is no reply, of which nothing is written.
     """
 
-    def __init__(self, settings: Settings, client: Dialect, expected: Expected | None = None) -> None:
+    def __init__(
+        self, settings: Settings, client: Dialect, expected: Expected | None = None
+    ) -> None:
         self._settings = settings
         self._client = client
         self._expected = expected or Expected()
@@ -90,7 +96,11 @@ class Converting:
             body = bytes(self._held)
             self._form = self._form or form_of(body[:_HEAD_LIMIT], last=True)
             last = self._looked.close() if self._form is Form.STREAM else []
-            self.dialect = next(filter(None, map(dialect_of, last)), None) if last else dialect_of_value(value_of(body))
+            self.dialect = (
+                next(filter(None, map(dialect_of, last)), None)
+                if last
+                else dialect_of_value(value_of(body))
+            )
             begun = self._begin() if self.dialect else b""
         return begun + b"".join(self._machine.close()) if self._machine else b""
 
@@ -102,5 +112,7 @@ class Converting:
             self._machine = ToCompletion(self._settings, self._form, self._expected)
         else:
             forms = self._form, self._form
-            self._machine = Rewriter(self._settings, self._client, *forms, server=self.dialect, expected=self._expected)
+            self._machine = Rewriter(
+                self._settings, self._client, *forms, server=self.dialect, expected=self._expected
+            )
         return b"".join(self._machine.feed(held))

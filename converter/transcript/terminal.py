@@ -1,17 +1,37 @@
-"""A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles bold, the answer plain.
+"""A transcript for a terminal, also while it grows: thinking dim behind a line at its left, roles
+bold, the answer plain.
 
-Colours only when asked for; without them the line still sets thinking apart. Nothing that a model writes reaches the terminal as a
-control character or escape sequence.
+Colours only when asked for; without them the line still sets thinking apart. Nothing that a model
+writes reaches the terminal as a control character or escape sequence.
 """
 
 from collections.abc import Iterable
 from functools import singledispatch
 
+from converter.observe.printable import (
+    fits,
+    laid_out,
+    one_line,
+    visible,
+    without_base64,
+    without_data,
+)
 from converter.transcript import facts as in_words
+from converter.transcript.accumulator import Said
 from converter.transcript.blocks import json_of
-from converter.transcript.growing import Said
-from converter.transcript.turns import Facts, Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript
-from converter.transcript.visible import fits, laid_out, one_line, visible, without_base64, without_data
+from converter.transcript.turns import (
+    Facts,
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
 
 BOLD, DIM, RED, CYAN, PLAIN = "1", "2", "31", "36", ""
 _BAR = "│ "
@@ -21,7 +41,9 @@ type _Styled = tuple[str, str]
 
 
 class TerminalWriter:
-    """What is new in, text for the terminal out: words as they come, everything else in lines of its own."""
+    """What is new in, text for the terminal out: words as they come, everything else in lines of
+    its own.
+    """
 
     def __init__(self, colour: bool = False) -> None:
         self._colour = colour
@@ -39,7 +61,9 @@ class TerminalWriter:
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
         """Return the end of the last line, how the reply ended, and what stands beside it."""
         said = self._end() + self.settings(in_words.lines(facts or {}))
-        return said + "".join(self._styled(text, style) + "\n" for part in beside for text, style in _lines(part))
+        return said + "".join(
+            self._styled(text, style) + "\n" for part in beside for text, style in _lines(part)
+        )
 
     def settings(self, rows: Iterable[tuple[str, str]]) -> str:
         """Return a line for each label and its words."""
@@ -60,7 +84,9 @@ class TerminalWriter:
         if isinstance(said.part, Text | Thinking):
             return head + self._words(said.part, said.fresh)
         head += self._end() + self._apart()
-        return head + "".join(self._styled(text, style) + "\n" for text, style in _lines(said.part) if text)
+        return head + "".join(
+            self._styled(text, style) + "\n" for text, style in _lines(said.part) if text
+        )
 
     def _words(self, part: Text | Thinking, fresh: bool) -> str:
         head = self._end() if fresh or self._kind is not type(part) else ""
@@ -71,7 +97,10 @@ class TerminalWriter:
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
             note = part.note if isinstance(part, Thinking) else part.place
-            body, head = (f"({note}) {body}" if note else body), head + (self._apart() if body or note else "")
+            body, head = (
+                (f"({note}) {body}" if note else body),
+                head + (self._apart() if body or note else ""),
+            )
             self._held = self._held if body else ""
         first, self._printed = not self._printed, self._printed or bool(body)
         return head + self._shown(body, first)
@@ -102,8 +131,14 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     for turn in transcript.turns:
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(Said, turn.parts)))
-    out += [writer.role("unread"), writer.feed(Said(Raw(rest)) for rest in transcript.rest)] if transcript.rest else []
-    return "".join([*out, writer.close(in_words.together(transcript.facts, more), transcript.beside)])
+    out += (
+        [writer.role("unread"), writer.feed(Said(Raw(rest)) for rest in transcript.rest)]
+        if transcript.rest
+        else []
+    )
+    return "".join(
+        [*out, writer.close(in_words.together(transcript.facts, more), transcript.beside)]
+    )
 
 
 def _indented(text: str) -> str:
@@ -118,7 +153,10 @@ def _lines(part: Part) -> list[_Styled]:
 
 @_lines.register
 def _tool_call(part: ToolCall) -> list[_Styled]:
-    return [(one_line(f"→ {part.name} {part.id}".rstrip()), CYAN), (_indented(laid_out(part.arguments)), PLAIN)]
+    return [
+        (one_line(f"→ {part.name} {part.id}".rstrip()), CYAN),
+        (_indented(laid_out(part.arguments)), PLAIN),
+    ]
 
 
 @_lines.register

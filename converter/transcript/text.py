@@ -1,8 +1,10 @@
-"""A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's highlighter of that name.
+"""A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's
+highlighter of that name.
 
-Thinking is comments, which every palette of mitmproxy shows dim; what is said stands in block scalars. Neither can be left by what
-a model writes, whatever it looks like, and both are read in linear time: invalid YAML would cost the colours of all that
-follows, and a lone `{` seconds of highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
+Thinking is comments, which every palette of mitmproxy shows dim; what is said stands in block
+scalars. Neither can be left by what a model writes, whatever it looks like, and both are read in
+linear time: invalid YAML would cost the colours of all that follows, and a lone `{` seconds of
+highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
 """
 
 import re
@@ -10,6 +12,17 @@ from collections.abc import Iterable
 from functools import singledispatch
 from typing import Final
 
+from converter.observe.printable import (
+    compact,
+    fits,
+    laid_out,
+    object_of,
+    one_line,
+    trimmed,
+    visible,
+    without_base64,
+    without_data,
+)
 from converter.transcript import facts as in_words
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
@@ -25,17 +38,6 @@ from converter.transcript.turns import (
     ToolResult,
     Transcript,
     Turn,
-)
-from converter.transcript.visible import (
-    compact,
-    fits,
-    laid_out,
-    object_of,
-    one_line,
-    trimmed,
-    visible,
-    without_base64,
-    without_data,
 )
 
 HIGHLIGHT: Final = "yaml"
@@ -53,7 +55,9 @@ _LINE = re.compile(r"^(?=[^\n])", re.MULTILINE)
 
 
 def write(transcript: Transcript, more: Facts | None = None) -> str:
-    """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more than its own."""
+    """Return the text. `more`: facts known from elsewhere, a reply's times; they count for more
+    than its own.
+    """
     parts = [_mapping(transcript.asked.items())]
     parts += map(_turn, transcript.turns)
     facts = _mapping(in_words.lines(in_words.together(transcript.facts, more)))
@@ -79,7 +83,11 @@ def _row(name: str, value: object) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY else _quoted(one_line(name[:_LONGEST_KEY]))
+    return (
+        name
+        if _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
+        else _quoted(one_line(name[:_LONGEST_KEY]))
+    )
 
 
 def _value(value: str) -> str:
@@ -114,7 +122,9 @@ def _prefixed(text: str, prefix: str) -> str:
 
 
 def _scalar(name: str, text: str) -> str:
-    """Return a key whose value is the text, in a block; `2` where the text's own blanks would pass for the block's."""
+    """Return a key whose value is the text, in a block; `2` where the text's own blanks would pass
+    for the block's.
+    """
     body = trimmed(text)
     if not body.strip():
         return f"{_key(name)}: {_quoted(one_line(body))}\n"
@@ -122,7 +132,9 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _scalar_of(name: str, *about: str, text: str) -> str:
-    """Return the same, with what else is known in the key, or above it: the highlighter knows no comment behind a block's `|`."""
+    """Return the same, with what else is known in the key, or above it: the highlighter knows no
+    comment behind a block's `|`.
+    """
     known = [word for word in about if word]
     if all(map(_KEY.fullmatch, known)):
         return _scalar(" ".join([name, *known]), text)
@@ -154,7 +166,9 @@ def _text(part: Text) -> str:
 def _tool_call(part: ToolCall) -> str:
     given = object_of(part.arguments)
     if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
-        return _scalar_of("call", part.name, part.id, text=visible(without_base64(laid_out(part.arguments))))
+        return _scalar_of(
+            "call", part.name, part.id, text=visible(without_base64(laid_out(part.arguments)))
+        )
     id_ = f"  # {one_line(part.id)}" if part.id else ""
     return f"call {part.name}:{id_}\n" + _prefixed("".join(map(_argument, given.items())), _BLOCK)
 
@@ -164,7 +178,9 @@ def _is_label(name: str) -> bool:
 
 
 def _argument(given: tuple[str, object]) -> str:
-    """Return a call's argument: words as they are, line by line; quoted where they would pass for something else."""
+    """Return a call's argument: words as they are, line by line; quoted where they would pass for
+    something else.
+    """
     name, value = given
     if isinstance(value, str) and (_LIKE_JSON.fullmatch(value) or not value.strip()):
         return f"{_key(name)}: {_quoted(one_line(value))}\n"
@@ -173,7 +189,12 @@ def _argument(given: tuple[str, object]) -> str:
 
 @_part.register
 def _tool_result(part: ToolResult) -> str:
-    return _scalar_of("failed" if part.error else "result", part.name, part.id, text=visible(without_data(part.text)))
+    return _scalar_of(
+        "failed" if part.error else "result",
+        part.name,
+        part.id,
+        text=visible(without_data(part.text)),
+    )
 
 
 @_part.register

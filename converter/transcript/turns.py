@@ -1,10 +1,14 @@
-"""What a person reads of a request or reply, free of any dialect: turns, and the parts in them. Flat, frozen values.
+"""What a person reads of a request or reply, free of any dialect: turns, and the parts in them.
+Flat, frozen values.
 
-Text is kept as it came; what must not reach a terminal, and what is too long to read, is a matter of each rendering.
+Text is kept as it came; what must not reach a terminal, and what is too long to read, is a matter
+of each rendering.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from converter.observe.printable import in_bytes
 
 type Facts = Mapping[str, object]
 
@@ -46,7 +50,9 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a document, sound. `size` in bytes, if it came along; else `place` says where it is."""
+    """A picture, a document, sound. `size` in bytes, if it came along; else `place` says where it
+    is.
+    """
 
     kind: str
     type: str = ""
@@ -58,7 +64,10 @@ class Media:
     def words(self) -> str:
         """Return it in one line: `image/png 12.3 kB`."""
         size = "" if self.size is None else in_bytes(self.size)
-        return " ".join(filter(None, (self.type, size, self.place, self.title))) or "nothing known of it"
+        return (
+            " ".join(filter(None, (self.type, size, self.place, self.title)))
+            or "nothing known of it"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of it could not be read (`rest`).
+    """A request (`asked`: its model and settings) or a reply (`facts`: how it ended), and what of
+    it could not be read (`rest`).
 
     `beside`: fields about a reply that are none of it, a server's timings.
     """
@@ -108,11 +118,3 @@ class Transcript:
     facts: Facts = field(default_factory=dict)
     rest: tuple[str, ...] = ()
     beside: tuple[Field, ...] = ()
-
-
-def in_bytes(count: int) -> str:
-    """Return a size as people say it: `840 B`, `12.3 kB`, `5.0 MB`."""
-    for unit, size in (("MB", 1_000_000), ("kB", 1_000)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} B"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.by_path_server import ByPathServer, owned_by
-from tests.mitmweb import Mitmweb, Page
+from tests.support.by_path_server import ByPathServer, owned_by
+from tests.support.mitmweb import Mitmweb, Page
 
 
 @pytest.fixture(scope="session")

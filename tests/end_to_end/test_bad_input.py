@@ -1,11 +1,13 @@
-"""Whatever a server sends, the client gets it or a clear error of its own dialect, the log says it in one line, all goes on."""
+"""Whatever a server sends, the client gets it or a clear error of its own dialect, the log says it
+in one line, all goes on.
+"""
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, anthropic_failure, question
 from tests.conftest import Complaints
-from tests.frames import END, ROLE, stream, text, whole
-from tests.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, anthropic_failure, question
+from tests.support.frames import END, ROLE, stream, text, whole
+from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
 MEGABYTES = 20 * 2**20
 
@@ -50,7 +52,11 @@ def test_a_whole_reply_that_cannot_be_read_reaches_an_openai_client_as_it_is(
 ) -> None:
     server.answer(Reply([bad], JSON, framing=Framing.LENGTH))
     answer = client.ask(OPENAI.path, question(stream=False))
-    assert (answer.status, answer.body, answer.headers["content-type"]) == (200, bad, "application/json")
+    assert (answer.status, answer.body, answer.headers["content-type"]) == (
+        200,
+        bad,
+        "application/json",
+    )
     assert len(complaints()) == 1
 
 
@@ -91,15 +97,23 @@ def test_garbage_in_a_stream_does_not_keep_the_rest_from_an_anthropic_client(
 def test_bytes_that_are_no_utf8_within_a_text_cost_one_character(
     client: Client, server: ScriptedServer, dialect: Dialect, streamed: bool, complaints: Complaints
 ) -> None:
-    body = b"".join(stream("<think>deep</think>", "caf~ noir")) if streamed else whole("<think>deep</think>caf~ noir")
-    server.answer(Reply([body.replace(b"~", b"\xe9")], STREAM if streamed else JSON, framing=Framing.LENGTH))
+    body = (
+        b"".join(stream("<think>deep</think>", "caf~ noir"))
+        if streamed
+        else whole("<think>deep</think>caf~ noir")
+    )
+    server.answer(
+        Reply([body.replace(b"~", b"\xe9")], STREAM if streamed else JSON, framing=Framing.LENGTH)
+    )
     answer = client.ask(dialect.path, question(stream=streamed))
     said = dialect.read(answer.body.replace(b"\xe9 ", "\ufffd ".encode()), streamed)
     assert (said.thinking, said.text) == ("deep", "caf\ufffd noir")
     assert len(complaints()) == 1
 
 
-def test_a_stream_of_no_bytes_is_said_to_be_empty(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_a_stream_of_no_bytes_is_said_to_be_empty(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     server.answer(Reply([]))
     assert client.ask(OPENAI.path, question(stream=True)).body == b""
     assert len(complaints()) == 1
@@ -128,12 +142,17 @@ def test_a_whole_reply_of_twenty_megabytes_arrives_whole(
     assert complaints() == []
 
 
-def test_a_line_of_twenty_megabytes_of_garbage_is_no_end(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_a_line_of_twenty_megabytes_of_garbage_is_no_end(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     bad = b"x" * MEGABYTES + b"\n\n"
     steps = [ROLE, *text("Hello"), bad, *text(" world"), *END]
     server.answer(Reply(steps))
     body = client.ask(OPENAI.path, question(stream=True)).body
     assert body == b"".join(steps), "not shown: it is long"
     server.answer(Reply(steps))
-    assert ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body).text == "Hello world"
+    assert (
+        ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body).text
+        == "Hello world"
+    )
     assert len(complaints()) == 2

@@ -1,4 +1,6 @@
-"""A Messages request that breaks the format is refused with the place, as the API does, and nothing goes to the server."""
+"""A Messages request that breaks the format is refused with the place, as the API does, and nothing
+goes to the server.
+"""
 
 import json
 from typing import Any
@@ -6,16 +8,22 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.clients import Client, anthropic_error
-from tests.end_to_end.by_path_server import MESSAGES, ByPathServer
+from tests.support.by_path_server import MESSAGES, ByPathServer
+from tests.support.clients import Client, anthropic_error
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
 HI: dict[str, Any] = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "Hello"}
 BUDGET = {"type": "enabled", "budget_tokens": 2048}
-UNREADABLE_CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "b", "input": "c"}]}
-CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "look", "input": {}}]}
+UNREADABLE_CALL = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "a", "name": "b", "input": "c"}],
+}
+CALL = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "call_1", "name": "look", "input": {}}],
+}
 
 
 def block(**fields: object) -> dict[str, Any]:
@@ -28,7 +36,10 @@ def image(**source: object) -> dict[str, Any]:
 
 
 def result(tool_use_id: object) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": tool_use_id, "content": "sunny"}]}
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": tool_use_id, "content": "sunny"}],
+    }
 
 
 SOURCE = "messages.0.content.0.source"
@@ -45,16 +56,34 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown block": (block(type="own"), "messages.0.content.0.type"),
     "a block without type": (block(text="hi"), "messages.0.content.0.type"),
     "text a number": (block(type="text", text=5), "messages.0.content.0.text"),
-    "a call of the user's": (block(type="tool_use", id="a", name="b", input={}), "messages.0.content.0.type"),
+    "a call of the user's": (
+        block(type="tool_use", id="a", name="b", input={}),
+        "messages.0.content.0.type",
+    ),
     "bad base64": (image(type="base64", media_type="image/png", data="!!!"), f"{SOURCE}.data"),
     "no base64": (image(type="base64", media_type="image/png", data=""), f"{SOURCE}.data"),
-    "an unknown kind of image": (image(type="base64", media_type="image/tiff", data="aGk="), f"{SOURCE}.media_type"),
+    "an unknown kind of image": (
+        image(type="base64", media_type="image/tiff", data="aGk="),
+        f"{SOURCE}.media_type",
+    ),
     "an unknown source": (image(type="own"), f"{SOURCE}.type"),
     "no source": (block(type="image"), SOURCE),
-    "a result of no call": ({"messages": [HI, result("call_1")]}, "messages.1.content.0.tool_use_id"),
-    "a result of another call": ({"messages": [HI, CALL, result("call_2")]}, "messages.2.content.0.tool_use_id"),
-    "a result without its call's id": ({"messages": [HI, CALL, result(None)]}, "messages.2.content.0.tool_use_id"),
-    "a result one turn late": ({"messages": [HI, CALL, HI, SAID, result("call_1")]}, "messages.4.content.0.tool_use_id"),
+    "a result of no call": (
+        {"messages": [HI, result("call_1")]},
+        "messages.1.content.0.tool_use_id",
+    ),
+    "a result of another call": (
+        {"messages": [HI, CALL, result("call_2")]},
+        "messages.2.content.0.tool_use_id",
+    ),
+    "a result without its call's id": (
+        {"messages": [HI, CALL, result(None)]},
+        "messages.2.content.0.tool_use_id",
+    ),
+    "a result one turn late": (
+        {"messages": [HI, CALL, HI, SAID, result("call_1")]},
+        "messages.4.content.0.tool_use_id",
+    ),
     "input a string": ({"messages": [HI, UNREADABLE_CALL]}, "messages.1.content.0.input"),
     "max_tokens a string": ({"messages": [HI], "max_tokens": "9"}, "max_tokens"),
     "max_tokens negative": ({"messages": [HI], "max_tokens": -1}, "max_tokens"),
@@ -64,11 +93,23 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "stream a string": ({"messages": [HI], "stream": "yes"}, "stream"),
     "temperature a string": ({"messages": [HI], "temperature": "hot"}, "temperature"),
     "tools an object": ({"messages": [HI], "tools": {}}, "tools"),
-    "a tool without a schema": ({"messages": [HI], "tools": [{"name": "look"}]}, "tools.0.input_schema"),
+    "a tool without a schema": (
+        {"messages": [HI], "tools": [{"name": "look"}]},
+        "tools.0.input_schema",
+    ),
     "a tool without a name": ({"messages": [HI], "tools": [{"input_schema": {}}]}, "tools.0.name"),
-    "an unknown tool choice": ({"messages": [HI], "tool_choice": {"type": "own"}}, "tool_choice.type"),
-    "an unknown kind of thinking": ({"messages": [HI], "thinking": {"type": "own"}}, "thinking.type"),
-    "a budget beyond max_tokens": ({"messages": [HI], "thinking": BUDGET}, "thinking.budget_tokens"),
+    "an unknown tool choice": (
+        {"messages": [HI], "tool_choice": {"type": "own"}},
+        "tool_choice.type",
+    ),
+    "an unknown kind of thinking": (
+        {"messages": [HI], "thinking": {"type": "own"}},
+        "thinking.type",
+    ),
+    "a budget beyond max_tokens": (
+        {"messages": [HI], "thinking": BUDGET},
+        "thinking.budget_tokens",
+    ),
     "stop_sequences a string": ({"messages": [HI], "stop_sequences": "END"}, "stop_sequences"),
 }
 
@@ -79,22 +120,36 @@ def test_it_is_refused_with_the_place_and_goes_nowhere(
 ) -> None:
     body = {"model": "small", "max_tokens": 9, "stream": streamed} | fields
     answer = front.ask(MESSAGES, json.dumps(body).encode())
-    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (400, "invalid_request_error")
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (
+        400,
+        "invalid_request_error",
+    )
     assert anthropic_error(answer.body).startswith(f"{place}: ")
     assert model.asked == []
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"hi"', b"\xff\xfe", b"[" * 100_000], ids=lambda body: repr(body[:9]))
-def test_a_body_that_is_no_object_is_refused(front: Client, model: ByPathServer, body: bytes) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b'"hi"', b"\xff\xfe", b"[" * 100_000],
+    ids=lambda body: repr(body[:9]),
+)
+def test_a_body_that_is_no_object_is_refused(
+    front: Client, model: ByPathServer, body: bytes
+) -> None:
     answer = front.ask(f"{MESSAGES}?beta=true", body)
-    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (400, "invalid_request_error")
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (
+        400,
+        "invalid_request_error",
+    )
     assert anthropic_error(answer.body)
     assert model.asked == []
 
 
 def test_the_sdk_raises_a_bad_request(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
     wrong: Any = [HI, result("call_1")]
-    with pytest.raises(anthropic.BadRequestError, match=r"messages\.1\.content\.0\.tool_use_id.*call_1"):
+    with pytest.raises(
+        anthropic.BadRequestError, match=r"messages\.1\.content\.0\.tool_use_id.*call_1"
+    ):
         sdk.messages.create(model="small", max_tokens=9, messages=wrong)
     assert model.asked == []
 

@@ -5,17 +5,29 @@ import json
 import pytest
 from mitmproxy.net import encoding
 
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, anthropic_error, anthropic_failure, question
 from tests.conftest import Complaints
-from tests.frames import stream, whole
-from tests.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
+from tests.support.clients import (
+    ANTHROPIC,
+    OPENAI,
+    Client,
+    Dialect,
+    anthropic_error,
+    anthropic_failure,
+    question,
+)
+from tests.support.frames import stream, whole
+from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
 PAGE = b"<html><head><style>p {color: red}</style></head><body><h1>Bad Gateway</h1><p>no server</p></body></html>"
 HTML = {"content-type": "text/html"}
 
 
 def reply_of(body: bytes, streamed: bool, **headers: str) -> Reply:
-    return Reply([body], (STREAM if streamed else JSON) | {name.replace("_", "-"): value for name, value in headers.items()})
+    return Reply(
+        [body],
+        (STREAM if streamed else JSON)
+        | {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def good_body(streamed: bool) -> bytes:
@@ -30,7 +42,9 @@ def test_a_compressed_reply_is_read_though_it_was_not_asked_for(
     compressed = encoding.encode(good_body(streamed), name)
     assert isinstance(compressed, bytes)
     server.answer(reply_of(compressed, streamed, content_encoding=name))
-    answer = client.ask(dialect.path, question(stream=streamed), {"accept-encoding": "gzip, br, zstd, deflate"})
+    answer = client.ask(
+        dialect.path, question(stream=streamed), {"accept-encoding": "gzip, br, zstd, deflate"}
+    )
     said = dialect.read(answer.body, streamed)
     assert (said.thinking, said.text) == ("deep", "Hello")
     assert "content-encoding" not in answer.headers
@@ -56,7 +70,9 @@ def test_a_compressed_reply_cut_short_reaches_an_openai_client_as_it_is(
     assert len(complaints()) == 1
 
 
-def test_a_compressed_stream_cut_short_is_logged(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_a_compressed_stream_cut_short_is_logged(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     server.answer(reply_of(half_gzip(streamed=True), streamed=True, content_encoding="gzip"))
     client.ask(OPENAI.path, question(stream=True))
     assert len(complaints()) == 1
@@ -102,12 +118,19 @@ def test_an_error_page_becomes_an_anthropic_error_with_its_words(
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(400, "invalid_request_error"), (401, "authentication_error"), (404, "not_found_error"), (429, "rate_limit_error")],
+    [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (404, "not_found_error"),
+        (429, "rate_limit_error"),
+    ],
 )
 def test_the_servers_own_error_keeps_status_and_words(
     client: Client, server: ScriptedServer, streamed: bool, status: int, kind: str
 ) -> None:
-    body = json.dumps({"error": {"code": status, "message": "the prompt is too long", "type": "own"}}).encode()
+    body = json.dumps(
+        {"error": {"code": status, "message": "the prompt is too long", "type": "own"}}
+    ).encode()
     server.answer(Reply([body], JSON, status))
     plain = client.ask(OPENAI.path, question(stream=streamed))
     assert (plain.status, plain.body) == (status, body)
@@ -123,7 +146,12 @@ def test_a_status_without_a_body_leaves_the_connection_in_order(
     for streamed in (True, False):
         server.answer(Reply([], {}, status, Framing.NO_BODY))
         answer = client.ask(dialect.path, question(stream=streamed))
-        assert (answer.status, answer.body) == (status, b"") or (dialect is ANTHROPIC and anthropic_failure(answer))
+        assert (answer.status, answer.body) == (status, b"") or (
+            dialect is ANTHROPIC and anthropic_failure(answer)
+        )
         server.answer(Reply(stream("<think>deep</think>Hello")))
-        assert dialect.read_stream(client.ask(dialect.path, question(stream=True)).body).text == "Hello"
+        assert (
+            dialect.read_stream(client.ask(dialect.path, question(stream=True)).body).text
+            == "Hello"
+        )
     assert len(complaints()) == 2

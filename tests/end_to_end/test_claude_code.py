@@ -1,4 +1,6 @@
-"""Claude Code itself, through the addon: on the small model, and with tools in front of a server that plays a model."""
+"""Claude Code itself, through the addon: on the small model, and with tools in front of a server
+that plays a model.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -6,19 +8,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.claude_code import NO_TOOLS, MissingError, Session, ask, install
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says
-from tests.end_to_end.error_words import TOGETHER
-from tests.frames import DONE, HEAD, ROLE, USAGE, data, delta, finish, stream, text
-from tests.harness import Proxy
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.claude_code import NO_TOOLS, MissingError, Session, ask, install
+from tests.support.error_words import TOGETHER
+from tests.support.frames import DONE, HEAD, ROLE, USAGE, data, delta, finish, stream, text
+from tests.support.harness import Proxy
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
-type Ask = Callable[..., Session]
+type ProbeRequest = Callable[..., Session]
 COMMAND = {"command": "echo hello from a tool", "description": "say hello"}
-RUN = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "Bash", "arguments": json.dumps(COMMAND)}}
-CALLS = [ROLE, *text("<think>I should look.</think>", "Let me see."), delta(tool_calls=[RUN]), finish("tool_calls"), USAGE, DONE]
+RUN = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "Bash", "arguments": json.dumps(COMMAND)},
+}
+CALLS = [
+    ROLE,
+    *text("<think>I should look.</think>", "Let me see."),
+    delta(tool_calls=[RUN]),
+    finish("tool_calls"),
+    USAGE,
+    DONE,
+]
 ANSWERS = stream("<think>There it is.</think>", "It says hello.")
 HEARD_NOTHING = "no visible output"
 
@@ -36,17 +50,26 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def claude(program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path) -> Iterator[Ask]:
+def claude(
+    program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path
+) -> Iterator[ProbeRequest]:
     """Ask it something; the server is the scripted one, whose replies come one after another."""
     assert not model.asked
     mark = front_proxy.mark()
-    yield lambda prompt, *arguments: ask(program, front_proxy.ports[0], tmp_path, prompt, *arguments)
+    yield lambda prompt, *arguments: ask(
+        program, front_proxy.ports[0], tmp_path, prompt, *arguments
+    )
     front_proxy.check(mark)
 
 
 def named(steps: list[bytes], model: str = "tiny") -> Says:
     """A reply in which the server goes by another name."""
-    return Says(steps=[step.replace(f'"model": "{HEAD["model"]}"'.encode(), f'"model": "{model}"'.encode()) for step in steps])
+    return Says(
+        steps=[
+            step.replace(f'"model": "{HEAD["model"]}"'.encode(), f'"model": "{model}"'.encode())
+            for step in steps
+        ]
+    )
 
 
 def kinds(session: Session) -> list[str]:
@@ -57,14 +80,18 @@ def kinds(session: Session) -> list[str]:
 def test_it_shows_thinking_and_answer_of_the_small_model(
     program: Path, llamas: dict[str, Llama], variant: str, tmp_path: Path
 ) -> None:
-    session = ask(program, llamas[variant].port, tmp_path, "12 * 7", *NO_TOOLS)  # it has no seed: each answer is another
+    session = ask(
+        program, llamas[variant].port, tmp_path, "12 * 7", *NO_TOOLS
+    )  # it has no seed: each answer is another
     assert (session.status, kinds(session)) == (0, ["thinking", "text"])
     assert "think>" not in json.dumps(session.blocks)
     assert session.end["result"] == session.blocks[1]["text"]
     assert session.end["usage"]["output_tokens"] > 0
 
 
-def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(claude: Ask, model: ByPathServer) -> None:
+def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = [named(CALLS), named(ANSWERS)]
     session = claude("Say hello.", "--allowedTools", "Bash")
     assert kinds(session) == ["thinking", "text", "tool_use", "thinking", "text"]
@@ -73,7 +100,9 @@ def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(claude: Ask, model:
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
-def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(claude: Ask, model: ByPathServer) -> None:
+def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = [named(CALLS), named(ANSWERS)]
     claude("Say hello.", "--allowedTools", "Bash")
     first, second = model.bodies()
@@ -81,24 +110,31 @@ def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(claude: As
     assert assistant["content"] == "<think>I should look.</think>\n\nLet me see."
     assert json.loads(assistant["tool_calls"][0]["function"]["arguments"]) == COMMAND
     assert (result["role"], result["content"]) == ("tool", "hello from a tool")
-    assert second["messages"][: len(first["messages"])] == first["messages"], "a server's prompt cache fits what did not change"
+    assert second["messages"][: len(first["messages"])] == first["messages"], (
+        "a server's prompt cache fits what did not change"
+    )
     assert "x-anthropic-billing-header" not in json.dumps(second)
 
 
-def test_a_server_of_another_name_gets_the_thoughts_back_as_well(claude: Ask, model: ByPathServer) -> None:
+def test_a_server_of_another_name_gets_the_thoughts_back_as_well(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = [named(CALLS, "own"), named(ANSWERS, "own")]
     claude("Say hello.", "--allowedTools", "Bash")
     assert "<think>I should look.</think>" in json.dumps(model.bodies()[1])
 
 
-def test_all_that_it_asks_beside_messages_stays_here(claude: Ask, model: ByPathServer) -> None:
+def test_all_that_it_asks_beside_messages_stays_here(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = named(ANSWERS)
     claude("hi")
     asked_of_it = {"/v1/metadata", "/v1/models", "/version", "/api/version", CHAT}
     assert set(model.paths()) <= asked_of_it
 
 
-# A reply that shows nothing: it asks again of its own accord, once, so such a reply is passed on as it is.
+# A reply that shows nothing: it asks again of its own accord, once, so such a reply is passed on as
+# it is.
 
 SILENT = {
     "thinking only": stream("<think>only a thought</think>"),
@@ -108,26 +144,35 @@ SILENT = {
 
 
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT.keys())
-def test_after_a_reply_that_shows_nothing_it_goes_on(claude: Ask, model: ByPathServer, silent: list[bytes]) -> None:
+def test_after_a_reply_that_shows_nothing_it_goes_on(
+    claude: ProbeRequest, model: ByPathServer, silent: list[bytes]
+) -> None:
     model.rows[CHAT] = [named(silent), named(ANSWERS)]
     session = claude("hi")
     assert HEARD_NOTHING in json.dumps(session.results)
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
-def test_a_silent_reply_to_a_tools_result_does_not_end_its_work(claude: Ask, model: ByPathServer) -> None:
+def test_a_silent_reply_to_a_tools_result_does_not_end_its_work(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = [named(CALLS), named(SILENT["thinking only"]), named(ANSWERS)]
     session = claude("Say hello.", "--allowedTools", "Bash")
     assert (session.status, session.end["result"], len(model.bodies())) == (0, "It says hello.", 3)
 
 
-def test_a_thought_that_the_limit_cut_off_is_gone_on_with(claude: Ask, model: ByPathServer) -> None:
-    model.rows[CHAT] = [named([ROLE, *text("<think>I go on and"), finish("length"), USAGE, DONE]), named(ANSWERS)]
+def test_a_thought_that_the_limit_cut_off_is_gone_on_with(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [
+        named([ROLE, *text("<think>I go on and"), finish("length"), USAGE, DONE]),
+        named(ANSWERS),
+    ]
     session = claude("hi")
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
-def test_a_refusal_is_the_end_and_is_shown(claude: Ask, model: ByPathServer) -> None:
+def test_a_refusal_is_the_end_and_is_shown(claude: ProbeRequest, model: ByPathServer) -> None:
     model.rows[CHAT] = named([ROLE, *text("I cannot."), finish("content_filter"), USAGE, DONE])
     session = claude("hi")
     assert (session.status, session.end["stop_reason"], len(model.bodies())) == (1, "refusal", 1)
@@ -136,39 +181,60 @@ def test_a_refusal_is_the_end_and_is_shown(claude: Ask, model: ByPathServer) -> 
 # Errors.
 
 
-def test_a_prompt_too_long_is_known_for_what_it_is(claude: Ask, model: ByPathServer) -> None:
-    words = "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
-    model.rows[CHAT] = Says({"error": {"code": 400, "message": words, "type": "exceed_context_size_error"}}, 400)
+def test_a_prompt_too_long_is_known_for_what_it_is(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
+    words = (
+        "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
+    )
+    model.rows[CHAT] = Says(
+        {"error": {"code": 400, "message": words, "type": "exceed_context_size_error"}}, 400
+    )
     session = claude("hi")
     assert session.status == 1
     assert session.end["result"].startswith("Prompt is too long")
     assert "5000 tokens (limit 4096)" in session.end["result"]
 
 
-def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_reply(claude: Ask, model: ByPathServer) -> None:
-    """It does so on: "input length and `max_tokens` exceed context limit: 5000 + 32000 > 32768, decrease ..."."""
-    model.rows[CHAT] = [Says({"error": {"message": TOGETHER["vllm"], "code": 400}}, 400), named(ANSWERS)]
+def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_reply(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
+    """It does so on: "input length and `max_tokens` exceed context limit: 5000 + 32000 > 32768,
+    decrease ...".
+    """
+    model.rows[CHAT] = [
+        Says({"error": {"message": TOGETHER["vllm"], "code": 400}}, 400),
+        named(ANSWERS),
+    ]
     session = claude("hi")
     assert (session.status, session.end["result"]) == (0, "It says hello.")
     assert [body["max_tokens"] for body in model.bodies()] == [32000, 26768]
 
 
-def test_a_reply_cut_short_after_its_thought_is_shown_as_an_error(claude: Ask, model: ByPathServer) -> None:
+def test_a_reply_cut_short_after_its_thought_is_shown_as_an_error(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = named([ROLE, *text("<think>I go</think>", "Half an ans")])
     session = claude("hi")
     assert (session.status, len(model.bodies())) == (1, 1)
     assert "cut short" in session.end["result"]
 
 
-def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(claude: Ask, model: ByPathServer) -> None:
+def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
     model.rows[CHAT] = [named([ROLE]), named(ANSWERS)]
     session = claude("hi")
     assert (session.status, session.end["result"]) == (0, "It says hello.")
     assert [body.get("stream", False) for body in model.bodies()] == [True, False]
 
 
-def test_the_servers_words_in_an_error_within_a_stream_are_shown(claude: Ask, model: ByPathServer) -> None:
-    broken = data({"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}})
+def test_the_servers_words_in_an_error_within_a_stream_are_shown(
+    claude: ProbeRequest, model: ByPathServer
+) -> None:
+    broken = data(
+        {"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}}
+    )
     model.rows[CHAT] = named([ROLE, *text("<think>I go</think>", "Half"), broken, DONE])
     session = claude("hi")
     assert (session.status, session.end["result"]) == (1, "API Error: CUDA out of memory")

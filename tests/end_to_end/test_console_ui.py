@@ -1,4 +1,6 @@
-"""mitmproxy's console in a real terminal: the same view as in mitmweb, live, the same commands, and nothing raw from the model."""
+"""mitmproxy's console in a real terminal: the same view as in mitmweb, live, the same commands, and
+nothing raw from the model.
+"""
 
 import json
 import threading
@@ -7,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients import OPENAI, Client, Dialect, Live, question
-from tests.console import Console
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
-from tests.frames import END, ROLE, stream, text
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step, owned_by
+from tests.support.clients import OPENAI, Client, Dialect, Live, question
+from tests.support.console import Console
+from tests.support.frames import END, ROLE, stream, text
 
 THOUGHT = "Seventy and fourteen."
 ANSWER = "The answer is 84."
@@ -43,7 +45,9 @@ def _open_reply(console: Console) -> None:
     console.press("Tab")
 
 
-def test_the_view_is_chosen_by_itself(console: Console, server: ByPathServer, dialect: Dialect) -> None:
+def test_the_view_is_chosen_by_itself(
+    console: Console, server: ByPathServer, dialect: Dialect
+) -> None:
     _ask(console, server, *TAGGED, dialect=dialect)
     _open_reply(console)
     shown = console.shows(ANSWER)
@@ -52,9 +56,19 @@ def test_the_view_is_chosen_by_itself(console: Console, server: ByPathServer, di
     assert "think>" not in shown
 
 
-def test_a_stream_is_followed_live(console: Console, server: ByPathServer, dialect: Dialect) -> None:
+def test_a_stream_is_followed_live(
+    console: Console, server: ByPathServer, dialect: Dialect
+) -> None:
     goes_on, ends = threading.Event(), threading.Event()
-    steps: list[Step] = [ROLE, *text("<think>First step."), goes_on, *text(" Second step."), ends, *text("</think>", ANSWER), *END]
+    steps: list[Step] = [
+        ROLE,
+        *text("<think>First step."),
+        goes_on,
+        *text(" Second step."),
+        ends,
+        *text("</think>", ANSWER),
+        *END,
+    ]
     server.rows[CHAT] = Says(steps=steps)
     with Client(console.port) as client:
         live = Live(client.send(dialect.path, question(stream=True)))
@@ -69,7 +83,9 @@ def test_a_stream_is_followed_live(console: Console, server: ByPathServer, diale
     console.shows("tokens: ")
 
 
-def test_revert_shows_what_the_server_sent(console: Console, server: ByPathServer, dialect: Dialect) -> None:
+def test_revert_shows_what_the_server_sent(
+    console: Console, server: ByPathServer, dialect: Dialect
+) -> None:
     _ask(console, server, *TAGGED, dialect=dialect)
     _open_reply(console)
     console.shows(ANSWER)
@@ -80,7 +96,9 @@ def test_revert_shows_what_the_server_sent(console: Console, server: ByPathServe
     console.hides("<think>")
 
 
-def test_the_list_shows_the_marker_and_filters_find_it(console: Console, server: ByPathServer) -> None:
+def test_the_list_shows_the_marker_and_filters_find_it(
+    console: Console, server: ByPathServer
+) -> None:
     _ask(console, server, *TAGGED)
     assert "\N{BRAIN}" in console.shows("[1/1]")
     for expression, found in (
@@ -94,12 +112,24 @@ def test_the_list_shows_the_marker_and_filters_find_it(console: Console, server:
 
 
 EVIL = "\x1b[31mRED\x1b]52;c;aGFja2Vk\x07\x9b31m\x85\x08\r\x7f\u202egnp.exe\u2028"
-RAW = (b"\x1b[31mRED", b"\x1b]52", b"aGFja2Vk\x07", b"\xc2\x9b", b"\xc2\x85", b"\xe2\x80\xae", b"\xe2\x80\xa8")
-"""What a terminal would obey, or a reader be misled by: colours, the clipboard, C1, text that runs backwards."""
+RAW = (
+    b"\x1b[31mRED",
+    b"\x1b]52",
+    b"aGFja2Vk\x07",
+    b"\xc2\x9b",
+    b"\xc2\x85",
+    b"\xe2\x80\xae",
+    b"\xe2\x80\xa8",
+)
+"""What a terminal would obey, or a reader be misled by: colours, the clipboard, C1, text that runs
+backwards.
+"""
 
 
 def _evil() -> Says:
-    """A reply that has it wherever text is shown: the model's name, thought, text, a tool call, a field of the server's."""
+    """A reply that has it wherever text is shown: the model's name, thought, text, a tool call, a
+    field of the server's.
+    """
     call = {
         "index": 0,
         "id": f"i{EVIL}",
@@ -108,11 +138,15 @@ def _evil() -> Says:
     }
     delta = {"tool_calls": [call], f"field{EVIL}": EVIL}
     steps = [ROLE, *text(f"<think>t{EVIL}", f"</think>a{EVIL}END"), *END]
-    steps.insert(3, b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n")
+    steps.insert(
+        3, b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode() + b"\n\n"
+    )
     return Says(steps=[step.replace(b'"small"', json.dumps(f"m{EVIL}").encode()) for step in steps])
 
 
-def test_nothing_of_the_model_reaches_the_terminal_raw(console: Console, server: ByPathServer, dialect: Dialect) -> None:
+def test_nothing_of_the_model_reaches_the_terminal_raw(
+    console: Console, server: ByPathServer, dialect: Dialect
+) -> None:
     server.rows[CHAT] = _evil()
     before = len(console.written)
     asks = question(stream=True, messages=[{"role": "user", "content": f"u{EVIL}"}])
@@ -154,7 +188,9 @@ def test_commands_are_taken(console: Console, server: ByPathServer, tmp_path: Pa
     assert THOUGHT in console.shows(ANSWER)
 
 
-def test_a_key_keeps_a_flow_as_a_recording(server: ByPathServer, proxy_folder: Path, tmp_path: Path) -> None:
+def test_a_key_keeps_a_flow_as_a_recording(
+    server: ByPathServer, proxy_folder: Path, tmp_path: Path
+) -> None:
     with Console(server.address, proxy_folder, "--set", f"think_record={tmp_path}") as console:
         _ask(console, server, *TAGGED)
         console.shows("[1/1]")

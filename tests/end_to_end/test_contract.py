@@ -1,14 +1,29 @@
-"""What passes and what changes, to the byte: requests as the server gets them, replies as the clients get them."""
+"""What passes and what changes, to the byte: requests as the server gets them, replies as the
+clients get them.
+"""
 
 import json
 import socket
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, payloads, question
-from tests.frames import DONE, END, HEAD, ROLE, TOKENS, USAGE, data, delta, finish, stream, text, whole
-from tests.harness import Proxy
-from tests.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
+from tests.support.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, payloads, question
+from tests.support.frames import (
+    DONE,
+    END,
+    HEAD,
+    ROLE,
+    TOKENS,
+    USAGE,
+    data,
+    delta,
+    finish,
+    stream,
+    text,
+    whole,
+)
+from tests.support.harness import Proxy
+from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
 GOOD = Reply(stream("<think>\ndeep\n</think>\n\nHello"))
 ODD = [
@@ -20,18 +35,29 @@ ODD = [
 ]
 
 
-def test_a_stream_without_thinking_passes_to_the_byte(client: Client, server: ScriptedServer) -> None:
+def test_a_stream_without_thinking_passes_to_the_byte(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(Reply(ODD))
     assert client.ask(OPENAI.path, question(stream=True)).body == b"".join(ODD)
 
 
-def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(client: Client, server: ScriptedServer) -> None:
-    frames = [ROLE, delta(reasoning_content="\nI see <think>"), *text("About </think> and <think>: nothing."), *END]
+def test_a_stream_whose_thinking_is_where_it_belongs_passes_to_the_byte(
+    client: Client, server: ScriptedServer
+) -> None:
+    frames = [
+        ROLE,
+        delta(reasoning_content="\nI see <think>"),
+        *text("About </think> and <think>: nothing."),
+        *END,
+    ]
     server.answer(Reply(frames))
     assert client.ask(OPENAI.path, question(stream=True)).body == b"".join(frames)
 
 
-def test_a_whole_reply_without_thinking_passes_to_the_byte(client: Client, server: ScriptedServer) -> None:
+def test_a_whole_reply_without_thinking_passes_to_the_byte(
+    client: Client, server: ScriptedServer
+) -> None:
     body = b' {"choices" : [{"message": {"content": "caf\\u00e9"}}], "own": 1.0}\n'
     server.answer(Reply([body], JSON | {"x-own": "kept"}))
     answer = client.ask(OPENAI.path, question(stream=False))
@@ -39,7 +65,9 @@ def test_a_whole_reply_without_thinking_passes_to_the_byte(client: Client, serve
 
 
 def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedServer) -> None:
-    calls = delta(tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}])
+    calls = delta(
+        tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]
+    )
     server.answer(Reply([ROLE, *text("<think>deep</think>"), calls, *ODD[:1], *END]))
     body = client.ask(OPENAI.path, question(stream=True)).body
     assert body.startswith(ROLE)
@@ -47,8 +75,15 @@ def test_only_the_frames_with_thinking_change(client: Client, server: ScriptedSe
     assert OPENAI.read_stream(body).thinking == "deep"
 
 
-def test_what_the_addon_does_not_know_survives_in_a_changed_frame(client: Client, server: ScriptedServer) -> None:
-    choice = {"index": 0, "delta": {"content": "<think>deep", "own": 1}, "logprobs": {"content": []}, "finish_reason": None}
+def test_what_the_addon_does_not_know_survives_in_a_changed_frame(
+    client: Client, server: ScriptedServer
+) -> None:
+    choice = {
+        "index": 0,
+        "delta": {"content": "<think>deep", "own": 1},
+        "logprobs": {"content": []},
+        "finish_reason": None,
+    }
     server.answer(Reply([data({**HEAD, "choices": [choice], "timings": {"n": 1}}), *END]))
     first = payloads(client.ask(OPENAI.path, question(stream=True)).body)[0]
     assert {"timings": {"n": 1}, **HEAD}.items() <= first.items()
@@ -56,18 +91,28 @@ def test_what_the_addon_does_not_know_survives_in_a_changed_frame(client: Client
     assert first["choices"][0]["delta"] == {"reasoning_content": "deep", "own": 1}
 
 
-def test_several_thoughts_are_joined_by_a_blank_line(client: Client, server: ScriptedServer, streamed: bool) -> None:
+def test_several_thoughts_are_joined_by_a_blank_line(
+    client: Client, server: ScriptedServer, streamed: bool
+) -> None:
     content = "<think>one\n</think>A<think>\ntwo</think>B<think> \n</think><think>three</think>"
     server.answer(Reply(stream(*content)) if streamed else Reply([whole(content)], JSON))
     said = OPENAI.read(client.ask(OPENAI.path, question(stream=streamed)).body, streamed)
     assert (said.thinking, said.text) == ("one\n\ntwo\n\nthree", "AB")
 
 
-def test_blocks_keep_the_order_in_which_they_were_written(client: Client, server: ScriptedServer, streamed: bool) -> None:
+def test_blocks_keep_the_order_in_which_they_were_written(
+    client: Client, server: ScriptedServer, streamed: bool
+) -> None:
     content = "\n<think>one\n</think>\n\nA\n<think>\ntwo</think> \n<think>three</think>B\n"
     server.answer(Reply(stream(*content)) if streamed else Reply([whole(content)], JSON))
     said = ANTHROPIC.read(client.ask(ANTHROPIC.path, question(stream=streamed)).body, streamed)
-    assert said.blocks == (("thinking", "one"), ("text", "\n\nA\n"), ("thinking", "two"), ("thinking", "three"), ("text", "B\n"))
+    assert said.blocks == (
+        ("thinking", "one"),
+        ("text", "\n\nA\n"),
+        ("thinking", "two"),
+        ("thinking", "three"),
+        ("text", "B\n"),
+    )
 
 
 def test_code_is_left_alone(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
@@ -89,36 +134,70 @@ def test_a_message_has_ids_model_and_usage(client: Client, server: ScriptedServe
     server.answer(GOOD)
     events = payloads(client.ask(ANTHROPIC.path, question(stream=True)).body)
     message = events[0]["message"]
-    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == ("msg_1", "small", "assistant", None)
+    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == (
+        "msg_1",
+        "small",
+        "assistant",
+        None,
+    )
     usage = events[-2]["usage"]
-    assert (usage["input_tokens"], usage["output_tokens"]) == (TOKENS["prompt_tokens"], TOKENS["completion_tokens"])
+    assert (usage["input_tokens"], usage["output_tokens"]) == (
+        TOKENS["prompt_tokens"],
+        TOKENS["completion_tokens"],
+    )
     assert events[-2]["delta"] == {"stop_reason": "end_turn", "stop_sequence": None}
 
 
 def test_a_whole_message_has_the_same(client: Client, server: ScriptedServer) -> None:
     server.answer(Reply([whole("<think>deep</think>Hello")], JSON))
     message = json.loads(client.ask(ANTHROPIC.path, question(stream=False)).body)
-    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == ("msg_1", "small", "assistant", "end_turn")
+    assert (message["id"], message["model"], message["role"], message["stop_reason"]) == (
+        "msg_1",
+        "small",
+        "assistant",
+        "end_turn",
+    )
     assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
     assert message["stop_sequence"] is None
 
 
-@pytest.mark.parametrize(("reason", "stop"), [("stop", "end_turn"), ("length", "max_tokens"), ("tool_calls", "tool_use")])
-def test_the_finish_becomes_the_stop_reason(client: Client, server: ScriptedServer, reason: str, stop: str) -> None:
-    call = delta(tool_calls=[{"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}])
-    server.answer(Reply([ROLE, *text("Hello"), *[call] * (reason == "tool_calls"), finish(reason), USAGE, DONE]))
+@pytest.mark.parametrize(
+    ("reason", "stop"), [("stop", "end_turn"), ("length", "max_tokens"), ("tool_calls", "tool_use")]
+)
+def test_the_finish_becomes_the_stop_reason(
+    client: Client, server: ScriptedServer, reason: str, stop: str
+) -> None:
+    call = delta(
+        tool_calls=[
+            {
+                "index": 0,
+                "id": "c",
+                "type": "function",
+                "function": {"name": "f", "arguments": "{}"},
+            }
+        ]
+    )
+    server.answer(
+        Reply(
+            [ROLE, *text("Hello"), *[call] * (reason == "tool_calls"), finish(reason), USAGE, DONE]
+        )
+    )
     message_delta = payloads(client.ask(ANTHROPIC.path, question(stream=True)).body)[-2]
     assert message_delta["delta"]["stop_reason"] == stop
 
 
-def test_a_whole_reply_to_a_streaming_messages_request_is_streamed(client: Client, server: ScriptedServer) -> None:
+def test_a_whole_reply_to_a_streaming_messages_request_is_streamed(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(Reply([whole("<think>deep</think>Hello")], JSON, framing=Framing.LENGTH))
     answer = client.ask(ANTHROPIC.path, question(stream=True))
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert ANTHROPIC.read_stream(answer.body).blocks == (("thinking", "deep"), ("text", "Hello"))
 
 
-def test_a_stream_to_a_whole_messages_request_is_one_message(client: Client, server: ScriptedServer) -> None:
+def test_a_stream_to_a_whole_messages_request_is_one_message(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(GOOD)
     answer = client.ask(ANTHROPIC.path, question(stream=False))
     assert answer.headers["content-type"].startswith("application/json")
@@ -126,14 +205,20 @@ def test_a_stream_to_a_whole_messages_request_is_one_message(client: Client, ser
     assert ANTHROPIC.read_whole(answer.body).blocks == (("thinking", "deep"), ("text", "\n\nHello"))
 
 
-def test_an_openai_client_gets_the_form_that_the_server_chose(client: Client, server: ScriptedServer, streamed: bool) -> None:
+def test_an_openai_client_gets_the_form_that_the_server_chose(
+    client: Client, server: ScriptedServer, streamed: bool
+) -> None:
     server.answer(GOOD if streamed else Reply([whole("<think>deep</think>Hello")], JSON))
     answer = client.ask(OPENAI.path, question(stream=not streamed))
     assert answer.headers["content-type"] == (STREAM if streamed else JSON)["content-type"]
     assert OPENAI.read(answer.body, streamed).thinking == "deep"
 
 
-@pytest.mark.parametrize("framing", [Framing.LENGTH, Framing.CHUNKED, Framing.CLOSE], ids=lambda framing: framing.name.lower())
+@pytest.mark.parametrize(
+    "framing",
+    [Framing.LENGTH, Framing.CHUNKED, Framing.CLOSE],
+    ids=lambda framing: framing.name.lower(),
+)
 def test_the_connection_can_be_used_again_however_the_server_frames(
     client: Client, server: ScriptedServer, dialect: Dialect, streamed: bool, framing: Framing
 ) -> None:
@@ -146,9 +231,13 @@ def test_the_connection_can_be_used_again_however_the_server_frames(
     assert ("content-length" in answer.headers) != ("transfer-encoding" in answer.headers)
 
 
-def test_no_second_request_goes_to_a_connection_that_had_a_stream(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_no_second_request_goes_to_a_connection_that_had_a_stream(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     server.answer(Reply(GOOD.steps, once=True))
-    said = [dialect.read_stream(client.ask(dialect.path, question(stream=True)).body) for _ in range(5)]
+    said = [
+        dialect.read_stream(client.ask(dialect.path, question(stream=True)).body) for _ in range(5)
+    ]
     assert [one.text for one in said] == ["\n\nHello"] * 5
 
 
@@ -157,7 +246,9 @@ def test_nor_when_the_stream_is_not_the_addons_own(client: Client, server: Scrip
     assert {client.ask("/v1/responses", b"{}").status for _ in range(5)} == {200}
 
 
-def test_whole_replies_share_a_connection(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_whole_replies_share_a_connection(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     server.answer(Reply([whole("Hello")], JSON))
     before = server.connections
     for _ in range(5):
@@ -165,7 +256,9 @@ def test_whole_replies_share_a_connection(client: Client, server: ScriptedServer
     assert server.connections - before <= 1
 
 
-def test_a_client_of_http_1_0_gets_a_body_without_chunks(proxy: Proxy, server: ScriptedServer, dialect: Dialect) -> None:
+def test_a_client_of_http_1_0_gets_a_body_without_chunks(
+    proxy: Proxy, server: ScriptedServer, dialect: Dialect
+) -> None:
     server.answer(GOOD)
     body = question(stream=True)
     head = f"POST {dialect.path} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"

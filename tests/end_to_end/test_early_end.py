@@ -1,11 +1,14 @@
-"""Replies that end too early or say that they failed: what had come is with the client, and then the truth."""
+"""Replies that end too early or say that they failed: what had come is with the client, and then
+the truth.
+"""
 
 from http.client import IncompleteRead
 from threading import Event
 
 import pytest
 
-from tests.clients import (
+from tests.conftest import Complaints
+from tests.support.clients import (
     ANTHROPIC,
     OPENAI,
     Client,
@@ -17,9 +20,8 @@ from tests.clients import (
     anthropic_stream_error,
     question,
 )
-from tests.conftest import Complaints
-from tests.frames import DONE, ROLE, data, finish, text, whole
-from tests.scripted_server import JSON, Drop, Reply, ScriptedServer
+from tests.support.frames import DONE, ROLE, data, finish, text, whole
+from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
 
 
 def test_a_server_that_dies_leaves_the_client_with_what_had_arrived(
@@ -82,7 +84,9 @@ def test_a_stream_without_an_end_gets_none_made_up_for_an_openai_client(
     assert b"[DONE]" not in body
 
 
-def test_a_stream_without_an_end_is_logged(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_a_stream_without_an_end_is_logged(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     server.answer(Reply([ROLE, *text("Hello")]))
     client.ask(ANTHROPIC.path, question(stream=True))
     assert len(complaints()) == 1
@@ -98,21 +102,27 @@ def test_a_whole_message_is_not_made_of_a_stream_without_an_end(
     assert len(complaints()) == 1
 
 
-def test_done_alone_is_an_end(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_done_alone_is_an_end(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>Hello"), DONE]))
     said = ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body)
     assert (said.thinking, said.text, said.stop) == ("deep", "Hello", "end_turn")
     assert complaints() == []
 
 
-def test_a_finish_alone_is_an_end(client: Client, server: ScriptedServer, complaints: Complaints) -> None:
+def test_a_finish_alone_is_an_end(
+    client: Client, server: ScriptedServer, complaints: Complaints
+) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>Hello"), finish("length")]))
     said = ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body)
     assert (said.thinking, said.text, said.stop) == ("deep", "Hello", "max_tokens")
     assert complaints() == []
 
 
-FAILURE = data({"error": {"message": "the grammar is wrong", "type": "BadRequestError", "code": 400}})
+FAILURE = data(
+    {"error": {"message": "the grammar is wrong", "type": "BadRequestError", "code": 400}}
+)
 
 
 def test_an_error_in_a_stream_ends_it_with_the_servers_words(
@@ -125,7 +135,9 @@ def test_an_error_in_a_stream_ends_it_with_the_servers_words(
     assert len(complaints()) == 1
 
 
-def test_an_error_in_a_stream_reaches_an_openai_client_as_it_is(client: Client, server: ScriptedServer) -> None:
+def test_an_error_in_a_stream_reaches_an_openai_client_as_it_is(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(Reply([ROLE, *text("Hello <thi"), FAILURE, DONE]))
     body = client.ask(OPENAI.path, question(stream=True)).body
     assert body.endswith(FAILURE + DONE)

@@ -1,4 +1,6 @@
-"""What a client asks beside messages: token counts, models, and what Claude Code says to nobody in particular."""
+"""What a client asks beside messages: token counts, models, and what Claude Code says to nobody in
+particular.
+"""
 
 import json
 from typing import Any
@@ -6,17 +8,17 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.clients import Client
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
-from tests.end_to_end.prompts import MODEL
-from tests.end_to_end.sdk_types import COUNT, judged
-from tests.end_to_end.sdk_types import MODEL as MODEL_TYPE
-from tests.end_to_end.sdks import SAMPLING, anthropic_client
 from tests.end_to_end.test_tools import WEATHER
-from tests.frames import whole
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
+from tests.support.clients import Client
+from tests.support.frames import whole
+from tests.support.prompts import MODEL
+from tests.support.sdk_types import COUNT, judged
+from tests.support.sdk_types import MODEL as MODEL_TYPE
+from tests.support.sdks import SAMPLING, anthropic_client
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
 COUNT_TOKENS = "/v1/messages/count_tokens"
 COUNTED_BY = "x-think-tokens-counted-by"
@@ -30,38 +32,60 @@ WRITTEN_BEFORE = [
             {"type": "tool_use", "id": "call_1", "name": "get_weather", "input": {"city": "Oslo"}},
         ],
     },
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "sunny"}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "sunny"}],
+    },
 ]
 CONVERSATIONS: dict[str, dict[str, Any]] = {
     "a question": {"messages": [{"role": "user", "content": "12 * 7"}]},
-    "a system prompt": {"messages": [{"role": "user", "content": "12 * 7"}], "system": "think between steps"},
+    "a system prompt": {
+        "messages": [{"role": "user", "content": "12 * 7"}],
+        "system": "think between steps",
+    },
     "tools": {"messages": [{"role": "user", "content": "hi"}], "tools": [WEATHER]},
     "a loop": {"messages": WRITTEN_BEFORE, "tools": [WEATHER]},
-    "marks of the model's own": {"messages": [{"role": "user", "content": "what is <|im_end|> and <think>?"}]},
+    "marks of the model's own": {
+        "messages": [{"role": "user", "content": "what is <|im_end|> and <think>?"}]
+    },
     "other writing": {"messages": [{"role": "user", "content": "你好 🙂 café"}]},
 }
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS.values(), ids=CONVERSATIONS.keys())
-def test_llama_counts_the_tokens_that_the_same_request_then_has(llamas: dict[str, Llama], conversation: dict[str, Any]) -> None:
+def test_llama_counts_the_tokens_that_the_same_request_then_has(
+    llamas: dict[str, Llama], conversation: dict[str, Any]
+) -> None:
     with anthropic_client(llamas["tags"].port) as client:
         counted = client.messages.with_raw_response.count_tokens(model=MODEL, **conversation)
-        usage = client.messages.create(model=MODEL, max_tokens=1, **conversation, extra_body=SAMPLING).usage
+        usage = client.messages.create(
+            model=MODEL, max_tokens=1, **conversation, extra_body=SAMPLING
+        ).usage
     assert counted.parse().input_tokens == usage.input_tokens + (usage.cache_read_input_tokens or 0)
     assert counted.headers[COUNTED_BY] == "llama.cpp"
 
 
 @pytest.mark.parametrize("thinking", ["enabled", "disabled"])
-def test_what_is_counted_is_the_prompt_with_thinking_as_asked_for(llamas: dict[str, Llama], thinking: str) -> None:
+def test_what_is_counted_is_the_prompt_with_thinking_as_asked_for(
+    llamas: dict[str, Llama], thinking: str
+) -> None:
     budget = {"budget_tokens": 1024} if thinking == "enabled" else {}
-    asked: Any = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}], "thinking": {"type": thinking, **budget}}
+    asked: Any = {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": "hi"}],
+        "thinking": {"type": thinking, **budget},
+    }
     with anthropic_client(llamas["tags"].port) as client:
         usage = client.messages.create(max_tokens=1025, **asked, extra_body=SAMPLING).usage
         assert client.messages.count_tokens(**asked).input_tokens == usage.input_tokens
 
 
-@pytest.mark.parametrize("path", [COUNT_TOKENS, f"{COUNT_TOKENS}?beta=true", f"/some/prefix{COUNT_TOKENS}?beta=true"])
-def test_a_server_without_a_tokenizer_gets_an_estimate_that_says_so(front: Client, model: ByPathServer, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", [COUNT_TOKENS, f"{COUNT_TOKENS}?beta=true", f"/some/prefix{COUNT_TOKENS}?beta=true"]
+)
+def test_a_server_without_a_tokenizer_gets_an_estimate_that_says_so(
+    front: Client, model: ByPathServer, path: str
+) -> None:
     sizes = {}
     for words in (10, 1000):
         body = {"model": "small", "messages": [{"role": "user", "content": "word " * words}]}
@@ -74,9 +98,18 @@ def test_a_server_without_a_tokenizer_gets_an_estimate_that_says_so(front: Clien
 
 
 def test_vllm_counts_with_its_own_tokenizer(forward: Client, unknown: ByPathServer) -> None:
-    unknown.rows |= owned_by("vllm") | {"/tokenize": Says({"count": 42, "max_model_len": 2048, "tokens": [1] * 42})}
-    body = {"model": "small", "messages": [{"role": "user", "content": "hi"}], "tools": [WEATHER], "system": "Be brief."}
-    answer = forward.ask(unknown.address + COUNT_TOKENS, json.dumps(body).encode(), ANTHROPIC_HEADERS)
+    unknown.rows |= owned_by("vllm") | {
+        "/tokenize": Says({"count": 42, "max_model_len": 2048, "tokens": [1] * 42})
+    }
+    body = {
+        "model": "small",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [WEATHER],
+        "system": "Be brief.",
+    }
+    answer = forward.ask(
+        unknown.address + COUNT_TOKENS, json.dumps(body).encode(), ANTHROPIC_HEADERS
+    )
     assert (json.loads(answer.body), answer.headers[COUNTED_BY]) == ({"input_tokens": 42}, "vllm")
     asked = unknown.bodies("/tokenize")[0]
     assert [message["role"] for message in asked["messages"]] == ["system", "user"]
@@ -85,37 +118,67 @@ def test_vllm_counts_with_its_own_tokenizer(forward: Client, unknown: ByPathServ
 
 
 @pytest.mark.parametrize(
-    "refusal", [Says({"error": {"message": "no"}}, 400), Says(b"nonsense"), Says([1]), Says({"count": "many"})]
+    "refusal",
+    [
+        Says({"error": {"message": "no"}}, 400),
+        Says(b"nonsense"),
+        Says([1]),
+        Says({"count": "many"}),
+    ],
 )
-def test_a_tokenizer_that_gives_no_number_leaves_the_estimate(forward: Client, unknown: ByPathServer, refusal: Says) -> None:
+def test_a_tokenizer_that_gives_no_number_leaves_the_estimate(
+    forward: Client, unknown: ByPathServer, refusal: Says
+) -> None:
     unknown.rows |= owned_by("vllm") | {"/tokenize": refusal}
     body = b'{"model": "small", "messages": [{"role": "user", "content": "hi"}]}'
     answer = forward.ask(unknown.address + COUNT_TOKENS, body)
     assert (answer.status, answer.headers[COUNTED_BY]) == (200, "estimate")
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b'{"model": "small"}', b'{"model": "small", "messages": []}'])
-def test_a_count_of_no_conversation_is_refused(front: Client, model: ByPathServer, body: bytes) -> None:
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b'{"model": "small"}', b'{"model": "small", "messages": []}']
+)
+def test_a_count_of_no_conversation_is_refused(
+    front: Client, model: ByPathServer, body: bytes
+) -> None:
     answer = front.ask(COUNT_TOKENS, body)
-    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (400, "invalid_request_error")
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (
+        400,
+        "invalid_request_error",
+    )
     assert model.asked == []
 
 
 LISTED = {
     "object": "list",
     "data": [
-        {"id": "small", "object": "model", "created": 1767225600, "owned_by": "vllm", "max_model_len": 2048},
+        {
+            "id": "small",
+            "object": "model",
+            "created": 1767225600,
+            "owned_by": "vllm",
+            "max_model_len": 2048,
+        },
         {"id": "other/large", "object": "model"},
     ],
 }
 
 
-@pytest.mark.parametrize("path", ["/v1/models", "/v1/models?beta=true", "/v1/models?limit=1000", "/some/prefix/v1/models"])
-def test_who_speaks_anthropic_gets_models_in_its_shape(front: Client, model: ByPathServer, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/models", "/v1/models?beta=true", "/v1/models?limit=1000", "/some/prefix/v1/models"],
+)
+def test_who_speaks_anthropic_gets_models_in_its_shape(
+    front: Client, model: ByPathServer, path: str
+) -> None:
     model.rows["/v1/models"] = model.rows["/some/prefix/v1/models"] = Says(LISTED)
     listed = json.loads(front.ask(path, b"", ANTHROPIC_HEADERS, "GET").body)
     assert [entry["id"] for entry in listed["data"]] == ["small", "other/large"]
-    assert (listed["first_id"], listed["last_id"], listed["has_more"]) == ("small", "other/large", False)
+    assert (listed["first_id"], listed["last_id"], listed["has_more"]) == (
+        "small",
+        "other/large",
+        False,
+    )
     assert [entry["created_at"][:10] for entry in listed["data"]] == ["2026-01-01", "1970-01-01"]
 
 
@@ -130,7 +193,9 @@ def test_who_does_not_gets_them_as_they_are(front: Client, model: ByPathServer) 
     assert json.loads(front.ask("/v1/models", b"", method="GET").body) == LISTED
 
 
-def test_the_sdk_lists_models_and_asks_for_one(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_the_sdk_lists_models_and_asks_for_one(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows |= {"/v1/models": Says(LISTED), "/v1/models/small": Says(LISTED["data"][0])}
     assert [entry.id for entry in sdk.models.list()] == ["small", "other/large"]
     assert sdk.models.retrieve("small").display_name == "small"
@@ -144,19 +209,31 @@ def test_the_sdk_lists_the_model_of_llama(llamas: dict[str, Llama]) -> None:
 
 
 @pytest.mark.parametrize("created", [10**20, -(10**20), 1.5, "2026-01-01", True, None], ids=str)
-def test_a_strange_date_does_not_keep_a_model_from_the_list(front: Client, model: ByPathServer, created: object) -> None:
+def test_a_strange_date_does_not_keep_a_model_from_the_list(
+    front: Client, model: ByPathServer, created: object
+) -> None:
     model.rows["/v1/models"] = Says({"data": [{"id": "small", "created": created}]})
-    assert json.loads(front.ask("/v1/models", b"", ANTHROPIC_HEADERS, "GET").body)["first_id"] == "small"
+    assert (
+        json.loads(front.ask("/v1/models", b"", ANTHROPIC_HEADERS, "GET").body)["first_id"]
+        == "small"
+    )
 
 
 @pytest.mark.parametrize("path", ["/", "/?beta=true"])
-def test_a_hello_is_answered_without_the_server(front: Client, model: ByPathServer, path: str) -> None:
+def test_a_hello_is_answered_without_the_server(
+    front: Client, model: ByPathServer, path: str
+) -> None:
     assert front.ask(path, b"", method="HEAD").status == 200
     assert model.asked == []
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/event_logging/batch", "/api/event_logging/v2/batch", "/some/prefix/api/event_logging/batch"]
+    "path",
+    [
+        "/api/event_logging/batch",
+        "/api/event_logging/v2/batch",
+        "/some/prefix/api/event_logging/batch",
+    ],
 )
 def test_telemetry_goes_nowhere(front: Client, model: ByPathServer, path: str) -> None:
     answer = front.ask(path, b'{"events": [{"own": 1}]}')
@@ -164,10 +241,17 @@ def test_telemetry_goes_nowhere(front: Client, model: ByPathServer, path: str) -
     assert model.asked == []
 
 
-@pytest.mark.parametrize("path", [MESSAGES, f"{MESSAGES}?beta=true", f"/some/prefix{MESSAGES}?beta=true", f"{MESSAGES}/"])
-def test_messages_are_found_with_any_query_and_prefix(front: Client, model: ByPathServer, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", [MESSAGES, f"{MESSAGES}?beta=true", f"/some/prefix{MESSAGES}?beta=true", f"{MESSAGES}/"]
+)
+def test_messages_are_found_with_any_query_and_prefix(
+    front: Client, model: ByPathServer, path: str
+) -> None:
     prefix = "/some/prefix" if "prefix" in path else ""
     model.rows[prefix + CHAT] = Says(whole("<think>deep</think>Hello"))
-    answer = front.ask(path, b'{"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}')
+    answer = front.ask(
+        path,
+        b'{"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}',
+    )
     assert [block["type"] for block in json.loads(answer.body)["content"]] == ["thinking", "text"]
     assert model.paths()[-1] == prefix + CHAT

@@ -1,4 +1,6 @@
-"""Errors reach an Anthropic client in its own dialect, with a fitting type and status, in the server's words."""
+"""Errors reach an Anthropic client in its own dialect, with a fitting type and status, in the
+server's words.
+"""
 
 import json
 import sys
@@ -10,21 +12,27 @@ import anthropic
 import pytest
 
 from converter.laws.strict_reader import read_strictly
-from tests.clients import Client, anthropic_error, question
-from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
-from tests.end_to_end.error_words import HTML, OVERFLOWS, PAGE, SHAPES, TOGETHER, WORDS
-from tests.end_to_end.sdk_types import judged_stream
-from tests.end_to_end.sdks import anthropic_client
-from tests.frames import DONE, ROLE, data, delta, text
-from tests.harness import TESTS, Program, start_proxy
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.support.clients import Client, anthropic_error, question
+from tests.support.error_words import HTML, OVERFLOWS, PAGE, SHAPES, TOGETHER, WORDS
+from tests.support.frames import DONE, ROLE, data, delta, text
+from tests.support.harness import TESTS, Program, start_proxy
+from tests.support.sdk_types import judged_stream
+from tests.support.sdks import anthropic_client
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
-ASKED: dict[str, Any] = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+ASKED: dict[str, Any] = {
+    "model": "small",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "hi"}],
+}
 
 
 @pytest.mark.parametrize("says", SHAPES.values(), ids=SHAPES.keys())
-def test_the_words_of_every_server_arrive(front: Client, model: ByPathServer, says: Says, streamed: bool) -> None:
+def test_the_words_of_every_server_arrive(
+    front: Client, model: ByPathServer, says: Says, streamed: bool
+) -> None:
     model.rows[CHAT] = says
     answer = front.ask(MESSAGES, question(streamed))
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
@@ -49,7 +57,9 @@ STATUSES: list[Row] = [
 
 
 @pytest.mark.parametrize("row", STATUSES, ids=lambda row: row[0])
-def test_the_sdk_raises_what_it_has_for_the_status(model: ByPathServer, sdk: anthropic.Anthropic, row: Row) -> None:
+def test_the_sdk_raises_what_it_has_for_the_status(
+    model: ByPathServer, sdk: anthropic.Anthropic, row: Row
+) -> None:
     status, seen, kind, error = row
     model.rows[CHAT] = Says({"error": {"message": WORDS, "type": "own", "code": status}}, status)
     with pytest.raises(error, match="does not exist") as raised:
@@ -61,7 +71,9 @@ def test_the_sdk_raises_what_it_has_for_the_status(model: ByPathServer, sdk: ant
         stream.get_final_message()
 
 
-def test_a_gateways_page_is_told_in_plain_words(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_a_gateways_page_is_told_in_plain_words(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = Says(PAGE, 502, HTML)
     with pytest.raises(anthropic.InternalServerError) as raised:
         sdk.messages.create(**ASKED)
@@ -74,47 +86,65 @@ def test_a_gateways_page_is_told_in_plain_words(model: ByPathServer, sdk: anthro
 def test_a_prompt_too_long_is_told_in_the_apis_words(
     model: ByPathServer, sdk: anthropic.Anthropic, words: str, numbers: str
 ) -> None:
-    model.rows[CHAT] = Says({"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400)
-    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum") as raised:
+    model.rows[CHAT] = Says(
+        {"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400
+    )
+    with pytest.raises(
+        anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > \d+ maximum"
+    ) as raised:
         sdk.messages.create(**ASKED)
     assert isinstance(raised.value.body, dict)
     assert raised.value.body["error"]["type"] == "invalid_request_error"
     assert numbers in str(raised.value)
 
 
-# A prompt that would fit, were it not for max_tokens: on these words Claude Code asks again for a shorter reply.
+# A prompt that would fit, were it not for max_tokens: on these words Claude Code asks again for a
+# shorter reply.
 @pytest.mark.parametrize("words", TOGETHER.values(), ids=TOGETHER.keys())
 def test_a_prompt_and_a_reply_too_long_together_are_told_in_the_apis_words(
     model: ByPathServer, sdk: anthropic.Anthropic, words: str
 ) -> None:
-    model.rows[CHAT] = Says({"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400)
+    model.rows[CHAT] = Says(
+        {"error": {"message": words, "type": "BadRequestError", "code": 400}}, 400
+    )
     limit = r"input length and `max_tokens` exceed context limit: 5000 \+ 32000 > 32768"
     with pytest.raises(anthropic.BadRequestError, match=limit):
         sdk.messages.create(**ASKED)
 
 
-def test_lm_studios_overflow_is_a_prompt_too_long(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_lm_studios_overflow_is_a_prompt_too_long(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     words = (
         "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5228 >= n_ctx: 4096). "
         "Try to load the model with a larger context length, or provide a shorter input."
     )
     model.rows[CHAT] = Says({"error": words}, 400)
-    with pytest.raises(anthropic.BadRequestError, match="prompt is too long: 5228 tokens > 4096 maximum"):
+    with pytest.raises(
+        anthropic.BadRequestError, match="prompt is too long: 5228 tokens > 4096 maximum"
+    ):
         sdk.messages.create(**ASKED)
 
 
 def test_when_to_come_again_is_passed_on(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
-    model.rows[CHAT] = Says({"error": "busy"}, 429, {"content-type": "application/json", "retry-after": "7"})
+    model.rows[CHAT] = Says(
+        {"error": "busy"}, 429, {"content-type": "application/json", "retry-after": "7"}
+    )
     with pytest.raises(anthropic.RateLimitError) as raised:
         sdk.messages.create(**ASKED)
     assert raised.value.response.headers["retry-after"] == "7"
 
 
-def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(front: Client, model: ByPathServer) -> None:
+def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(
+    front: Client, model: ByPathServer
+) -> None:
     words = OVERFLOWS["llama.cpp"][0]
     model.rows[CHAT] = Says(steps=[data({"error": {"message": words, "code": 400}})])
     reader = read_strictly(front.ask(MESSAGES, question(stream=True)).body)
-    error = {"type": "invalid_request_error", "message": "prompt is too long: 5000 tokens > 4096 maximum"}
+    error = {
+        "type": "invalid_request_error",
+        "message": "prompt is too long: 5000 tokens > 4096 maximum",
+    }
     assert reader.error["error"] == error
 
 
@@ -124,30 +154,46 @@ def narrow(proxy_folder: Path) -> Iterator[anthropic.Anthropic]:
     command = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", "256"]
     with Program(command, proxy_folder / "narrow.log", proxy_folder / "narrow.errors") as server:
         address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
-        with start_proxy([f"reverse:{address}"], [], proxy_folder, "narrow") as proxy, anthropic_client(proxy.ports[0]) as client:
+        with (
+            start_proxy([f"reverse:{address}"], [], proxy_folder, "narrow") as proxy,
+            anthropic_client(proxy.ports[0]) as client,
+        ):
             yield client
 
 
-def test_llamas_own_overflow_is_a_prompt_too_long(narrow: anthropic.Anthropic, streamed: bool) -> None:
+def test_llamas_own_overflow_is_a_prompt_too_long(
+    narrow: anthropic.Anthropic, streamed: bool
+) -> None:
     words = [{"role": "user", "content": "word " * 2000}]
     asked: Any = {"model": "small", "max_tokens": 9, "messages": words}
-    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d{4,} tokens > 256 maximum"):
+    with pytest.raises(
+        anthropic.BadRequestError, match=r"prompt is too long: \d{4,} tokens > 256 maximum"
+    ):
         narrow.messages.stream(**asked).__enter__() if streamed else narrow.messages.create(**asked)
 
 
 def test_a_prompt_that_fits_is_answered_after_one_that_did_not(narrow: anthropic.Anthropic) -> None:
-    message = narrow.messages.create(model="small", max_tokens=40, messages=[{"role": "user", "content": "12 * 7"}])
+    message = narrow.messages.create(
+        model="small", max_tokens=40, messages=[{"role": "user", "content": "12 * 7"}]
+    )
     assert message.content
 
 
 # Within a stream.
 
 
-def test_an_error_in_mid_stream_is_raised_with_what_came_before_in_place(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
-    broken = data({"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}})
+def test_an_error_in_mid_stream_is_raised_with_what_came_before_in_place(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
+    broken = data(
+        {"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}}
+    )
     model.rows[CHAT] = Says(steps=[ROLE, *text("<think>deep</think>", "Hel"), broken, DONE])
     seen = []
-    with pytest.raises(anthropic.APIStatusError, match="CUDA out of memory"), sdk.messages.stream(**ASKED) as stream:
+    with (
+        pytest.raises(anthropic.APIStatusError, match="CUDA out of memory"),
+        sdk.messages.stream(**ASKED) as stream,
+    ):
         seen = [event.text for event in stream if event.type == "text"]
     assert seen == []
     assert stream.current_message_snapshot.content[-1].to_dict()["text"] == "Hel"
@@ -162,7 +208,9 @@ CUT = {
 
 
 @pytest.mark.parametrize("pieces", CUT.values(), ids=CUT.keys())
-def test_a_stream_cut_short_ends_with_an_error_event(front: Client, model: ByPathServer, pieces: list[str]) -> None:
+def test_a_stream_cut_short_ends_with_an_error_event(
+    front: Client, model: ByPathServer, pieces: list[str]
+) -> None:
     model.rows[CHAT] = Says(steps=[ROLE, *text(*pieces)])
     reader = judged_stream(front.ask(MESSAGES, question(stream=True)).body)
     assert reader.error["error"]["type"] == "api_error"
@@ -170,7 +218,12 @@ def test_a_stream_cut_short_ends_with_an_error_event(front: Client, model: ByPat
 
 
 def test_a_call_cut_short_is_not_made(front: Client, model: ByPathServer, streamed: bool) -> None:
-    entry = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "remove", "arguments": '{"path": "/'}}
+    entry = {
+        "index": 0,
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "remove", "arguments": '{"path": "/'},
+    }
     model.rows[CHAT] = Says(steps=[ROLE, delta(tool_calls=[entry])])
     answer = front.ask(MESSAGES, question(streamed))
     if streamed:
@@ -179,7 +232,12 @@ def test_a_call_cut_short_is_not_made(front: Client, model: ByPathServer, stream
         assert (answer.status, bool(anthropic_error(answer.body))) == (502, True)
 
 
-def test_the_sdk_raises_on_a_stream_cut_short(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_the_sdk_raises_on_a_stream_cut_short(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = Says(steps=[ROLE, *text("Hel")])
-    with pytest.raises(anthropic.APIStatusError, match="cut short"), sdk.messages.stream(**ASKED) as stream:
+    with (
+        pytest.raises(anthropic.APIStatusError, match="cut short"),
+        sdk.messages.stream(**ASKED) as stream,
+    ):
         stream.get_final_message()

@@ -1,4 +1,6 @@
-"""Live means live: the server waits in the middle of its reply until the client has got all that can be decided."""
+"""Live means live: the server waits in the middle of its reply until the client has got all that
+can be decided.
+"""
 
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -6,10 +8,20 @@ from threading import Event
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, SECONDS, Client, Dialect, Live, headers_of, question, read_openai_stream
-from tests.frames import DONE, END, ROLE, delta, finish, stream, text, whole
-from tests.harness import Proxy
-from tests.scripted_server import JSON, Framing, Reply, ScriptedServer
+from tests.support.clients import (
+    ANTHROPIC,
+    OPENAI,
+    SECONDS,
+    Client,
+    Dialect,
+    Live,
+    headers_of,
+    question,
+    read_openai_stream,
+)
+from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text, whole
+from tests.support.harness import Proxy
+from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 
 
 def ask(client: Client, dialect: Dialect) -> Live:
@@ -21,7 +33,9 @@ def ask(client: Client, dialect: Dialect) -> Live:
 
 @dataclass(frozen=True)
 class Pause:
-    """The server stops after `first`; `arrives` must be with the client before it goes on with `second`."""
+    """The server stops after `first`; `arrives` must be with the client before it goes on with
+    `second`.
+    """
 
     name: str
     first: list[str]
@@ -32,15 +46,66 @@ class Pause:
 
 
 PAUSES = [
-    Pause("thinking", ["<think>", "I consider"], "I consider", [" it.</think>", "Done."], "I consider it.", "Done."),
-    Pause("text after thinking", ["<think>I consider it.</think>", "Done"], "Done", [" now."], "I consider it.", "Done now."),
-    Pause("text alone", ["No thought, "], "No thought, ", ["just text."], "", "No thought, just text."),
-    Pause("an undecided opener", ["Hello <thi"], "Hello ", ["nk>deep</think> you"], "deep", "Hello  you"),
-    Pause("an opener that becomes text", ["Hello <thi"], "Hello ", ["s>is text"], "", "Hello <this>is text"),
+    Pause(
+        "thinking",
+        ["<think>", "I consider"],
+        "I consider",
+        [" it.</think>", "Done."],
+        "I consider it.",
+        "Done.",
+    ),
+    Pause(
+        "text after thinking",
+        ["<think>I consider it.</think>", "Done"],
+        "Done",
+        [" now."],
+        "I consider it.",
+        "Done now.",
+    ),
+    Pause(
+        "text alone", ["No thought, "], "No thought, ", ["just text."], "", "No thought, just text."
+    ),
+    Pause(
+        "an undecided opener",
+        ["Hello <thi"],
+        "Hello ",
+        ["nk>deep</think> you"],
+        "deep",
+        "Hello  you",
+    ),
+    Pause(
+        "an opener that becomes text",
+        ["Hello <thi"],
+        "Hello ",
+        ["s>is text"],
+        "",
+        "Hello <this>is text",
+    ),
     Pause("an undecided closer", ["<think>deep</thi"], "deep", ["nk>Done"], "deep", "Done"),
-    Pause("a closer that becomes thinking", ["<think>deep</th"], "deep", ["at></think>Done"], "deep</that>", "Done"),
-    Pause("line breaks that may end it", ["<think>deep\n"], "deep", ["\nwater\n</think>Done"], "deep\n\nwater", "Done"),
-    Pause("attributes half said", ["Text <thinking thought='a"], "Text ", [" > b' />end"], "a > b", "Text end"),
+    Pause(
+        "a closer that becomes thinking",
+        ["<think>deep</th"],
+        "deep",
+        ["at></think>Done"],
+        "deep</that>",
+        "Done",
+    ),
+    Pause(
+        "line breaks that may end it",
+        ["<think>deep\n"],
+        "deep",
+        ["\nwater\n</think>Done"],
+        "deep\n\nwater",
+        "Done",
+    ),
+    Pause(
+        "attributes half said",
+        ["Text <thinking thought='a"],
+        "Text ",
+        [" > b' />end"],
+        "a > b",
+        "Text end",
+    ),
 ]
 
 
@@ -58,14 +123,18 @@ def test_what_is_decided_has_arrived_while_the_server_waits(
     assert (said.thinking, said.text, said.stop) == (pause.thinking, pause.text, dialect.finished)
 
 
-def test_every_single_piece_has_arrived_before_the_next_is_sent(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_every_single_piece_has_arrived_before_the_next_is_sent(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     words = [f"word{number}" for number in range(20)]
     pauses = [Event() for _ in words]
     pieces: list[bytes | Event] = []
     for word, pause in zip(words, pauses, strict=True):
         pieces += [*text(word), pause]
     middle = len(pieces) // 2
-    server.answer(Reply([ROLE, *text("<think>"), *pieces[:middle], *text("</think>"), *pieces[middle:], *END]))
+    server.answer(
+        Reply([ROLE, *text("<think>"), *pieces[:middle], *text("</think>"), *pieces[middle:], *END])
+    )
     live = ask(client, dialect)
     for word, pause in zip(words, pauses, strict=True):
         live.until(word.encode())
@@ -74,7 +143,9 @@ def test_every_single_piece_has_arrived_before_the_next_is_sent(client: Client, 
     assert (said.thinking, said.text) == ("".join(words[:10]), "".join(words[10:]))
 
 
-def test_a_whole_frame_does_not_wait_for_the_half_frame_behind_it(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_a_whole_frame_does_not_wait_for_the_half_frame_behind_it(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     go_on = Event()
     half = delta(content="second")
     server.answer(Reply([ROLE, *text("first"), half[:40], go_on, half[40:], *END]))
@@ -84,14 +155,18 @@ def test_a_whole_frame_does_not_wait_for_the_half_frame_behind_it(client: Client
     assert dialect.read_stream(live.rest()).text == "firstsecond"
 
 
-def test_a_character_cut_in_the_middle_arrives_whole(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_a_character_cut_in_the_middle_arrives_whole(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     body = b"".join(stream("<think>\n🙂 你好\n</think>\n\n", "Grüße 🎉"))
     server.answer(Reply([body[place : place + 1] for place in range(len(body))]))
     said = dialect.read_stream(ask(client, dialect).rest())
     assert (said.thinking, said.text) == ("🙂 你好", "\n\nGrüße 🎉")
 
 
-def test_a_ping_arrives_while_the_server_still_reads_the_prompt(client: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_a_ping_arrives_while_the_server_still_reads_the_prompt(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     go_on = Event()
     server.answer(Reply([b":\n\n", go_on, *stream("Hello")]))
     live = ask(client, dialect)
@@ -109,14 +184,22 @@ def test_replies_at_the_same_time_do_not_mix(proxy: Proxy, server: ScriptedServe
         for live in lives:
             live.until(b"deep")
         go_on.set()
-        said = [dialect.read_stream(live.rest()) for dialect, live in zip(dialects, lives, strict=True)]
+        said = [
+            dialect.read_stream(live.rest()) for dialect, live in zip(dialects, lives, strict=True)
+        ]
     assert [(one.thinking, one.text) for one in said] == [("deep", "Hello")] * 4
 
 
-def test_each_of_several_choices_has_its_own_thought(client: Client, server: ScriptedServer) -> None:
+def test_each_of_several_choices_has_its_own_thought(
+    client: Client, server: ScriptedServer
+) -> None:
     go_on = Event()
     first = [delta(index, content=content) for content in ("<think>", "idea") for index in (0, 1)]
-    second = [delta(0, content="</think>A"), delta(1, content=" two</think>"), delta(1, content="B")]
+    second = [
+        delta(0, content="</think>A"),
+        delta(1, content=" two</think>"),
+        delta(1, content="B"),
+    ]
     ends = [finish(), finish("length", 1), DONE]
     server.answer(Reply([*first, go_on, *second, *ends]))
     live = ask(client, OPENAI)
@@ -124,28 +207,57 @@ def test_each_of_several_choices_has_its_own_thought(client: Client, server: Scr
     go_on.set()
     body = live.rest()
     said = [read_openai_stream(body, index) for index in (0, 1)]
-    assert [(one.thinking, one.text, one.stop) for one in said] == [("idea", "A", "stop"), ("idea two", "B", "length")]
+    assert [(one.thinking, one.text, one.stop) for one in said] == [
+        ("idea", "A", "stop"),
+        ("idea two", "B", "length"),
+    ]
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/responses", "/completion", "/api/generate", "/v1/chat/completions/extra", "/v1/messages/batches"]
+    "path",
+    [
+        "/v1/responses",
+        "/completion",
+        "/api/generate",
+        "/v1/chat/completions/extra",
+        "/v1/messages/batches",
+    ],
 )
-def test_another_path_passes_untouched_and_unbuffered(client: Client, server: ScriptedServer, path: str) -> None:
+def test_another_path_passes_untouched_and_unbuffered(
+    client: Client, server: ScriptedServer, path: str
+) -> None:
     go_on = Event()
-    pieces = [b'event: delta\ndata: {"delta":"<think>\\nmark</think>"}\n\n', b"\xff\xfe no text at all", b'{"done":true}']
-    server.answer(Reply([pieces[0], go_on, *pieces[1:]], {"content-type": "text/event-stream", "x-own": "kept"}))
+    pieces = [
+        b'event: delta\ndata: {"delta":"<think>\\nmark</think>"}\n\n',
+        b"\xff\xfe no text at all",
+        b'{"done":true}',
+    ]
+    server.answer(
+        Reply(
+            [pieces[0], go_on, *pieces[1:]], {"content-type": "text/event-stream", "x-own": "kept"}
+        )
+    )
     response = client.send(path + "?beta=true", question(stream=True), {"accept-encoding": "gzip"})
     live = Live(response)
     live.until(b"mark")
     go_on.set()
     assert live.rest() == b"".join(pieces)
     assert headers_of(response)["x-own"] == "kept"
-    assert (server.asked[0].target, server.asked[0].body) == (path + "?beta=true", question(stream=True))
+    assert (server.asked[0].target, server.asked[0].body) == (
+        path + "?beta=true",
+        question(stream=True),
+    )
     assert server.asked[0].headers["accept-encoding"] == "gzip"
 
 
-@pytest.mark.parametrize("framing", [Framing.LENGTH, Framing.CHUNKED, Framing.CLOSE], ids=lambda framing: framing.name.lower())
-def test_a_slow_whole_reply_arrives_complete(client: Client, server: ScriptedServer, dialect: Dialect, framing: Framing) -> None:
+@pytest.mark.parametrize(
+    "framing",
+    [Framing.LENGTH, Framing.CHUNKED, Framing.CLOSE],
+    ids=lambda framing: framing.name.lower(),
+)
+def test_a_slow_whole_reply_arrives_complete(
+    client: Client, server: ScriptedServer, dialect: Dialect, framing: Framing
+) -> None:
     go_on = Event()
     body = whole("<think>\nslowly\n</think>\n\nDone.")
     server.answer(Reply([body[:60], go_on, body[60:]], JSON, framing=framing))

@@ -1,4 +1,6 @@
-"""The official SDKs, through a real mitmdump, against llama.cpp's own server in each way it sends thinking."""
+"""The official SDKs, through a real mitmdump, against llama.cpp's own server in each way it sends
+thinking.
+"""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +10,11 @@ import anthropic
 import openai
 import pytest
 
-from tests.clients import Client, Dialect
 from tests.conftest import Llama
-from tests.end_to_end.prompts import BETWEEN_STEPS, CUT, PROMPTS, STOP_REASONS, Prompt, ask_directly
-from tests.end_to_end.sdks import (
+from tests.support.clients import Client, Dialect
+from tests.support.harness import VARIANTS
+from tests.support.prompts import BETWEEN_STEPS, CUT, PROMPTS, STOP_REASONS, Prompt, ask_directly
+from tests.support.sdks import (
     GREEDY,
     SAMPLING,
     anthropic_client,
@@ -21,7 +24,6 @@ from tests.end_to_end.sdks import (
     stream_anthropic,
     stream_openai,
 )
-from tests.harness import VARIANTS
 
 TAGGED = ["tags", "opened by the template", "tags of many tokens"]
 REQUESTS = 100
@@ -32,7 +34,9 @@ FOR_BOTH = [prompt for prompt in PROMPTS if not prompt.extra]
 
 @pytest.fixture(params=VARIANTS)
 def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[Llama]:
-    """Each variant; the addon has nothing to complain of but the one refusal that two of the tests provoke."""
+    """Each variant; the addon has nothing to complain of but the one refusal that two of the tests
+    provoke.
+    """
     chosen = llamas[request.param]
     mark = chosen.proxy.mark()
     yield chosen
@@ -46,13 +50,18 @@ tagged = pytest.mark.parametrize("llama", TAGGED, indirect=True)
 @pytest.fixture(scope="session")
 def openai_clients(llamas: dict[str, Llama]) -> Iterator[dict[str, openai.OpenAI]]:
     with ExitStack() as stack:
-        yield {name: stack.enter_context(openai_client(llama.port)) for name, llama in llamas.items()}
+        yield {
+            name: stack.enter_context(openai_client(llama.port)) for name, llama in llamas.items()
+        }
 
 
 @pytest.fixture(scope="session")
 def anthropic_clients(llamas: dict[str, Llama]) -> Iterator[dict[str, anthropic.Anthropic]]:
     with ExitStack() as stack:
-        yield {name: stack.enter_context(anthropic_client(llama.port)) for name, llama in llamas.items()}
+        yield {
+            name: stack.enter_context(anthropic_client(llama.port))
+            for name, llama in llamas.items()
+        }
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
@@ -60,7 +69,10 @@ def test_an_openai_client_sees_all_the_server_says_with_thinking_apart(
     llama: Llama, openai_clients: dict[str, openai.OpenAI], prompt: Prompt
 ) -> None:
     wanted = ask_directly(llama.address, prompt.body(**SAMPLING))
-    for seen in (ask_openai(openai_clients[llama.name], prompt), stream_openai(openai_clients[llama.name], prompt)):
+    for seen in (
+        ask_openai(openai_clients[llama.name], prompt),
+        stream_openai(openai_clients[llama.name], prompt),
+    ):
         assert (seen.thinking, seen.text) == (wanted.thinking, wanted.text)
         assert (seen.finish, seen.tokens) == (wanted.finish, wanted.tokens)
 
@@ -70,7 +82,10 @@ def test_an_anthropic_client_sees_the_same_in_blocks_in_order(
     llama: Llama, anthropic_clients: dict[str, anthropic.Anthropic], prompt: Prompt
 ) -> None:
     wanted = ask_directly(llama.address, prompt.body(**GREEDY))
-    for seen in (ask_anthropic(anthropic_clients[llama.name], prompt), stream_anthropic(anthropic_clients[llama.name], prompt)):
+    for seen in (
+        ask_anthropic(anthropic_clients[llama.name], prompt),
+        stream_anthropic(anthropic_clients[llama.name], prompt),
+    ):
         assert seen.parts == wanted.blocks
         assert (seen.finish, seen.tokens) == (STOP_REASONS[wanted.finish], wanted.tokens)
 
@@ -79,7 +94,9 @@ def test_an_anthropic_client_sees_the_same_in_blocks_in_order(
 def test_several_thoughts_keep_their_places_between_the_texts(
     llama: Llama, anthropic_clients: dict[str, anthropic.Anthropic]
 ) -> None:
-    kinds = [kind for kind, _ in stream_anthropic(anthropic_clients[llama.name], BETWEEN_STEPS).parts]
+    kinds = [
+        kind for kind, _ in stream_anthropic(anthropic_clients[llama.name], BETWEEN_STEPS).parts
+    ]
     assert kinds[:3] == ["thinking", "text", "thinking"]
 
 
@@ -91,15 +108,21 @@ def test_no_tag_is_left_in_any_text(llama: Llama, openai_clients: dict[str, open
         assert "</think" not in text
 
 
-def test_a_thought_that_the_limit_cuts_off_is_thinking(llama: Llama, openai_clients: dict[str, openai.OpenAI]) -> None:
+def test_a_thought_that_the_limit_cuts_off_is_thinking(
+    llama: Llama, openai_clients: dict[str, openai.OpenAI]
+) -> None:
     seen = stream_openai(openai_clients[llama.name], CUT)
     assert seen.thinking.startswith("I need")
     assert (seen.text, seen.finish) == ("", "length")
 
 
 @pytest.mark.parametrize("llama", ["tags", "extracted"], indirect=True)
-def test_a_hundred_streamed_requests_succeed_on_one_connection(llama: Llama, dialect: Dialect) -> None:
-    """llama.cpp closes its connection after each streamed reply without saying so; our client's must not notice."""
+def test_a_hundred_streamed_requests_succeed_on_one_connection(
+    llama: Llama, dialect: Dialect
+) -> None:
+    """llama.cpp closes its connection after each streamed reply without saying so; our client's
+    must not notice.
+    """
     body = json.dumps(CUT.body(stream=True, max_tokens=4, **GREEDY)).encode()
     mark = llama.proxy.mark()
     with Client(llama.port) as client:
@@ -112,14 +135,23 @@ def test_a_hundred_streamed_requests_succeed_on_one_connection(llama: Llama, dia
 
 
 @pytest.mark.parametrize("llama", ["tags"], indirect=True)
-def test_streamed_and_whole_requests_take_turns_on_one_connection(llama: Llama, dialect: Dialect) -> None:
-    bodies = {stream: json.dumps(CUT.body(stream=stream, **GREEDY)).encode() for stream in (True, False)}
+def test_streamed_and_whole_requests_take_turns_on_one_connection(
+    llama: Llama, dialect: Dialect
+) -> None:
+    bodies = {
+        stream: json.dumps(CUT.body(stream=stream, **GREEDY)).encode() for stream in (True, False)
+    }
     with Client(llama.port) as client:
-        said = [dialect.read(client.ask(dialect.path, bodies[stream]).body, stream) for stream in (True, False) * 10]
+        said = [
+            dialect.read(client.ask(dialect.path, bodies[stream]).body, stream)
+            for stream in (True, False) * 10
+        ]
     assert all(one == said[0] for one in said)
 
 
-def test_the_servers_own_refusal_reaches_an_openai_client(llama: Llama, openai_clients: dict[str, openai.OpenAI]) -> None:
+def test_the_servers_own_refusal_reaches_an_openai_client(
+    llama: Llama, openai_clients: dict[str, openai.OpenAI]
+) -> None:
     with pytest.raises(openai.BadRequestError, match=REFUSAL):
         ask_openai(openai_clients[llama.name], TOO_LONG)
 
@@ -133,5 +165,7 @@ def test_the_servers_own_refusal_reaches_an_anthropic_client(
         assert refusal.value.type == "invalid_request_error"
 
 
-def test_other_endpoints_of_the_server_are_as_without_the_addon(llama: Llama, openai_clients: dict[str, openai.OpenAI]) -> None:
+def test_other_endpoints_of_the_server_are_as_without_the_addon(
+    llama: Llama, openai_clients: dict[str, openai.OpenAI]
+) -> None:
     assert [model.id for model in openai_clients[llama.name].models.list()] == ["tiny-think"]

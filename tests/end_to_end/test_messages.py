@@ -1,4 +1,6 @@
-"""Every reply of the Messages API as the official SDK sees it, from llama.cpp's own server and the small model."""
+"""Every reply of the Messages API as the official SDK sees it, from llama.cpp's own server and the
+small model.
+"""
 
 import asyncio
 import json
@@ -9,11 +11,11 @@ import anthropic
 import pytest
 from anthropic.types import Message
 
-from tests.clients import ANTHROPIC, Client
 from tests.conftest import Llama
-from tests.end_to_end.prompts import BETWEEN_STEPS, CUT, MODEL, PROMPTS, Prompt
-from tests.end_to_end.sdk_types import judged_message, judged_stream
-from tests.end_to_end.sdks import SAMPLING, anthropic_client
+from tests.support.clients import ANTHROPIC, Client
+from tests.support.prompts import BETWEEN_STEPS, CUT, MODEL, PROMPTS, Prompt
+from tests.support.sdk_types import judged_message, judged_stream
+from tests.support.sdks import SAMPLING, anthropic_client
 
 SERVERS = ["tags", "extracted", "opened by the template", "tags of many tokens"]
 SUM = PROMPTS[0]
@@ -35,7 +37,13 @@ def sdk(llama: Llama) -> Iterator[anthropic.Anthropic]:
 
 def asked(prompt: Prompt, **more: object) -> dict[str, Any]:
     system = {"system": prompt.system} if prompt.system else {}
-    return {"model": MODEL, "messages": prompt.user, "max_tokens": prompt.max_tokens, **system, "extra_body": SAMPLING | more}
+    return {
+        "model": MODEL,
+        "messages": prompt.user,
+        "max_tokens": prompt.max_tokens,
+        **system,
+        "extra_body": SAMPLING | more,
+    }
 
 
 def raw(prompt: Prompt, **more: object) -> bytes:
@@ -49,7 +57,9 @@ def said(message: Message) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
-def test_every_event_and_every_message_is_of_the_sdks_types_and_says_the_same(llama: Llama, prompt: Prompt) -> None:
+def test_every_event_and_every_message_is_of_the_sdks_types_and_says_the_same(
+    llama: Llama, prompt: Prompt
+) -> None:
     with Client(llama.port) as client:
         streamed = judged_stream(client.ask(ANTHROPIC.path, raw(prompt, stream=True)).body)
         whole = judged_message(client.ask(ANTHROPIC.path, raw(prompt)).body)
@@ -58,7 +68,9 @@ def test_every_event_and_every_message_is_of_the_sdks_types_and_says_the_same(ll
 
 
 @pytest.mark.parametrize("prompt", [SUM, BETWEEN_STEPS, CUT], ids=lambda prompt: prompt.name)
-def test_the_stream_helper_accumulates_to_the_whole_message(sdk: anthropic.Anthropic, prompt: Prompt) -> None:
+def test_the_stream_helper_accumulates_to_the_whole_message(
+    sdk: anthropic.Anthropic, prompt: Prompt
+) -> None:
     whole = sdk.messages.create(**asked(prompt))
     with sdk.messages.stream(**asked(prompt)) as stream:
         streamed = stream.get_final_message()
@@ -70,7 +82,10 @@ def test_the_stream_helper_gives_text_and_thinking_as_they_come(sdk: anthropic.A
     with sdk.messages.stream(**asked(SUM)) as stream:
         events = list(stream)
         message = stream.get_final_message()
-    pieces = {kind: [getattr(event, kind) for event in events if event.type == kind] for kind in ("text", "thinking")}
+    pieces = {
+        kind: [getattr(event, kind) for event in events if event.type == kind]
+        for kind in ("text", "thinking")
+    }
     for block in message.content:
         assert "".join(pieces[block.type]) == getattr(block, block.type)
         assert len(pieces[block.type]) > 1, "as it comes, not at once"
@@ -78,7 +93,9 @@ def test_the_stream_helper_gives_text_and_thinking_as_they_come(sdk: anthropic.A
 
 def test_the_async_client_sees_what_the_other_sees(sdk: anthropic.Anthropic) -> None:
     async def ask() -> tuple[Message, Message]:
-        async with anthropic.AsyncAnthropic(base_url=str(sdk.base_url), api_key="none", max_retries=0) as client:
+        async with anthropic.AsyncAnthropic(
+            base_url=str(sdk.base_url), api_key="none", max_retries=0
+        ) as client:
             async with client.messages.stream(**asked(SUM)) as stream:
                 streamed = await stream.get_final_message()
             return await client.messages.create(**asked(SUM)), streamed
@@ -92,7 +109,9 @@ def test_several_async_streams_at_once_are_kept_apart(llamas: dict[str, Llama]) 
 
     async def ask() -> list[Message]:
         address = f"http://127.0.0.1:{llamas['tags'].port}"
-        async with anthropic.AsyncAnthropic(base_url=address, api_key="none", max_retries=0) as client:
+        async with anthropic.AsyncAnthropic(
+            base_url=address, api_key="none", max_retries=0
+        ) as client:
 
             async def one(prompt: Prompt) -> Message:
                 async with client.messages.stream(**asked(prompt)) as stream:
@@ -112,7 +131,10 @@ def test_create_with_stream_gives_raw_events_from_start_to_stop(sdk: anthropic.A
 
 def test_a_thought_cut_off_is_thinking_and_the_limit_is_told(sdk: anthropic.Anthropic) -> None:
     message = sdk.messages.create(**asked(CUT))
-    assert ([block.type for block in message.content], message.stop_reason) == (["thinking"], "max_tokens")
+    assert ([block.type for block in message.content], message.stop_reason) == (
+        ["thinking"],
+        "max_tokens",
+    )
     assert message.usage.output_tokens == CUT.max_tokens
 
 
@@ -136,7 +158,10 @@ def test_thinking_that_is_sent_back_is_read_again(sdk: anthropic.Anthropic) -> N
 
 
 def test_no_thinking_is_shown_to_who_wants_none_of_it(sdk: anthropic.Anthropic) -> None:
-    wanted = asked(SUM) | {"max_tokens": 2048, "thinking": {"type": "enabled", "budget_tokens": 1024, "display": "omitted"}}
+    wanted = asked(SUM) | {
+        "max_tokens": 2048,
+        "thinking": {"type": "enabled", "budget_tokens": 1024, "display": "omitted"},
+    }
     message = sdk.messages.create(**wanted)
     assert [block.type for block in message.content if getattr(block, "thinking", "")] == []
     assert "think" not in message.content[-1].to_dict().get("text", "think")
@@ -144,5 +169,7 @@ def test_no_thinking_is_shown_to_who_wants_none_of_it(sdk: anthropic.Anthropic) 
 
 def test_thinking_that_is_disabled_does_not_happen(llamas: dict[str, Llama]) -> None:
     with anthropic_client(llamas["tags"].port) as client:
-        message = client.messages.create(**asked(Prompt("tea", "How do I make tea?")), thinking={"type": "disabled"})
+        message = client.messages.create(
+            **asked(Prompt("tea", "How do I make tea?")), thinking={"type": "disabled"}
+        )
     assert [block.type for block in message.content] == ["text"]

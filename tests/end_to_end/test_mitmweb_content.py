@@ -1,15 +1,17 @@
-"""How mitmweb's page shows what a model wrote: as text, whatever it looks like, and readable; and how it takes commands."""
+"""How mitmweb's page shows what a model wrote: as text, whatever it looks like, and readable; and
+how it takes commands.
+"""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.clients import Client
-from tests.end_to_end.asked_sum import ANSWER, ask, question
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says
-from tests.frames import END, ROLE, delta, text
-from tests.mitmweb import Mitmweb, Page
+from tests.support.asked_sum import ANSWER, ask, question
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, delta, text
+from tests.support.mitmweb import Mitmweb, Page
 
 OWNED = "document.title='owned'"
 HTML = (f'<img src=x onerror="{OWNED}">', f"<script>{OWNED}</script>", "<b>bold</b>")
@@ -17,7 +19,9 @@ ELEMENTS = ("img[src=x]", "pre script", "pre b", "td b", ".flow-detail script")
 """What it would make."""
 
 
-def test_html_of_the_model_is_text(web: Mitmweb, web_server: ByPathServer, page: Page, streamed: bool) -> None:
+def test_html_of_the_model_is_text(
+    web: Mitmweb, web_server: ByPathServer, page: Page, streamed: bool
+) -> None:
     lines = "\n".join(HTML)
     ask(web, web_server, f"<think>t{lines}</think>{lines}", streamed=streamed)
     page.open(web.page)
@@ -32,11 +36,20 @@ def _makes_nothing(page: Page) -> None:
     assert page.script("return document.title") != "owned"
 
 
-def test_html_in_the_name_of_a_model_or_tool_is_text(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+def test_html_in_the_name_of_a_model_or_tool_is_text(
+    web: Mitmweb, web_server: ByPathServer, page: Page
+) -> None:
     evil = "".join(HTML)
-    call = {"index": 0, "id": "c", "type": "function", "function": {"name": evil, "arguments": json.dumps({evil: evil})}}
+    call = {
+        "index": 0,
+        "id": "c",
+        "type": "function",
+        "function": {"name": evil, "arguments": json.dumps({evil: evil})},
+    }
     frames = [ROLE, *text("<think>a", "</think>b"), delta(tool_calls=[call]), *END]
-    web_server.rows[CHAT] = Says(steps=[frame.replace(b'"small"', json.dumps(evil).encode()) for frame in frames])
+    web_server.rows[CHAT] = Says(
+        steps=[frame.replace(b'"small"', json.dumps(evil).encode()) for frame in frames]
+    )
     with Client(web.port) as client:
         client.ask(CHAT, question(streamed=True))
     page.open(web.page)
@@ -51,23 +64,33 @@ def test_every_line_has_its_height(web: Mitmweb, web_server: ByPathServer, page:
     ask(web, web_server, "<think>One.\n\nTwo.</think>First.\n\nSecond.\n\n\nThird.")
     page.open(web.page)
     page.shows("stop: stop")
-    heights = page.script("return [...document.querySelectorAll('.contentview pre div')].map(line => line.offsetHeight)")
+    heights = page.script(
+        "return [...document.querySelectorAll('.contentview pre div')].map(line => line.offsetHeight)"
+    )
     assert isinstance(heights, list)
     assert len(heights) > 15
     assert min(heights[:-1]) > 0  # behind the last line end is nothing
 
 
-def test_a_long_paragraph_needs_no_scrolling_along(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+def test_a_long_paragraph_needs_no_scrolling_along(
+    web: Mitmweb, web_server: ByPathServer, page: Page
+) -> None:
     ask(web, web_server, f"<think>{'long thought ' * 50}</think>{'long answer ' * 50}")
     page.open(web.page)
     shown = page.shows("stop: stop")
-    scrolled = page.script("const shown = document.querySelector('.contentview pre'); return shown.scrollWidth > shown.clientWidth")
+    scrolled = page.script(
+        "const shown = document.querySelector('.contentview pre'); return shown.scrollWidth > shown.clientWidth"
+    )
     assert scrolled is False
-    assert max(map(len, shown.splitlines())) <= 72  # so many fit beside the list in a window of 1280 pixels
+    assert (
+        max(map(len, shown.splitlines())) <= 72
+    )  # so many fit beside the list in a window of 1280 pixels
     assert "Show more" not in shown
 
 
-def test_commands_are_taken_by_the_page(web: Mitmweb, web_server: ByPathServer, page: Page, tmp_path: Path) -> None:
+def test_commands_are_taken_by_the_page(
+    web: Mitmweb, web_server: ByPathServer, page: Page, tmp_path: Path
+) -> None:
     ask(web, web_server)
     page.open(web.page)
     page.display("Command Bar")
@@ -76,7 +99,9 @@ def test_commands_are_taken_by_the_page(web: Mitmweb, web_server: ByPathServer, 
     page.until(lambda: "small" in page.results(), "statistics")
     exported = tmp_path / "exported.md"
     page.command(f"think.export @focus {exported}")
-    page.until(lambda: exported.exists() and f"exported to {exported}" in page.log(), "a word of the file")
+    page.until(
+        lambda: exported.exists() and f"exported to {exported}" in page.log(), "a word of the file"
+    )
     page.command("think.show @focus")
     page.until(lambda: ANSWER in page.log(), "the conversation in the event log")
     page.screenshot("commands")
@@ -84,7 +109,9 @@ def test_commands_are_taken_by_the_page(web: Mitmweb, web_server: ByPathServer, 
 
 
 @pytest.mark.parametrize("command", ["think.show", "think.export", "think.stats", "think.record"])
-def test_the_command_bar_explains_the_commands(web: Mitmweb, web_server: ByPathServer, page: Page, command: str) -> None:
+def test_the_command_bar_explains_the_commands(
+    web: Mitmweb, web_server: ByPathServer, page: Page, command: str
+) -> None:
     ask(web, web_server)
     page.open(web.page)
     page.display("Command Bar")

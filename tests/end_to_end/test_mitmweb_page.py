@@ -1,4 +1,5 @@
-"""mitmweb's page in a real browser: a person reads what the model thinks, while it thinks, and what the server really sent.
+"""mitmweb's page in a real browser: a person reads what the model thinks, while it thinks, and what
+the server really sent.
 
 Every test leaves a screenshot in a folder that git ignores.
 """
@@ -7,34 +8,46 @@ import json
 import threading
 from pathlib import Path
 
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live
 from tests.conftest import Llama
-from tests.end_to_end.asked_sum import ANSWER, QUESTION, TAGGED, THOUGHT, Script, ask, question
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says, Step
-from tests.frames import END, ROLE, text
-from tests.harness import start_proxy
-from tests.mitmweb import Mitmweb, Page
+from tests.support.asked_sum import ANSWER, QUESTION, TAGGED, THOUGHT, Script, ask, question
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live
+from tests.support.frames import END, ROLE, text
+from tests.support.harness import start_proxy
+from tests.support.mitmweb import Mitmweb, Page
 
 VIEW = "Thinking"
 SERVER_VIEW = "Thinking server"
 
 
-def test_the_view_is_chosen_by_itself(web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect, streamed: bool) -> None:
+def test_the_view_is_chosen_by_itself(
+    web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect, streamed: bool
+) -> None:
     ask(web, web_server, dialect=dialect, streamed=streamed)
     page.open(web.page)
     shown = page.shows(ANSWER)
     assert page.view() == VIEW
     assert shown.index(THOUGHT) < shown.index(ANSWER)
-    assert not any(mark in shown for mark in ("think>", "data:", "reasoning_content", "signature_delta"))
+    assert not any(
+        mark in shown for mark in ("think>", "data:", "reasoning_content", "signature_delta")
+    )
     page.screenshot(f"reply-{dialect.name}-{'streamed' if streamed else 'whole'}")
     page.turn_to("Request")
     assert "user" in page.shows(QUESTION)
     assert page.view() == VIEW
 
 
-def test_a_stream_is_followed_live(web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect) -> None:
+def test_a_stream_is_followed_live(
+    web: Mitmweb, web_server: ByPathServer, page: Page, dialect: Dialect
+) -> None:
     thinks, answers, ends = (threading.Event() for _ in range(3))
-    thought: list[Step] = [ROLE, *text("<think>First step."), thinks, *text(" Second step."), answers]
+    thought: list[Step] = [
+        ROLE,
+        *text("<think>First step."),
+        thinks,
+        *text(" Second step."),
+        answers,
+    ]
     web_server.rows[CHAT] = Says(steps=[*thought, *text("</think>", ANSWER), ends, *END])
     with Client(web.port) as client:
         live = Live(client.send(dialect.path, question(streamed=True)))
@@ -76,11 +89,15 @@ def _revert_shows_the_server(page: Page) -> None:
     assert page.cell("path").endswith(CHAT)
 
 
-def test_revert_works_on_a_saved_file(web_server: ByPathServer, page: Page, proxy_folder: Path, dialect: Dialect) -> None:
+def test_revert_works_on_a_saved_file(
+    web_server: ByPathServer, page: Page, proxy_folder: Path, dialect: Dialect
+) -> None:
     saved = proxy_folder / f"saved-{dialect.name}.mitm"
     web_server.rows[CHAT] = Script(TAGGED)
     with (
-        start_proxy([f"reverse:{web_server.address}"], ["-w", str(saved)], proxy_folder, "saved") as proxy,
+        start_proxy(
+            [f"reverse:{web_server.address}"], ["-w", str(saved)], proxy_folder, "saved"
+        ) as proxy,
         Client(proxy.ports[0]) as client,
     ):
         client.ask(dialect.path, question(streamed=True))
@@ -93,7 +110,9 @@ def test_revert_works_on_a_saved_file(web_server: ByPathServer, page: Page, prox
         _revert_shows_the_server(page)
 
 
-def test_the_second_view_shows_what_the_server_was_asked_and_said(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
+def test_the_second_view_shows_what_the_server_was_asked_and_said(
+    web: Mitmweb, web_server: ByPathServer, page: Page
+) -> None:
     ask(web, web_server, dialect=ANTHROPIC)
     page.open(web.page, "Request")
     assert "include_usage" not in page.shows(QUESTION)  # it is what the addon asks the server for
@@ -138,7 +157,10 @@ def test_other_traffic_keeps_its_view(web: Mitmweb, web_server: ByPathServer, pa
     page.until(lambda: page.view() == "JSON", "mitmproxy's own view")
 
 
-WEATHER = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+WEATHER = {
+    "name": "get_weather",
+    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
 CONVERSATION: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (OPENAI, "9 + 16", {}),
     (ANTHROPIC, "What is the weather in Oslo?", {"tools": [WEATHER]}),

@@ -1,16 +1,18 @@
-"""As a forward proxy the addon acts on every host but the clouds' own, unless `think_flows` says otherwise.
+"""As a forward proxy the addon acts on every host but the clouds' own, unless `think_flows` says
+otherwise.
 
-No test asks the network: a proxy in upstream mode sends what is meant for any host to the scripted server.
+No test asks the network: a proxy in upstream mode sends what is meant for any host to the scripted
+server.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.clients import Client, Dialect, question
-from tests.frames import stream
-from tests.harness import Proxy
-from tests.scripted_server import Reply, ScriptedServer
+from tests.support.clients import Client, Dialect, question
+from tests.support.frames import stream
+from tests.support.harness import Proxy
+from tests.support.scripted_server import Reply, ScriptedServer
 
 GOOD = Reply(stream("<think>deep</think>Hello"))
 REVERSE, REGULAR, UPSTREAM = range(3)
@@ -29,9 +31,13 @@ def upstream(proxy: Proxy) -> Iterator[Client]:
         yield client
 
 
-def test_a_regular_proxy_rewrites_what_passes(regular: Client, server: ScriptedServer, dialect: Dialect) -> None:
+def test_a_regular_proxy_rewrites_what_passes(
+    regular: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
     server.answer(GOOD)
-    said = dialect.read_stream(regular.ask(server.address + dialect.path, question(stream=True)).body)
+    said = dialect.read_stream(
+        regular.ask(server.address + dialect.path, question(stream=True)).body
+    )
     assert (said.thinking, said.text) == ("deep", "Hello")
     assert server.asked[0].target == "/v1/chat/completions"
 
@@ -40,21 +46,35 @@ def test_a_regular_proxy_leaves_other_paths_alone(regular: Client, server: Scrip
     server.answer(GOOD)
     answer = regular.ask(f"{server.address}/v1/responses?x=1", question(stream=True))
     assert answer.body == b"".join(step for step in GOOD.steps if isinstance(step, bytes))
-    assert (server.asked[0].target, server.asked[0].body) == ("/v1/responses?x=1", question(stream=True))
+    assert (server.asked[0].target, server.asked[0].body) == (
+        "/v1/responses?x=1",
+        question(stream=True),
+    )
 
 
 @pytest.mark.parametrize("host", ["models.example", "api.anthropic.com.example", "anthropic.com"])
-def test_any_host_is_acted_on(upstream: Client, server: ScriptedServer, dialect: Dialect, host: str) -> None:
+def test_any_host_is_acted_on(
+    upstream: Client, server: ScriptedServer, dialect: Dialect, host: str
+) -> None:
     server.answer(GOOD)
-    said = dialect.read_stream(upstream.ask(f"http://{host}{dialect.path}", question(stream=True)).body)
+    said = dialect.read_stream(
+        upstream.ask(f"http://{host}{dialect.path}", question(stream=True)).body
+    )
     assert said.thinking == "deep"
     assert server.asked[0].target == f"http://{host}/v1/chat/completions"
 
 
 @pytest.mark.parametrize("host", CLOUD)
-def test_the_clouds_own_hosts_are_left_alone(upstream: Client, server: ScriptedServer, dialect: Dialect, host: str) -> None:
+def test_the_clouds_own_hosts_are_left_alone(
+    upstream: Client, server: ScriptedServer, dialect: Dialect, host: str
+) -> None:
     server.answer(GOOD)
-    answer = upstream.ask(f"http://{host}{dialect.path}", question(stream=True), {"accept-encoding": "gzip"})
+    answer = upstream.ask(
+        f"http://{host}{dialect.path}", question(stream=True), {"accept-encoding": "gzip"}
+    )
     assert answer.body == b"".join(step for step in GOOD.steps if isinstance(step, bytes))
     assert server.asked[0].target.endswith(dialect.path)
-    assert (server.asked[0].body, server.asked[0].headers["accept-encoding"]) == (question(stream=True), "gzip")
+    assert (server.asked[0].body, server.asked[0].headers["accept-encoding"]) == (
+        question(stream=True),
+        "gzip",
+    )

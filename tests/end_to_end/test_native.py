@@ -1,25 +1,45 @@
-"""`think_messages=native`: a server's own Messages endpoint is asked as the client asked it, and its replies are mended."""
+"""`think_messages=native`: a server's own Messages endpoint is asked as the client asked it, and
+its replies are mended.
+"""
 
 import json
 from typing import Any
 
 import pytest
 
-from tests.clients import Client
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import MESSAGES, ByPathServer, Says
-from tests.end_to_end.native_streams import CALL, HEX, STREAMS, THOUGHT, Block, Event, begin, frames, piece, said, start
-from tests.end_to_end.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
-from tests.end_to_end.sdk_types import judged_message, judged_stream
-from tests.end_to_end.sdks import GREEDY
 from tests.end_to_end.test_tools import IN_BOTH, WEATHER
+from tests.support.by_path_server import MESSAGES, ByPathServer, Says
+from tests.support.clients import Client
+from tests.support.native_streams import (
+    CALL,
+    HEX,
+    STREAMS,
+    THOUGHT,
+    Block,
+    Event,
+    begin,
+    frames,
+    piece,
+    said,
+    start,
+)
+from tests.support.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
+from tests.support.sdk_types import judged_message, judged_stream
+from tests.support.sdks import GREEDY
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
 
 def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[str, Any]:
     """The message, whichever way it came; it is judged by the SDK's types."""
-    body = {"model": MODEL, "max_tokens": 200, "messages": [{"role": "user", "content": "hi"}], "stream": streamed, **fields}
+    body = {
+        "model": MODEL,
+        "max_tokens": 200,
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": streamed,
+        **fields,
+    }
     answer = client.ask(f"{address}{MESSAGES}?beta=true", json.dumps(body).encode())
     assert answer.status == 200, answer.body
     if not streamed:
@@ -31,11 +51,16 @@ def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[
 
 def parts(message: dict[str, Any]) -> list[Block]:
     """The blocks without what differs between two replies that say the same."""
-    return [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in message["content"]]
+    return [
+        {name: value for name, value in block.items() if name not in ("signature", "id")}
+        for block in message["content"]
+    ]
 
 
 def trimmed(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """llama.cpp trims the text of its own Messages replies, and that of its chat completions otherwise."""
+    """llama.cpp trims the text of its own Messages replies, and that of its chat completions
+    otherwise.
+    """
     return [(block["type"], block[block["type"]].strip()) for block in message["content"]]
 
 
@@ -66,10 +91,15 @@ def test_llamas_overlapping_calls_come_one_after_another(
 
 
 @pytest.mark.parametrize(("events", "blocks"), STREAMS.values(), ids=STREAMS.keys())
-def test_a_stream_is_mended(native: Client, unknown: ByPathServer, events: list[Event], blocks: list[Block]) -> None:
+def test_a_stream_is_mended(
+    native: Client, unknown: ByPathServer, events: list[Event], blocks: list[Block]
+) -> None:
     unknown.rows[MESSAGES] = Says(steps=frames(events))
     message = ask(native, unknown.address, streamed=True)
-    expected = [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in blocks]
+    expected = [
+        {name: value for name, value in block.items() if name not in ("signature", "id")}
+        for block in blocks
+    ]
     assert parts(message) == expected
     assert message["id"].startswith("msg_")
     assert (message["usage"]["input_tokens"], message["usage"]["output_tokens"]) == (7, 5)
@@ -81,19 +111,34 @@ WHOLE: dict[str, tuple[list[Block], list[Block]]] = {
     "all as it should be": ([said("Hello")], [said("Hello")]),
     "tags left in the text": ([said("<think>deep</think>Hello")], [THOUGHT, said("Hello")]),
     "a text block of blanks": ([said("\n\n"), CALL], [CALL]),
-    "no signature": ([{"type": "thinking", "thinking": "deep"}, said("Hello")], [THOUGHT, said("Hello")]),
-    "a call without input": ([{"type": "tool_use", "id": "call_1", "name": "look"}], [CALL | {"input": {}}]),
+    "no signature": (
+        [{"type": "thinking", "thinking": "deep"}, said("Hello")],
+        [THOUGHT, said("Hello")],
+    ),
+    "a call without input": (
+        [{"type": "tool_use", "id": "call_1", "name": "look"}],
+        [CALL | {"input": {}}],
+    ),
 }
 
 
 @pytest.mark.parametrize(("content", "blocks"), WHOLE.values(), ids=WHOLE.keys())
-def test_a_whole_message_is_mended(native: Client, unknown: ByPathServer, content: list[Block], blocks: list[Block]) -> None:
-    unknown.rows[MESSAGES] = Says(start()["message"] | {"content": content, "stop_reason": "end_turn"})
+def test_a_whole_message_is_mended(
+    native: Client, unknown: ByPathServer, content: list[Block], blocks: list[Block]
+) -> None:
+    unknown.rows[MESSAGES] = Says(
+        start()["message"] | {"content": content, "stop_reason": "end_turn"}
+    )
     message = ask(native, unknown.address, streamed=False)
-    assert parts(message) == [{name: value for name, value in block.items() if name not in ("signature", "id")} for block in blocks]
+    assert parts(message) == [
+        {name: value for name, value in block.items() if name not in ("signature", "id")}
+        for block in blocks
+    ]
 
 
-def test_the_servers_own_signature_is_kept(native: Client, unknown: ByPathServer, streamed: bool) -> None:
+def test_the_servers_own_signature_is_kept(
+    native: Client, unknown: ByPathServer, streamed: bool
+) -> None:
     events = STREAMS["vllm: a signature of its own"][0]
     whole = start()["message"] | {"content": [THOUGHT, said("Hello")], "stop_reason": "end_turn"}
     unknown.rows[MESSAGES] = Says(steps=frames(events)) if streamed else Says(whole)
@@ -103,7 +148,11 @@ def test_the_servers_own_signature_is_kept(native: Client, unknown: ByPathServer
 def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
     unknown.rows[MESSAGES] = Says(steps=frames(STREAMS["all as it should be"][0]))
     body = b' {"model": "small", "stream": true, "own": 1.0, "messages": "even this"} '
-    native.ask(f"{unknown.address}{MESSAGES}?beta=true", body, {"x-api-key": "key", "anthropic-beta": "own"})
+    native.ask(
+        f"{unknown.address}{MESSAGES}?beta=true",
+        body,
+        {"x-api-key": "key", "anthropic-beta": "own"},
+    )
     (asked,) = unknown.asked
     assert (asked.target, asked.body) == (f"{MESSAGES}?beta=true", body)
     assert (asked.headers["x-api-key"], asked.headers["anthropic-beta"]) == ("key", "own")
@@ -116,20 +165,33 @@ def test_tokens_are_counted_by_the_server_itself(native: Client, unknown: ByPath
     assert unknown.paths() == [f"{MESSAGES}/count_tokens"]
 
 
-def test_an_error_of_another_shape_is_made_one_of_the_api(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[MESSAGES] = Says({"error": {"message": "no such model", "type": "NotFoundError", "code": 404}}, 404)
+def test_an_error_of_another_shape_is_made_one_of_the_api(
+    native: Client, unknown: ByPathServer
+) -> None:
+    unknown.rows[MESSAGES] = Says(
+        {"error": {"message": "no such model", "type": "NotFoundError", "code": 404}}, 404
+    )
     answer = native.ask(unknown.address + MESSAGES, b"{}")
     error = {"type": "not_found_error", "message": "no such model"}
     assert (answer.status, json.loads(answer.body)) == (404, {"type": "error", "error": error})
 
 
-def test_an_error_in_mid_stream_ends_the_stream_with_its_words(native: Client, unknown: ByPathServer) -> None:
-    broken = {"type": "error", "error": {"type": "BadRequestError", "message": "thinking needs a reasoning parser"}}
-    unknown.rows[MESSAGES] = Says(steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel"), broken]))
+def test_an_error_in_mid_stream_ends_the_stream_with_its_words(
+    native: Client, unknown: ByPathServer
+) -> None:
+    broken = {
+        "type": "error",
+        "error": {"type": "BadRequestError", "message": "thinking needs a reasoning parser"},
+    }
+    unknown.rows[MESSAGES] = Says(
+        steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel"), broken])
+    )
     reader = judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body)
     assert "reasoning parser" in reader.error["error"]["message"]
 
 
 def test_a_stream_without_an_end_is_an_error(native: Client, unknown: ByPathServer) -> None:
-    unknown.rows[MESSAGES] = Says(steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel")]))
+    unknown.rows[MESSAGES] = Says(
+        steps=frames([start(), begin(0, said("")), piece(0, "text", "Hel")])
+    )
     assert judged_stream(native.ask(unknown.address + MESSAGES, b"{}").body).error

@@ -1,4 +1,6 @@
-"""The options of the running proxy: what each does, that a change holds for the next reply, and that bad values are refused."""
+"""The options of the running proxy: what each does, that a change holds for the next reply, and
+that bad values are refused.
+"""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +10,19 @@ from threading import Event
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, Answer, Client, Dialect, Live, payloads, question
-from tests.frames import END, ROLE, delta, stream, text, whole
-from tests.harness import Proxy, start_proxy
-from tests.scripted_server import JSON, Reply, ScriptedServer
+from tests.support.clients import (
+    ANTHROPIC,
+    OPENAI,
+    Answer,
+    Client,
+    Dialect,
+    Live,
+    payloads,
+    question,
+)
+from tests.support.frames import END, ROLE, delta, stream, text, whole
+from tests.support.harness import Proxy, start_proxy
+from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 GOOD = Reply(stream("<think>deep</think>Hello"))
 GOOD_BODY = b"".join(stream("<think>deep</think>Hello"))
@@ -71,18 +82,32 @@ def bench(changing_proxy: Proxy, server: ScriptedServer) -> Iterator[Bench]:
     changing_proxy.check(mark)
 
 
-def test_vllms_reasoning_is_written_under_the_name_asked_for_too(bench: Bench, streamed: bool) -> None:
+def test_vllms_reasoning_is_written_under_the_name_asked_for_too(
+    bench: Bench, streamed: bool
+) -> None:
     said = bench.fields("Hello", streamed, reasoning="deep")
-    assert (said["reasoning"], said["reasoning_content"], said["content"]) == ("deep", "deep", "Hello")
+    assert (said["reasoning"], said["reasoning_content"], said["content"]) == (
+        "deep",
+        "deep",
+        "Hello",
+    )
 
 
-@pytest.mark.parametrize("names", [["reasoning_content"], ["reasoning"], ["reasoning", "reasoning_content"]])
-@pytest.mark.parametrize("sent", ["", "reasoning_content", "reasoning"], ids=lambda sent: sent or "in tags")
+@pytest.mark.parametrize(
+    "names", [["reasoning_content"], ["reasoning"], ["reasoning", "reasoning_content"]]
+)
+@pytest.mark.parametrize(
+    "sent", ["", "reasoning_content", "reasoning"], ids=lambda sent: sent or "in tags"
+)
 def test_thinking_has_the_names_asked_for_and_those_the_server_gave_it(
     bench: Bench, names: list[str], sent: str, streamed: bool
 ) -> None:
     assert bench.set(think_fields=names).status == 200
-    said = bench.fields("Hello", streamed, **{sent: "deep"}) if sent else bench.fields("<think>deep</think>Hello", streamed)
+    said = (
+        bench.fields("Hello", streamed, **{sent: "deep"})
+        if sent
+        else bench.fields("<think>deep</think>Hello", streamed)
+    )
     assert {name for name, value in said.items() if value == "deep"} == {*names, sent} - {""}
     assert said["content"] == "Hello"
 
@@ -91,14 +116,24 @@ def test_thinking_has_the_names_asked_for_and_those_the_server_gave_it(
     ("tags", "content", "said"),
     [
         ([], "<think>deep</think>Hello", ("", "<think>deep</think>Hello")),
-        (["auto"], "<think>a</think>[THINK]b[/THINK]<seed:think>c</seed:think>Hello", ("a\n\nb\n\nc", "Hello")),
+        (
+            ["auto"],
+            "<think>a</think>[THINK]b[/THINK]<seed:think>c</seed:think>Hello",
+            ("a\n\nb\n\nc", "Hello"),
+        ),
         (["auto"], "<reasoning>deep</reasoning>Hello", ("", "<reasoning>deep</reasoning>Hello")),
         (["reasoning"], "<reasoning>deep</reasoning>Hello<think>", ("deep", "Hello<think>")),
-        (["think", "reasoning"], "<reasoning>a</reasoning>Hello<think>b</think>", ("a\n\nb", "Hello")),
+        (
+            ["think", "reasoning"],
+            "<reasoning>a</reasoning>Hello<think>b</think>",
+            ("a\n\nb", "Hello"),
+        ),
         (["«denk» «/denk»"], "«denk»deep«/denk»Hello <think>", ("deep", "Hello <think>")),
     ],
 )
-def test_think_tags_says_what_to_look_for(bench: Bench, tags: list[str], content: str, said: tuple[str, str]) -> None:
+def test_think_tags_says_what_to_look_for(
+    bench: Bench, tags: list[str], content: str, said: tuple[str, str]
+) -> None:
     assert bench.set(think_tags=tags).status == 200
     assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
 
@@ -113,15 +148,20 @@ def test_think_tags_says_what_to_look_for(bench: Bench, tags: list[str], content
         ("text", "no thought</think>Hello", ("", "no thought</think>Hello")),
     ],
 )
-def test_think_start_says_where_a_reply_begins(bench: Bench, start: str, content: str, said: tuple[str, str]) -> None:
+def test_think_start_says_where_a_reply_begins(
+    bench: Bench, start: str, content: str, said: tuple[str, str]
+) -> None:
     assert bench.set(think_start=start).status == 200
     assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
 
 
 @pytest.mark.parametrize(
-    ("on", "said"), [(True, ("deep\n\nplain", "Hello")), (False, ("plain", '<thinking thought="deep"/>Hello'))]
+    ("on", "said"),
+    [(True, ("deep\n\nplain", "Hello")), (False, ("plain", '<thinking thought="deep"/>Hello'))],
 )
-def test_think_attributes_can_be_switched_off(bench: Bench, on: bool, said: tuple[str, str]) -> None:
+def test_think_attributes_can_be_switched_off(
+    bench: Bench, on: bool, said: tuple[str, str]
+) -> None:
     assert bench.set(think_attributes=on).status == 200
     content = '<thinking thought="deep"/>Hello<thinking>plain</thinking>'
     assert [bench.said(dialect, content, streamed) for dialect, streamed in EVERY_WAY] == [said] * 4
@@ -132,24 +172,44 @@ def test_think_signature_signs_every_thought(bench: Bench, signature: str) -> No
     content = "<think>a</think>A<think>b</think>B"
     assert bench.set(think_signature=signature).status == 200
     message = json.loads(bench.ask(ANTHROPIC, content, streamed=False).body)
-    assert [block["signature"] for block in message["content"] if block["type"] == "thinking"] == [signature] * 2
-    deltas = [value.get("delta", {}) for value in payloads(bench.ask(ANTHROPIC, content, streamed=True).body)]
-    assert [delta["signature"] for delta in deltas if delta.get("type") == "signature_delta"] == [signature] * 2
+    assert [block["signature"] for block in message["content"] if block["type"] == "thinking"] == [
+        signature
+    ] * 2
+    deltas = [
+        value.get("delta", {})
+        for value in payloads(bench.ask(ANTHROPIC, content, streamed=True).body)
+    ]
+    assert [delta["signature"] for delta in deltas if delta.get("type") == "signature_delta"] == [
+        signature
+    ] * 2
 
 
 @pytest.mark.parametrize(
     ("expression", "acted_on"),
-    [("~d 127.0.0.1", True), ("!~d 127.0.0.1", False), ("~u v1", True), ("~u v2", False), ("~hq x-own & ~m POST", True)],
+    [
+        ("~d 127.0.0.1", True),
+        ("!~d 127.0.0.1", False),
+        ("~u v1", True),
+        ("~u v2", False),
+        ("~hq x-own & ~m POST", True),
+    ],
 )
-def test_think_flows_says_what_to_act_on(bench: Bench, changing_proxy: Proxy, expression: str, acted_on: bool) -> None:
+def test_think_flows_says_what_to_act_on(
+    bench: Bench, changing_proxy: Proxy, expression: str, acted_on: bool
+) -> None:
     assert bench.set(think_flows=expression).status == 200
     bench.server.answer(GOOD)
-    for port, base in ((changing_proxy.ports[REVERSE], ""), (changing_proxy.ports[REGULAR], bench.server.address)):
+    for port, base in (
+        (changing_proxy.ports[REVERSE], ""),
+        (changing_proxy.ports[REGULAR], bench.server.address),
+    ):
         for dialect in (OPENAI, ANTHROPIC):
             with Client(port) as client:
                 body = client.ask(base + dialect.path, question(stream=True), {"x-own": "1"}).body
             assert (body == GOOD_BODY) is not acted_on
-            assert (bench.server.asked[-1].target == dialect.path) is (dialect is OPENAI or not acted_on)
+            assert (bench.server.asked[-1].target == dialect.path) is (
+                dialect is OPENAI or not acted_on
+            )
 
 
 def test_think_flows_may_name_the_clouds_own_hosts(bench: Bench, changing_proxy: Proxy) -> None:
@@ -160,7 +220,9 @@ def test_think_flows_may_name_the_clouds_own_hosts(bench: Bench, changing_proxy:
     assert ANTHROPIC.read_stream(body).thinking == "deep"
 
 
-def test_a_change_holds_for_the_next_reply_and_not_for_the_one_that_runs(bench: Bench, changing_proxy: Proxy) -> None:
+def test_a_change_holds_for_the_next_reply_and_not_for_the_one_that_runs(
+    bench: Bench, changing_proxy: Proxy
+) -> None:
     go_on = Event()
     bench.server.answer(Reply([ROLE, *text("<think>deep"), go_on, *text("</think>Hello"), *END]))
     with Client(changing_proxy.ports[REVERSE]) as client:
@@ -169,7 +231,10 @@ def test_a_change_holds_for_the_next_reply_and_not_for_the_one_that_runs(bench: 
         assert bench.set(think_tags=[]).status == 200
         go_on.set()
         assert OPENAI.read_stream(live.rest()).text == "Hello"
-    assert bench.said(OPENAI, "<think>deep</think>Hello", streamed=True) == ("", "<think>deep</think>Hello")
+    assert bench.said(OPENAI, "<think>deep</think>Hello", streamed=True) == (
+        "",
+        "<think>deep</think>Hello",
+    )
 
 
 TAGS_ALLOWED = ["auto", "thinking", "OPEN CLOSE"]
@@ -185,7 +250,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD)
-def test_a_bad_value_is_refused_and_the_old_one_stays(bench: Bench, name: str, value: object, allowed: list[str]) -> None:
+def test_a_bad_value_is_refused_and_the_old_one_stays(
+    bench: Bench, name: str, value: object, allowed: list[str]
+) -> None:
     refusal = bench.set(**{name: value})
     assert refusal.status == 400
     assert [word for word in [name, *allowed] if word not in refusal.body.decode()] == []
@@ -198,7 +265,9 @@ def refused(proxy_folder: Path) -> Iterator[dict[str, Proxy]]:
     settings = ["think_tags=nonsense", "think_flows=~zz", "think_attributes=perhaps"]
     with ExitStack() as stack:
         yield {
-            setting: stack.enter_context(Proxy(["regular"], ["--set", setting], proxy_folder, f"refused-{number}"))
+            setting: stack.enter_context(
+                Proxy(["regular"], ["--set", setting], proxy_folder, f"refused-{number}")
+            )
             for number, setting in enumerate(settings)
         }
 
@@ -211,13 +280,19 @@ def refused(proxy_folder: Path) -> Iterator[dict[str, Proxy]]:
         ("think_attributes=perhaps", ["true", "false"]),
     ],
 )
-def test_a_proxy_with_a_bad_value_does_not_start(refused: dict[str, Proxy], setting: str, allowed: list[str]) -> None:
+def test_a_proxy_with_a_bad_value_does_not_start(
+    refused: dict[str, Proxy], setting: str, allowed: list[str]
+) -> None:
     proxy = refused[setting]
     assert proxy.exit_status() != 0
-    assert [word for word in [setting.partition("=")[0], *allowed] if word not in proxy.output] == []
+    assert [
+        word for word in [setting.partition("=")[0], *allowed] if word not in proxy.output
+    ] == []
 
 
-def test_options_may_be_set_at_start(scripted_server: ScriptedServer, server: ScriptedServer, proxy_folder: Path) -> None:
+def test_options_may_be_set_at_start(
+    scripted_server: ScriptedServer, server: ScriptedServer, proxy_folder: Path
+) -> None:
     settings = [
         "think_tags=reasoning",
         "think_tags=[a] [/a]",
@@ -227,8 +302,12 @@ def test_options_may_be_set_at_start(scripted_server: ScriptedServer, server: Sc
     ]
     arguments = [part for setting in settings for part in ("--set", setting)]
     with (
-        start_proxy([f"reverse:{scripted_server.address}"], arguments, proxy_folder, "set") as proxy,
+        start_proxy(
+            [f"reverse:{scripted_server.address}"], arguments, proxy_folder, "set"
+        ) as proxy,
         Client(proxy.ports[0]) as client,
     ):
-        said = Bench(client, server).fields("<reasoning>one</reasoning>[a]two[/a]Hello", streamed=True)
+        said = Bench(client, server).fields(
+            "<reasoning>one</reasoning>[a]two[/a]Hello", streamed=True
+        )
     assert (said["reasoning"], said["content"]) == ("one\n\ntwo", "Hello")

@@ -1,4 +1,6 @@
-"""What the server is: asked once, by what it says of itself; without an answer a request goes out all the same."""
+"""What the server is: asked once, by what it says of itself; without an answer a request goes out
+all the same.
+"""
 
 import json
 import threading
@@ -7,45 +9,69 @@ from typing import Any
 
 import pytest
 
-from tests.clients import Client, anthropic_error
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import CHAT, FORWARD, MESSAGES, ByPathServer, Says, owned_by
-from tests.end_to_end.prompts import MODEL
-from tests.frames import whole
-from tests.harness import Proxy
-from tests.scripted_server import Asked
+from tests.support.by_path_server import CHAT, FORWARD, MESSAGES, ByPathServer, Says, owned_by
+from tests.support.clients import Client, anthropic_error
+from tests.support.frames import whole
+from tests.support.harness import Proxy
+from tests.support.prompts import MODEL
+from tests.support.scripted_server import Asked
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
 GOOD = Says(whole("<think>deep</think>Hello"))
-QUESTION = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}], "top_k": 5}
+QUESTION = {
+    "model": "small",
+    "max_tokens": 4096,
+    "messages": [{"role": "user", "content": "hi"}],
+    "top_k": 5,
+}
 THINKING = QUESTION | {"thinking": {"type": "enabled", "budget_tokens": 2048}}
 
 
 def ask(client: Client, server: ByPathServer, key: str = "none") -> dict[str, Any]:
     """What the server was sent of this request."""
     server.rows.setdefault(CHAT, GOOD)
-    answer = client.ask(server.address + MESSAGES, json.dumps(THINKING).encode(), {"x-api-key": key})
+    answer = client.ask(
+        server.address + MESSAGES, json.dumps(THINKING).encode(), {"x-api-key": key}
+    )
     assert answer.status == 200, answer.body
     return server.bodies()[-1]
 
 
 SERVERS: dict[str, tuple[dict[str, Says], set[str]]] = {
     "vllm": (owned_by("vllm"), {"top_k", "chat_template_kwargs", "reasoning_effort"}),
-    "vllm by version": ({"/version": Says({"version": "0.32.0"})}, {"top_k", "chat_template_kwargs", "reasoning_effort"}),
+    "vllm by version": (
+        {"/version": Says({"version": "0.32.0"})},
+        {"top_k", "chat_template_kwargs", "reasoning_effort"},
+    ),
     "sglang": (owned_by("sglang"), {"top_k", "chat_template_kwargs", "reasoning_effort"}),
-    "llama.cpp": (owned_by("llamacpp"), {"top_k", "chat_template_kwargs", "thinking_budget_tokens"}),
-    "nim": ({"/v1/metadata": Says({"modelInfo": []}), **owned_by("vllm")}, {"top_k", "nvext", "chat_template_kwargs"}),
+    "llama.cpp": (
+        owned_by("llamacpp"),
+        {"top_k", "chat_template_kwargs", "thinking_budget_tokens"},
+    ),
+    "nim": (
+        {"/v1/metadata": Says({"modelInfo": []}), **owned_by("vllm")},
+        {"top_k", "nvext", "chat_template_kwargs"},
+    ),
     "ollama": ({"/api/version": Says({"version": "0.9"}), **owned_by("library")}, set()),
     "lmstudio": (owned_by("organization_owner"), {"top_k"}),
     "generic": ({}, set()),
-    "nonsense": ({"/v1/models": Says(b"<html>"), "/version": Says([1]), "/api/version": Says("x")}, set()),
-    "one that says yes to all": (dict.fromkeys(("/v1/models", "/version", "/api/version", "/v1/metadata"), Says({})), set()),
+    "nonsense": (
+        {"/v1/models": Says(b"<html>"), "/version": Says([1]), "/api/version": Says("x")},
+        set(),
+    ),
+    "one that says yes to all": (
+        dict.fromkeys(("/v1/models", "/version", "/api/version", "/v1/metadata"), Says({})),
+        set(),
+    ),
 }
 
 
 @pytest.mark.parametrize(("rows", "fields"), SERVERS.values(), ids=SERVERS.keys())
-def test_a_server_gets_what_its_kind_takes(forward: Client, unknown: ByPathServer, rows: dict[str, Says], fields: set[str]) -> None:
+def test_a_server_gets_what_its_kind_takes(
+    forward: Client, unknown: ByPathServer, rows: dict[str, Says], fields: set[str]
+) -> None:
     unknown.rows |= rows
     known = {"model", "messages", "max_tokens"}
     sent = set(ask(forward, unknown)) - known
@@ -71,7 +97,9 @@ def test_it_is_asked_once_for_many_requests(forward: Client, unknown: ByPathServ
     assert unknown.paths().count(CHAT) == 5
 
 
-def test_it_is_asked_once_for_many_requests_at_the_same_time(front_proxy: Proxy, unknown: ByPathServer) -> None:
+def test_it_is_asked_once_for_many_requests_at_the_same_time(
+    front_proxy: Proxy, unknown: ByPathServer
+) -> None:
     unknown.rows[CHAT] = GOOD
     begun, let_go = threading.Barrier(9), threading.Event()
     unknown.rows["/v1/metadata"] = Says(steps=[let_go, b"{}"])
@@ -90,7 +118,9 @@ def test_it_is_asked_once_for_many_requests_at_the_same_time(front_proxy: Proxy,
     assert len(questions(unknown)) == len(set(questions(unknown)))
 
 
-def test_each_server_and_each_prefix_is_asked_for_itself(forward: Client, unknown: ByPathServer) -> None:
+def test_each_server_and_each_prefix_is_asked_for_itself(
+    forward: Client, unknown: ByPathServer
+) -> None:
     unknown.rows |= {"/inner" + CHAT: GOOD, "/inner/v1/models": owned_by("vllm")["/v1/models"]}
     assert "chat_template_kwargs" not in ask(forward, unknown)
     forward.ask(unknown.address + "/inner" + MESSAGES, json.dumps(THINKING).encode())
@@ -104,17 +134,27 @@ def test_the_questions_carry_the_clients_key(forward: Client, unknown: ByPathSer
 
 def guarded(asked: Asked) -> Says:
     """A server that lets nobody in without its key."""
-    return owned_by("sglang")["/v1/models"] if asked.headers.get("authorization") == "Bearer right" else Says({}, 401)
+    return (
+        owned_by("sglang")["/v1/models"]
+        if asked.headers.get("authorization") == "Bearer right"
+        else Says({}, 401)
+    )
 
 
-def test_a_wrong_key_does_not_decide_what_the_server_is(forward: Client, unknown: ByPathServer) -> None:
+def test_a_wrong_key_does_not_decide_what_the_server_is(
+    forward: Client, unknown: ByPathServer
+) -> None:
     unknown.rows["/v1/models"] = guarded
     ask(forward, unknown, "wrong")
     assert "chat_template_kwargs" in ask(forward, unknown, "right")
 
 
-def test_a_server_that_is_still_starting_is_asked_again(forward: Client, unknown: ByPathServer) -> None:
-    unknown.rows |= dict.fromkeys(("/v1/metadata", "/v1/models", "/version", "/api/version"), Says({}, 503))
+def test_a_server_that_is_still_starting_is_asked_again(
+    forward: Client, unknown: ByPathServer
+) -> None:
+    unknown.rows |= dict.fromkeys(
+        ("/v1/metadata", "/v1/models", "/version", "/api/version"), Says({}, 503)
+    )
     ask(forward, unknown)
     unknown.rows |= owned_by("sglang")
     assert "chat_template_kwargs" in ask(forward, unknown)
@@ -134,7 +174,10 @@ def test_a_server_that_was_down_is_asked_again(front_proxy: Proxy) -> None:
         address, port = server.address, server.server_port
     with Client(front_proxy.ports[FORWARD]) as client:
         assert client.ask(address + MESSAGES, json.dumps(THINKING).encode()).status == 502
-    with ByPathServer(owned_by("sglang"), port) as server, Client(front_proxy.ports[FORWARD]) as client:
+    with (
+        ByPathServer(owned_by("sglang"), port) as server,
+        Client(front_proxy.ports[FORWARD]) as client,
+    ):
         assert "chat_template_kwargs" in ask(client, server)
 
 
@@ -143,16 +186,22 @@ def test_a_key_that_is_no_latin_text_does_no_harm(forward: Client, unknown: ByPa
     assert ask(forward, unknown)["model"] == "small"
 
 
-def test_a_question_without_an_answer_does_not_break_the_request(forward: Client, unknown: ByPathServer) -> None:
+def test_a_question_without_an_answer_does_not_break_the_request(
+    forward: Client, unknown: ByPathServer
+) -> None:
     let_go = threading.Event()
-    unknown.rows |= dict.fromkeys(("/v1/metadata", "/v1/models", "/version", "/api/version"), Says(steps=[let_go, b"{}"]))
+    unknown.rows |= dict.fromkeys(
+        ("/v1/metadata", "/v1/models", "/version", "/api/version"), Says(steps=[let_go, b"{}"])
+    )
     try:
         assert ask(forward, unknown)["model"] == "small"
     finally:
         let_go.set()
 
 
-def test_a_client_that_leaves_while_the_server_is_asked_does_no_harm(front_proxy: Proxy, unknown: ByPathServer) -> None:
+def test_a_client_that_leaves_while_the_server_is_asked_does_no_harm(
+    front_proxy: Proxy, unknown: ByPathServer
+) -> None:
     came, let_go = threading.Event(), threading.Event()
 
     def slow(_: Asked) -> Says:

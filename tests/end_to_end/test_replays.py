@@ -1,4 +1,6 @@
-"""mitmproxy's own replays work on recordings, with the addon and without it, and nothing is rewritten a second time."""
+"""mitmproxy's own replays work on recordings, with the addon and without it, and nothing is
+rewritten a second time.
+"""
 
 import json
 from collections.abc import Sequence
@@ -14,11 +16,13 @@ from converter.recordings import flow_file
 from converter.recordings.recording import Answered, Recording
 from converter.recordings.replay import replayed
 from converter.recordings.server import FAST, RecordedServer
-from tests.clients import Client, read_anthropic_stream
-from tests.harness import ADDON, MITMDUMP, Program, start_proxy
-from tests.recordings.made import EVENT_STREAM, MESSAGES, asked, question, recording
+from tests.support.clients import Client, read_anthropic_stream
+from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
+from tests.support.made_recordings import EVENT_STREAM, MESSAGES, asked, question, recording
 
-WITH_AND_WITHOUT = pytest.mark.parametrize("addon", [["-s", str(ADDON)], []], ids=["addon", "plain"])
+WITH_AND_WITHOUT = pytest.mark.parametrize(
+    "addon", [["-s", str(ADDON)], []], ids=["addon", "plain"]
+)
 THOUGHT = ("thinking", "a b"), ("text", "c")
 
 
@@ -27,7 +31,12 @@ def translated() -> Recording:
     made = recording(asked=asked(question(), MESSAGES))
     exchange = made.exchange()
     rewriter = exchange.rewrite(made.server_form)
-    got = b"".join([*(piece for chunk in made.chunks for piece in rewriter.feed(chunk.data)), *rewriter.close()])
+    got = b"".join(
+        [
+            *(piece for chunk in made.chunks for piece in rewriter.feed(chunk.data)),
+            *rewriter.close(),
+        ]
+    )
     sent = asked(exchange.body, exchange.path())
     return replace(made, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
 
@@ -60,7 +69,10 @@ def client_replayed(recorded: Recording, arguments: list[str], folder: Path) -> 
     before = kept.read_bytes()
     with RecordedServer([recorded], 0, FAST) as server:
         here = f"|//127.0.0.1:8000/|//127.0.0.1:{server.server_port}/"
-        said = run_to_its_end([*arguments, "--client-replay", str(kept), "--map-remote", here, "-w", str(seen)], folder)
+        said = run_to_its_end(
+            [*arguments, "--client-replay", str(kept), "--map-remote", here, "-w", str(seen)],
+            folder,
+        )
     [flow] = flows_of(seen)
     assert flow.response, said
     assert kept.read_bytes() == before
@@ -74,13 +86,21 @@ def test_client_replay_gets_what_the_server_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("recorded", [recording(), translated()], ids=["openai", "anthropic"])
-def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(recorded: Recording, tmp_path: Path) -> None:
+def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
+    recorded: Recording, tmp_path: Path
+) -> None:
     flow = client_replayed(recorded, ["-s", str(ADDON), "--set", "think_server=generic"], tmp_path)
     asked, got = flow.request.get_content(), flow.response and flow.response.content
     again = flow_file.from_flow(flow, "again")
-    assert (flow.request.path, json.loads(asked or b"")) == (recorded.asked.path, json.loads(recorded.asked.body))
+    assert (flow.request.path, json.loads(asked or b"")) == (
+        recorded.asked.path,
+        json.loads(recorded.asked.body),
+    )
     assert got == replayed(recorded, recorded.client).body
-    assert (again.body, json.loads(again.sent.body)) == (recorded.body, json.loads(recorded.sent.body))
+    assert (again.body, json.loads(again.sent.body)) == (
+        recorded.body,
+        json.loads(recorded.sent.body),
+    )
     assert flow.comment.startswith("🧠 1 thought, 3 chars")
     flow.revert()
     assert flow.response
@@ -88,9 +108,18 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(record
 
 
 @WITH_AND_WITHOUT
-def test_server_replay_gives_the_client_what_the_client_got(addon: list[str], kept: Path, tmp_path: Path) -> None:
+def test_server_replay_gives_the_client_what_the_client_got(
+    addon: list[str], kept: Path, tmp_path: Path
+) -> None:
     before = kept.read_bytes()
-    arguments = ["--server-replay", str(kept), "--set", "server_replay_reuse=true", "--set", "connection_strategy=lazy"]
+    arguments = [
+        "--server-replay",
+        str(kept),
+        "--set",
+        "server_replay_reuse=true",
+        "--set",
+        "connection_strategy=lazy",
+    ]
     body = translated().asked.body
     with (
         _proxy(addon, arguments, tmp_path) as port,
@@ -103,7 +132,9 @@ def test_server_replay_gives_the_client_what_the_client_got(addon: list[str], ke
 
 
 @pytest.mark.parametrize("addon", [["-s", str(ADDON)]], ids=["addon"])
-def test_what_server_replay_does_not_know_goes_to_the_server_and_is_rewritten(addon: list[str], kept: Path, tmp_path: Path) -> None:
+def test_what_server_replay_does_not_know_goes_to_the_server_and_is_rewritten(
+    addon: list[str], kept: Path, tmp_path: Path
+) -> None:
     other = recording(body=question("Other"), name="other")
     with RecordedServer([other], 0, FAST) as server:
         arguments = ["--server-replay", str(kept), "--set", "think_server=generic"]
@@ -113,19 +144,39 @@ def test_what_server_replay_does_not_know_goes_to_the_server_and_is_rewritten(ad
 
 
 @WITH_AND_WITHOUT
-def test_reading_a_recording_changes_neither_the_flow_nor_the_file(addon: list[str], kept: Path, tmp_path: Path) -> None:
+def test_reading_a_recording_changes_neither_the_flow_nor_the_file(
+    addon: list[str], kept: Path, tmp_path: Path
+) -> None:
     before, seen = kept.read_bytes(), tmp_path / "seen.mitm"
     run_to_its_end([*addon, "-r", str(kept), "-w", str(seen)], tmp_path)
-    assert [flow.get_state() for flow in flows_of(seen)] == [flow.get_state() for flow in flows_of(kept)]
+    assert [flow.get_state() for flow in flows_of(seen)] == [
+        flow.get_state() for flow in flows_of(kept)
+    ]
     assert kept.read_bytes() == before
 
 
 class _proxy:  # noqa: N801 (used as a function)
-    """A proxy in front of where recordings say that their server was, or of `address`; the port is its value."""
+    """A proxy in front of where recordings say that their server was, or of `address`; the port is
+    its value.
+    """
 
-    def __init__(self, addon: list[str], arguments: list[str], folder: Path, address: str = "http://127.0.0.1:8000") -> None:
-        self._running = start_proxy([f"reverse:{address}"], arguments, folder, "replay") if addon else None
-        settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--mode", f"reverse:{address}@127.0.0.1:0", *arguments]
+    def __init__(
+        self,
+        addon: list[str],
+        arguments: list[str],
+        folder: Path,
+        address: str = "http://127.0.0.1:8000",
+    ) -> None:
+        self._running = (
+            start_proxy([f"reverse:{address}"], arguments, folder, "replay") if addon else None
+        )
+        settings = [
+            "--set",
+            f"confdir={folder / 'mitmproxy'}",
+            "--mode",
+            f"reverse:{address}@127.0.0.1:0",
+            *arguments,
+        ]
         self._plain = None if addon else Program([str(MITMDUMP), *settings], folder / "plain.log")
 
     def __enter__(self) -> int:

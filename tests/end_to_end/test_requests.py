@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from tests.clients import ANTHROPIC, OPENAI, Client, anthropic_error, question
 from tests.conftest import Complaints
-from tests.frames import stream
-from tests.scripted_server import JSON, Reply, ScriptedServer
+from tests.support.clients import ANTHROPIC, OPENAI, Client, anthropic_error, question
+from tests.support.frames import stream
+from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 GOOD = Reply(stream("<think>deep</think>Hello"))
 
@@ -25,7 +25,9 @@ GOOD = Reply(stream("<think>deep</think>Hello"))
         ("/chat/completions", "/chat/completions"),
     ],
 )
-def test_any_prefix_and_query_is_acted_on(client: Client, server: ScriptedServer, asked: str, reaches: str) -> None:
+def test_any_prefix_and_query_is_acted_on(
+    client: Client, server: ScriptedServer, asked: str, reaches: str
+) -> None:
     server.answer(GOOD)
     dialect = ANTHROPIC if "messages" in asked else OPENAI
     assert dialect.read_stream(client.ask(asked, question(stream=True)).body).thinking == "deep"
@@ -41,20 +43,28 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("method", "path"), OTHERS)
-def test_another_method_or_path_is_not(client: Client, server: ScriptedServer, method: str, path: str) -> None:
+def test_another_method_or_path_is_not(
+    client: Client, server: ScriptedServer, method: str, path: str
+) -> None:
     server.answer(Reply([b'{"choices": [{"message": {"content": "<think>"}}]}'], JSON))
     answer = client.ask(path, b"", method=method)
     assert answer.body == server.reply.steps[0]
     assert (server.asked[0].method, server.asked[0].target) == (method, path)
 
 
-def test_a_chat_request_reaches_the_server_to_the_byte(client: Client, server: ScriptedServer) -> None:
+def test_a_chat_request_reaches_the_server_to_the_byte(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(GOOD)
     body = b' {"model": "caf\\u00e9", "stream" : true, "own": 1.0, "messages": []} '
     client.ask(OPENAI.path, body, {"authorization": "Bearer key", "x-own": "kept"})
     headers = server.asked[0].headers
     assert server.asked[0].body == body
-    assert (headers["authorization"], headers["x-own"], headers["accept-encoding"]) == ("Bearer key", "kept", "identity")
+    assert (headers["authorization"], headers["x-own"], headers["accept-encoding"]) == (
+        "Bearer key",
+        "kept",
+        "identity",
+    )
 
 
 def test_a_messages_request_becomes_a_chat_request(client: Client, server: ScriptedServer) -> None:
@@ -76,8 +86,15 @@ def test_a_messages_request_becomes_a_chat_request(client: Client, server: Scrip
     }
     client.ask(ANTHROPIC.path, json.dumps(body).encode())
     sent = json.loads(server.asked[0].body)
-    said = [(message["role"], message["content"].replace("\n", "")) for message in sent.pop("messages")]
-    assert said == [("system", "Be brief."), ("user", "Hi"), ("assistant", "<think>I see.</think>Hello"), ("user", "and?")]
+    said = [
+        (message["role"], message["content"].replace("\n", "")) for message in sent.pop("messages")
+    ]
+    assert said == [
+        ("system", "Be brief."),
+        ("user", "Hi"),
+        ("assistant", "<think>I see.</think>Hello"),
+        ("user", "and?"),
+    ]
     assert sent == {
         "model": "small",
         "max_tokens": 9,
@@ -89,18 +106,27 @@ def test_a_messages_request_becomes_a_chat_request(client: Client, server: Scrip
     }
 
 
-def test_the_headers_of_a_messages_request_fit_what_is_sent(client: Client, server: ScriptedServer) -> None:
+def test_the_headers_of_a_messages_request_fit_what_is_sent(
+    client: Client, server: ScriptedServer
+) -> None:
     server.answer(GOOD)
-    client.ask(ANTHROPIC.path, question(stream=True), {"x-api-key": "key", "accept-encoding": "gzip, br"})
+    client.ask(
+        ANTHROPIC.path, question(stream=True), {"x-api-key": "key", "accept-encoding": "gzip, br"}
+    )
     asked = server.asked[0]
     assert asked.headers["content-length"] == str(len(asked.body))
-    assert (asked.headers["content-type"], asked.headers["accept-encoding"]) == ("application/json", "identity")
+    assert (asked.headers["content-type"], asked.headers["accept-encoding"]) == (
+        "application/json",
+        "identity",
+    )
     assert asked.headers["authorization"] == "Bearer key"
 
 
 def test_a_compressed_messages_request_is_read(client: Client, server: ScriptedServer) -> None:
     server.answer(GOOD)
-    answer = client.ask(ANTHROPIC.path, gzip.compress(question(stream=True)), {"content-encoding": "gzip"})
+    answer = client.ask(
+        ANTHROPIC.path, gzip.compress(question(stream=True)), {"content-encoding": "gzip"}
+    )
     assert ANTHROPIC.read_stream(answer.body).text == "Hello"
     assert "content-encoding" not in server.asked[0].headers
     assert json.loads(server.asked[0].body)["max_tokens"] == 200
@@ -124,10 +150,16 @@ def test_a_messages_request_that_breaks_the_format_is_refused_and_goes_nowhere(
 ) -> None:
     server.answer(GOOD)
     answer = client.ask(ANTHROPIC.path, body)
-    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (400, "invalid_request_error")
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (
+        400,
+        "invalid_request_error",
+    )
     assert anthropic_error(answer.body)
     assert server.asked == []
-    assert ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body).text == "Hello"
+    assert (
+        ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body).text
+        == "Hello"
+    )
     assert len(complaints()) == 1
 
 

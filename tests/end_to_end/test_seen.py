@@ -1,4 +1,6 @@
-"""What mitmweb shows of real flows, as its page asks for it: model traffic as a conversation, while it comes and afterwards."""
+"""What mitmweb shows of real flows, as its page asks for it: model traffic as a conversation, while
+it comes and afterwards.
+"""
 
 import asyncio
 import json
@@ -15,12 +17,12 @@ from pathlib import Path
 import pytest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
-from tests.console import Console
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says, Step
-from tests.frames import END, ROLE, delta, stream
-from tests.harness import SECONDS_TO_START, VARIANTS, LlamaServer
-from tests.mitmweb import Mitmweb
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.console import Console
+from tests.support.frames import END, ROLE, delta, stream
+from tests.support.harness import SECONDS_TO_START, VARIANTS, LlamaServer
+from tests.support.mitmweb import Mitmweb
 
 SERVER = "Thinking server"
 ASK = {"messages": [{"role": "user", "content": "What is 12 times 7?"}], "max_tokens": 200}
@@ -93,7 +95,9 @@ def llama_web(proxy_folder: Path) -> Iterator[Mitmweb]:
         yield web
 
 
-def test_a_real_models_reply_is_a_conversation(llama_web: Mitmweb, dialect: Dialect, streamed: bool) -> None:
+def test_a_real_models_reply_is_a_conversation(
+    llama_web: Mitmweb, dialect: Dialect, streamed: bool
+) -> None:
     with Client(llama_web.port) as client:
         said = dialect.read(client.ask(dialect.path, question(streamed, **ASK)).body, streamed)
     looker = Looker(llama_web)
@@ -104,7 +108,9 @@ def test_a_real_models_reply_is_a_conversation(llama_web: Mitmweb, dialect: Dial
     assert f"\n    # {said.thinking.split('\n', 1)[0][:60]}" in reply["text"]
     assert f"  text: |\n    {said.text.strip().split('\n', 1)[0][:60]}" in reply["text"]
     assert f"stop: {'end_turn' if dialect is ANTHROPIC else 'stop'}\n" in reply["text"]
-    assert ("\ntokens: " in reply["text"]) is (dialect is ANTHROPIC or not streamed)  # OpenAI's clients have to ask for them
+    assert ("\ntokens: " in reply["text"]) is (
+        dialect is ANTHROPIC or not streamed
+    )  # OpenAI's clients have to ask for them
     assert ", thought 0." in reply["text"]
     server = looker.view("response", SERVER)
     assert server["view_name"] == SERVER
@@ -147,7 +153,12 @@ def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
         got = reply.rest()
         assert "still coming" not in looker.shows("stop: ")["text"]
         assert "times: " in looker.shows("It is 84.\n")["text"]
-    assert [got.count(word) for word in (b"multiply", b" and add.", b"It is", b" 84.")] == [1, 1, 1, 1]
+    assert [got.count(word) for word in (b"multiply", b" and add.", b"It is", b" 84.")] == [
+        1,
+        1,
+        1,
+        1,
+    ]
 
 
 def test_nothing_is_shown_early_where_no_page_is_open(proxy_folder: Path) -> None:
@@ -167,7 +178,10 @@ def test_nothing_is_shown_early_where_no_page_is_open(proxy_folder: Path) -> Non
 
 
 def test_what_the_page_offers(proxy_folder: Path) -> None:
-    with ByPathServer({CHAT: Says(steps=stream("<think>a</think>", "b"))}) as server, Mitmweb(server.address, proxy_folder) as web:
+    with (
+        ByPathServer({CHAT: Says(steps=stream("<think>a</think>", "b"))}) as server,
+        Mitmweb(server.address, proxy_folder) as web,
+    ):
         with Client(web.port) as client:
             client.ask(CHAT, question(True))
         looker = Looker(web)
@@ -182,7 +196,13 @@ def test_what_the_page_offers(proxy_folder: Path) -> None:
 def test_the_console_shows_what_comes_now(proxy_folder: Path) -> None:
     last = threading.Event()
     lines = "".join(f"line {number}\n" for number in range(100))
-    steps: list[Step] = [ROLE, delta(content=f"<think>{lines}"), last, delta(content="</think>It is 84."), *END]
+    steps: list[Step] = [
+        ROLE,
+        delta(content=f"<think>{lines}"),
+        last,
+        delta(content="</think>It is 84."),
+        *END,
+    ]
     with (
         ByPathServer({CHAT: Says(steps=steps)}) as server,
         Console(server.address, proxy_folder) as console,

@@ -1,4 +1,6 @@
-"""Recordings served again and asked for through the addon: each client gets, byte for byte, what the golden beside it says."""
+"""Recordings served again and asked for through the addon: each client gets, byte for byte, what
+the golden beside it says.
+"""
 
 import json
 from collections.abc import Iterator
@@ -14,13 +16,15 @@ from converter.recordings.recording import Asked, Recording
 from converter.recordings.replay import replayed
 from converter.recordings.server import FAST, RecordedServer
 from converter.rewriter import Dialect
-from tests.clients import Client
-from tests.harness import TESTS, Proxy, start_proxy
-from tests.recorded import FOLDER
-from tests.shots import SHOTS
+from tests.support.clients import Client
+from tests.support.harness import TESTS, Proxy, start_proxy
+from tests.support.recorded import FOLDER
+from tests.tools.shots import SHOTS
 
 LIBRARY = Library(FOLDER)
-DEFAULTS = {option.name: option.default for option in settings.OPTIONS if option.name in settings.RECORDED}
+DEFAULTS = {
+    option.name: option.default for option in settings.OPTIONS if option.name in settings.RECORDED
+}
 
 TIMES = {shot.name: shot.times for shot in SHOTS}
 """How often each was asked for: what the addon learns from a reply shows in the next one."""
@@ -38,11 +42,18 @@ class Bench:
     proxy: Proxy
 
     def ask(self, recorded: Recording, asked: Asked) -> tuple[int, bytes]:
-        """What a client gets, with the options of the recording; what the server is, the addon asks it."""
-        options = {f"think_{name}": recorded.options.get(name, default) for name, default in DEFAULTS.items()}
+        """What a client gets, with the options of the recording; what the server is, the addon asks
+        it.
+        """
+        options = {
+            f"think_{name}": recorded.options.get(name, default)
+            for name, default in DEFAULTS.items()
+        }
         with Client(self.proxy.ports[0]) as client:
             assert client.ask("/set-options", json.dumps(options).encode()).status == 200
-            answer = client.ask(f"/{recorded.name}{asked.path}", asked.body, asked.headers, asked.method)
+            answer = client.ask(
+                f"/{recorded.name}{asked.path}", asked.body, asked.headers, asked.method
+            )
         return answer.status, answer.body
 
 
@@ -50,9 +61,15 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     folder: Path = tmp_path_factory.mktemp("served")
     with ExitStack() as stack:
-        server = stack.enter_context(RecordedServer([LIBRARY.load(name) for name in LIBRARY.names()], 0, FAST))
-        arguments = ["-s", str(TESTS / "option_setter.py")]
-        yield Bench(stack.enter_context(start_proxy([f"reverse:{server.address}"], arguments, folder, "served")))
+        server = stack.enter_context(
+            RecordedServer([LIBRARY.load(name) for name in LIBRARY.names()], 0, FAST)
+        )
+        arguments = ["-s", str(TESTS / "support" / "option_setter.py")]
+        yield Bench(
+            stack.enter_context(
+                start_proxy([f"reverse:{server.address}"], arguments, folder, "served")
+            )
+        )
 
 
 @pytest.mark.parametrize("name", complete())
@@ -67,4 +84,7 @@ def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str
     recorded = LIBRARY.load(name)
     if recorded.server_dialect is recorded.client:
         return
-    assert bench.ask(recorded, recorded.sent) == (recorded.answered.status, replayed(recorded, Dialect.OPENAI).body)
+    assert bench.ask(recorded, recorded.sent) == (
+        recorded.answered.status,
+        replayed(recorded, Dialect.OPENAI).body,
+    )

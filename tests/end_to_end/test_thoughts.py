@@ -1,4 +1,6 @@
-"""Thoughts are told to other tools, kept within a budget, asked for, and read from phrases, each by its option."""
+"""Thoughts are told to other tools, kept within a budget, asked for, and read from phrases, each by
+its option.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,10 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.clients import Client, read_anthropic_stream, read_anthropic_whole, read_openai_stream
-from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
-from tests.frames import data, delta, finish, stream, whole
-from tests.harness import start_proxy
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.support.clients import (
+    Client,
+    read_anthropic_stream,
+    read_anthropic_whole,
+    read_openai_stream,
+)
+from tests.support.frames import data, delta, finish, stream, whole
+from tests.support.harness import start_proxy
 
 type Start = Callable[..., Client]
 ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
@@ -38,8 +45,12 @@ def start(server: ByPathServer, tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def started(*options: str, script: Path | None = None) -> Client:
-            chosen = [word for option in options for word in ("--set", option)] + (["-s", str(script)] if script else [])
-            proxy = stack.enter_context(start_proxy([f"reverse:{server.address}"], chosen, tmp_path, "thoughts"))
+            chosen = [word for option in options for word in ("--set", option)] + (
+                ["-s", str(script)] if script else []
+            )
+            proxy = stack.enter_context(
+                start_proxy([f"reverse:{server.address}"], chosen, tmp_path, "thoughts")
+            )
             return stack.enter_context(Client(proxy.ports[0]))
 
         yield started
@@ -53,12 +64,17 @@ def _told(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(
+    start: Start, server: ByPathServer, tmp_path: Path
+) -> None:
     file, heard = tmp_path / "thoughts.jsonl", tmp_path / "heard.jsonl"
     script = tmp_path / "listener.py"
     script.write_text(LISTENER.format(path=str(heard)))
     client = start(f"think_events={file}", script=script)
-    server.rows[CHAT] = [Says(steps=stream("<think>\na\n</think>", f"x{ATTRIBUTES}y")), Says(whole("<think>c</think>z"))]
+    server.rows[CHAT] = [
+        Says(steps=stream("<think>\na\n</think>", f"x{ATTRIBUTES}y")),
+        Says(whole("<think>c</think>z")),
+    ]
     _ask(client)
     _ask(client, MESSAGES, stream=False, messages=[*ASKED["messages"], *AGAIN])  # type: ignore[misc]
     told = _told(file)
@@ -70,14 +86,18 @@ def test_each_thought_is_a_line_in_the_file_and_an_event_for_others(start: Start
     ]
     assert len({event["contextId"] for event in told}) == 1
     assert len({event["taskId"] for event in told}) == 2
-    assert {(event["kind"], event["thoughtType"]) for event in told} == {("thought-stream", "reasoning")}
+    assert {(event["kind"], event["thoughtType"]) for event in told} == {
+        ("thought-stream", "reasoning")
+    }
     assert _told(heard) == told
 
 
 AGAIN = [{"role": "assistant", "content": "xy"}, {"role": "user", "content": "and?"}]
 
 
-def test_a_thought_of_a_stream_that_dies_is_told(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+def test_a_thought_of_a_stream_that_dies_is_told(
+    start: Start, server: ByPathServer, tmp_path: Path
+) -> None:
     file = tmp_path / "thoughts.jsonl"
     client = start(f"think_events={file}")
     server.rows[CHAT] = Says(steps=[delta(content="<think>half a thou")])
@@ -85,24 +105,37 @@ def test_a_thought_of_a_stream_that_dies_is_told(start: Start, server: ByPathSer
     assert [event["thought"] for event in _told(file)] == ["half a thou"]
 
 
-def test_the_servers_own_thinking_is_told_as_well(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+def test_the_servers_own_thinking_is_told_as_well(
+    start: Start, server: ByPathServer, tmp_path: Path
+) -> None:
     file = tmp_path / "thoughts.jsonl"
     client = start(f"think_events={file}")
-    server.rows[CHAT] = Says(steps=[delta(reasoning="\nown"), delta(content="x"), finish(), data("[DONE]")])
+    server.rows[CHAT] = Says(
+        steps=[delta(reasoning="\nown"), delta(content="x"), finish(), data("[DONE]")]
+    )
     _ask(client)
     assert [event["thought"] for event in _told(file)] == ["own"]
 
 
-def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(start: Start, server: ByPathServer, tmp_path: Path) -> None:
+def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(
+    start: Start, server: ByPathServer, tmp_path: Path
+) -> None:
     file = tmp_path / "thoughts.jsonl"
     client = start(f"think_events={file}", "think_messages=native")
-    content = [{"type": "thinking", "thinking": "native", "signature": "s"}, {"type": "text", "text": "b"}]
-    server.rows[MESSAGES] = Says({"type": "message", "role": "assistant", "id": "m", "model": "small", "content": content})
+    content = [
+        {"type": "thinking", "thinking": "native", "signature": "s"},
+        {"type": "text", "text": "b"},
+    ]
+    server.rows[MESSAGES] = Says(
+        {"type": "message", "role": "assistant", "id": "m", "model": "small", "content": content}
+    )
     _ask(client, MESSAGES, stream=False)
     assert [event["thought"] for event in _told(file)] == ["native"]
 
 
-def test_a_budget_kept_at_the_proxy_ends_the_thought_for_the_client(start: Start, server: ByPathServer) -> None:
+def test_a_budget_kept_at_the_proxy_ends_the_thought_for_the_client(
+    start: Start, server: ByPathServer
+) -> None:
     client = start("think_budget=proxy")
     server.rows[CHAT] = Says(steps=stream("<think>", *["word" * 64] * 40, "</think>", "done"))
     said = read_anthropic_stream(_ask(client, MESSAGES, **THINKING))
@@ -116,7 +149,9 @@ def test_a_budget_left_to_the_server_hides_nothing(start: Start, server: ByPathS
     assert len(read_anthropic_stream(_ask(client, MESSAGES, **THINKING)).thinking) == 64 * 4 * 40
 
 
-def test_a_model_is_asked_to_think_with_the_clients_budget(start: Start, server: ByPathServer) -> None:
+def test_a_model_is_asked_to_think_with_the_clients_budget(
+    start: Start, server: ByPathServer
+) -> None:
     client = start("think_prompt=tags")
     server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
     said = read_anthropic_stream(_ask(client, MESSAGES, system="be brief", **THINKING))
@@ -127,7 +162,9 @@ def test_a_model_is_asked_to_think_with_the_clients_budget(start: Start, server:
     assert "1024 tokens" in system["content"]
 
 
-def test_a_model_is_not_asked_when_the_client_does_not_want_it(start: Start, server: ByPathServer) -> None:
+def test_a_model_is_not_asked_when_the_client_does_not_want_it(
+    start: Start, server: ByPathServer
+) -> None:
     client = start("think_prompt=tags")
     server.rows[CHAT] = Says(whole("b"))
     assert read_anthropic_whole(_ask(client, MESSAGES, stream=False)).text == "b"
@@ -144,7 +181,9 @@ def test_a_model_that_thinks_by_itself_is_not_asked(start: Start, server: ByPath
     assert "<thinking>" not in json.dumps(server.bodies())
 
 
-def test_an_openai_client_that_wants_effort_has_its_model_asked_as_well(start: Start, server: ByPathServer) -> None:
+def test_an_openai_client_that_wants_effort_has_its_model_asked_as_well(
+    start: Start, server: ByPathServer
+) -> None:
     client = start("think_prompt=tags")
     server.rows[CHAT] = Says(steps=stream("<thinking>a</thinking>", "b"))
     assert read_openai_stream(_ask(client, reasoning_effort="low")).thinking == "a"
@@ -166,7 +205,9 @@ def test_a_budget_in_a_chat_completion_is_kept_as_well(start: Start, server: ByP
     assert (said.thinking, said.text) == ("abcd", "done")
 
 
-def test_a_field_of_the_servers_own_becomes_a_block_and_may_come_back(start: Start, server: ByPathServer) -> None:
+def test_a_field_of_the_servers_own_becomes_a_block_and_may_come_back(
+    start: Start, server: ByPathServer
+) -> None:
     client = start("think_map=plan=plan:steps")
     server.rows[CHAT] = Says(whole("b", plan=["one"]))
     message = json.loads(_ask(client, MESSAGES, stream=False))

@@ -1,4 +1,6 @@
-"""Tools through the addon: loops on llama.cpp's own server, and what a server and a client get of calls, results and thinking."""
+"""Tools through the addon: loops on llama.cpp's own server, and what a server and a client get of
+calls, results and thinking.
+"""
 
 import json
 from collections.abc import Iterator
@@ -9,19 +11,26 @@ import pytest
 from anthropic.types import Message, ToolUseBlock
 from openai.types.chat import ChatCompletionMessageToolCallUnion
 
-from tests.clients import ANTHROPIC, Client
 from tests.conftest import Llama
-from tests.end_to_end.by_path_server import CHAT, MESSAGES, ByPathServer, Says
-from tests.end_to_end.prompts import MODEL
-from tests.end_to_end.sdk_types import judged_message, judged_stream
-from tests.end_to_end.sdks import SAMPLING, anthropic_client, openai_client
-from tests.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.support.clients import ANTHROPIC, Client
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
+from tests.support.prompts import MODEL
+from tests.support.sdk_types import judged_message, judged_stream
+from tests.support.sdks import SAMPLING, anthropic_client, openai_client
 
-pytest_plugins = ["tests.end_to_end.front"]
+pytest_plugins = ["tests.support.front"]
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER: Any = {"name": "get_weather", "description": "Get the weather of a city.", "input_schema": SCHEMA}
-FUNCTION: Any = {"type": "function", "function": {"name": "get_weather", "description": "Get it.", "parameters": SCHEMA}}
+WEATHER: Any = {
+    "name": "get_weather",
+    "description": "Get the weather of a city.",
+    "input_schema": SCHEMA,
+}
+FUNCTION: Any = {
+    "type": "function",
+    "function": {"name": "get_weather", "description": "Get it.", "parameters": SCHEMA},
+}
 SUNNY = "sunny, 21 degrees"
 IN_OSLO = "What is the weather in Oslo?"
 IN_BOTH = "What is the weather in Oslo and Rome?"
@@ -43,7 +52,9 @@ def text_of(message: Message) -> str:
 
 
 class Agent:
-    """The loop that every agent has: ask, call the tools, send what they gave, until there is an answer."""
+    """The loop that every agent has: ask, call the tools, send what they gave, until there is an
+    answer.
+    """
 
     def __init__(self, client: anthropic.Anthropic, streamed: bool) -> None:
         self._client = client
@@ -57,10 +68,24 @@ class Agent:
         self.messages.append({"role": "assistant", "content": message.content})
         calls = [block for block in message.content if isinstance(block, ToolUseBlock)]
         self.called += [str(call.input["city"]) for call in calls]
-        return self.say([{"type": "tool_result", "tool_use_id": call.id, "content": SUNNY} for call in calls]) if calls else message
+        return (
+            self.say(
+                [
+                    {"type": "tool_result", "tool_use_id": call.id, "content": SUNNY}
+                    for call in calls
+                ]
+            )
+            if calls
+            else message
+        )
 
     def _reply(self) -> Message:
-        asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "messages": self.messages, "tools": [WEATHER]}
+        asked: dict[str, Any] = {
+            "model": MODEL,
+            "max_tokens": 200,
+            "messages": self.messages,
+            "tools": [WEATHER],
+        }
         if not self._streamed:
             message: Message = self._client.messages.create(**asked, extra_body=SAMPLING)
             return message
@@ -76,16 +101,27 @@ def test_a_loop_of_three_turns_calls_the_tool_and_answers_with_what_it_gave(
     assert agent.called == ["Oslo", "Rome"]
     assert [first.stop_reason, second.stop_reason] == ["end_turn", "end_turn"]
     assert "21 degrees" in text_of(first)
-    kinds = [[block.type for block in message["content"]] for message in agent.messages if message["role"] == "assistant"]
+    kinds = [
+        [block.type for block in message["content"]]
+        for message in agent.messages
+        if message["role"] == "assistant"
+    ]
     assert kinds == [["thinking", "tool_use"], ["thinking", "text"]] * 2
 
 
-def test_a_loop_with_thinking_between_the_turns_is_the_same_streamed_and_whole(sdk_on_llama: anthropic.Anthropic) -> None:
-    streamed, at_once = (Agent(sdk_on_llama, streamed).say(IN_OSLO).to_dict(exclude_none=True) for streamed in (True, False))
+def test_a_loop_with_thinking_between_the_turns_is_the_same_streamed_and_whole(
+    sdk_on_llama: anthropic.Anthropic,
+) -> None:
+    streamed, at_once = (
+        Agent(sdk_on_llama, streamed).say(IN_OSLO).to_dict(exclude_none=True)
+        for streamed in (True, False)
+    )
     assert streamed["content"] == at_once["content"]
 
 
-def test_two_calls_of_one_reply_are_two_blocks(sdk_on_llama: anthropic.Anthropic, streamed: bool) -> None:
+def test_two_calls_of_one_reply_are_two_blocks(
+    sdk_on_llama: anthropic.Anthropic, streamed: bool
+) -> None:
     agent = Agent(sdk_on_llama, streamed)
     answer = agent.say(IN_BOTH)
     assert agent.called == ["Oslo", "Rome"]
@@ -95,12 +131,25 @@ def test_two_calls_of_one_reply_are_two_blocks(sdk_on_llama: anthropic.Anthropic
 
 
 def test_a_streamed_call_is_of_the_sdks_types(llama: Llama) -> None:
-    body = {"model": MODEL, "max_tokens": 200, "messages": [{"role": "user", "content": IN_BOTH}], "tools": [WEATHER], **SAMPLING}
+    body = {
+        "model": MODEL,
+        "max_tokens": 200,
+        "messages": [{"role": "user", "content": IN_BOTH}],
+        "tools": [WEATHER],
+        **SAMPLING,
+    }
     with Client(llama.port) as client:
-        streamed = judged_stream(client.ask(ANTHROPIC.path, json.dumps(body | {"stream": True}).encode()).body).message
+        streamed = judged_stream(
+            client.ask(ANTHROPIC.path, json.dumps(body | {"stream": True}).encode()).body
+        ).message
         message = judged_message(client.ask(ANTHROPIC.path, json.dumps(body).encode()).body)
-    assert [block["input"] for block in streamed["content"] if block["type"] == "tool_use"] == [{"city": "Oslo"}, {"city": "Rome"}]
-    without_ids = [[block | {"id": ""} for block in said["content"]] for said in (streamed, message)]
+    assert [block["input"] for block in streamed["content"] if block["type"] == "tool_use"] == [
+        {"city": "Oslo"},
+        {"city": "Rome"},
+    ]
+    without_ids = [
+        [block | {"id": ""} for block in said["content"]] for said in (streamed, message)
+    ]
     assert without_ids[0] == without_ids[1]
     assert message["stop_reason"] == streamed["stop_reason"] == "tool_use"
 
@@ -112,7 +161,12 @@ def arguments(call: ChatCompletionMessageToolCallUnion) -> dict[str, Any]:
 
 
 def test_an_openai_client_gets_calls_and_thinking_apart(llama: Llama) -> None:
-    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "tools": [FUNCTION], "extra_body": SAMPLING}
+    asked: dict[str, Any] = {
+        "model": MODEL,
+        "max_tokens": 200,
+        "tools": [FUNCTION],
+        "extra_body": SAMPLING,
+    }
     messages: list[Any] = [{"role": "user", "content": IN_OSLO}]
     with openai_client(llama.port) as client:
         first = client.chat.completions.create(messages=messages, **asked).choices[0]
@@ -128,7 +182,13 @@ def test_an_openai_client_gets_calls_and_thinking_apart(llama: Llama) -> None:
 
 def test_an_openai_stream_of_two_calls_accumulates(llama: Llama) -> None:
     messages: list[Any] = [{"role": "user", "content": IN_BOTH}]
-    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "tools": [FUNCTION], "extra_body": SAMPLING, "messages": messages}
+    asked: dict[str, Any] = {
+        "model": MODEL,
+        "max_tokens": 200,
+        "tools": [FUNCTION],
+        "extra_body": SAMPLING,
+        "messages": messages,
+    }
     with openai_client(llama.port) as client, client.chat.completions.stream(**asked) as stream:
         message = stream.get_final_completion().choices[0].message
     assert message.tool_calls
@@ -157,7 +217,9 @@ CALL = [
 ]
 
 
-def test_the_server_gets_the_loop_in_its_own_words(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_the_server_gets_the_loop_in_its_own_words(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = [Says(steps=CALL), Says(steps=stream("<think>There it is.</think>Sunny."))]
     Agent(sdk, streamed=True).say(IN_OSLO)
     second = model.bodies()[1]
@@ -165,7 +227,9 @@ def test_the_server_gets_the_loop_in_its_own_words(model: ByPathServer, sdk: ant
     assert user == {"role": "user", "content": IN_OSLO}
     assert "<think>" in assistant["content"]
     assert (
-        assistant["content"].index("I must look.") < assistant["content"].index("</think>") < assistant["content"].index("Let me")
+        assistant["content"].index("I must look.")
+        < assistant["content"].index("</think>")
+        < assistant["content"].index("Let me")
     )
     function = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
     assert assistant["tool_calls"] == [{"id": "call_1", "type": "function", "function": function}]
@@ -174,16 +238,24 @@ def test_the_server_gets_the_loop_in_its_own_words(model: ByPathServer, sdk: ant
     assert "think-addon" not in json.dumps(second), "our signature is not the server's business"
 
 
-def test_the_seed_and_other_words_of_the_server_are_passed_on(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_the_seed_and_other_words_of_the_server_are_passed_on(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = Says(whole("Hello"))
     words = {"seed": 7, "min_p": 0.1, "chat_template_kwargs": {"own": 1}}
-    sdk.messages.create(model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], extra_body=words)
+    sdk.messages.create(
+        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], extra_body=words
+    )
     assert {name: model.bodies()[0].get(name) for name in words} == words
 
 
-def test_blocks_beside_the_calls_keep_their_order(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_blocks_beside_the_calls_keep_their_order(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = [Says(steps=CALL)]
-    with sdk.messages.stream(model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], tools=[WEATHER]) as events:
+    with sdk.messages.stream(
+        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], tools=[WEATHER]
+    ) as events:
         message = events.get_final_message()
     assert [block.type for block in message.content] == ["thinking", "text", "tool_use"]
     assert message.stop_reason == "tool_use"
@@ -191,16 +263,25 @@ def test_blocks_beside_the_calls_keep_their_order(model: ByPathServer, sdk: anth
 
 def test_a_call_arrives_piece_by_piece(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
     model.rows[CHAT] = [Says(steps=CALL)]
-    asked: Any = {"model": "small", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": [WEATHER]}
+    asked: Any = {
+        "model": "small",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [WEATHER],
+    }
     with sdk.messages.stream(**asked) as events:
         pieces = [event.partial_json for event in events if event.type == "input_json"]
     assert len(pieces) == 2
     assert json.loads("".join(pieces)) == {"city": "Oslo"}
 
 
-def test_the_beta_endpoint_of_the_sdk_is_the_same(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+def test_the_beta_endpoint_of_the_sdk_is_the_same(
+    model: ByPathServer, sdk: anthropic.Anthropic
+) -> None:
     model.rows[CHAT] = [Says(whole("<think>deep</think>Hello"))]
-    message = sdk.beta.messages.create(model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], betas=["own"])
+    message = sdk.beta.messages.create(
+        model="small", max_tokens=9, messages=[{"role": "user", "content": "hi"}], betas=["own"]
+    )
     assert [block.type for block in message.content] == ["thinking", "text"]
     assert model.paths()[-1] == CHAT
     assert MESSAGES not in model.paths()

@@ -1,4 +1,6 @@
-"""The laws over recordings that are as they should be, and over one fault for each law that only this law has to find."""
+"""The laws over recordings that are as they should be, and over one fault for each law that only
+this law has to find.
+"""
 
 import json
 from collections.abc import Callable
@@ -10,39 +12,73 @@ from converter.laws import laws
 from converter.laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from converter.recordings.recording import Found, Recording
 from converter.rewriter import Rewriter
-from converter.sse import FrameDecoder
-from tests.end_to_end.native_streams import STREAMS
-from tests.frames import DONE, END, ROLE, data, delta, finish, stream, text
-from tests.laws.recordings_of import CHAT, native, of_whole, recording, streamed
+from converter.wire.sse import FrameDecoder
+from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
+from tests.support.native_streams import STREAMS
+from tests.support.recordings_of import CHAT, native, of_whole, recording, streamed
 
-CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+CALL = {
+    "index": 0,
+    "id": "c",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a": 1}'},
+}
 ERROR = b'{"error":{"message":"no such model <think>","type":"invalid_request_error","code":404}}'
 GOOD: dict[str, Callable[[], Recording]] = {
     "tags": lambda: streamed("<think>I add", " them.\n</thi", "nk>\n\nIt", " is 5."),
     "whole": lambda: of_whole("<think>\nI add\n</think>\nIt is 5."),
     "a thought in code": lambda: streamed("`<think>` is", " code"),
-    "native thinking": lambda: recording(b"".join([ROLE, delta(reasoning_content="why\n"), *text("<think>", "so"), *END])),
+    "native thinking": lambda: recording(
+        b"".join([ROLE, delta(reasoning_content="why\n"), *text("<think>", "so"), *END])
+    ),
     "another name": lambda: recording(b"".join([ROLE, delta(reasoning="why"), *text("so"), *END])),
-    "both names": lambda: streamed("<think>a</think>b", options={"fields": ["reasoning", "reasoning_content"]}),
-    "a call": lambda: recording(b"".join([ROLE, *text("<think>a</think>"), delta(tool_calls=[CALL]), finish("tool_calls"), DONE])),
+    "both names": lambda: streamed(
+        "<think>a</think>b", options={"fields": ["reasoning", "reasoning_content"]}
+    ),
+    "a call": lambda: recording(
+        b"".join(
+            [ROLE, *text("<think>a</think>"), delta(tool_calls=[CALL]), finish("tool_calls"), DONE]
+        )
+    ),
     "opened by the template": lambda: streamed("why</think>so", found=Found(begins="thinking")),
     "a lone closer": lambda: of_whole("why</think>so"),
-    "cut off in a thought": lambda: recording(b"".join([ROLE, *text("<think>why"), finish("length"), DONE])),
+    "cut off in a thought": lambda: recording(
+        b"".join([ROLE, *text("<think>why"), finish("length"), DONE])
+    ),
     "a stop string": lambda: recording(
         b"".join(
-            [ROLE, *text("a"), data({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": "###"}]}), DONE]
+            [
+                ROLE,
+                *text("a"),
+                data(
+                    {
+                        "choices": [
+                            {"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": "###"}
+                        ]
+                    }
+                ),
+                DONE,
+            ]
         )
     ),
     "markers": lambda: streamed("Let me think. a\n\n", "Now I'll say b", options={"markers": True}),
-    "a budget": lambda: streamed("<think>123456</think>a", options={"budget": "proxy"}, thinking_token_budget=1),
+    "a budget": lambda: streamed(
+        "<think>123456</think>a", options={"budget": "proxy"}, thinking_token_budget=1
+    ),
     "a block of the user's": lambda: recording(
         b"".join([ROLE, delta(plan="x"), *text("a"), *END]), options={"map": ["plan=plan:steps"]}
     ),
-    "the server dropped it": lambda: recording(b"".join(stream("<think>a", "b</think>c"))[:700], ended="server disconnected"),
+    "the server dropped it": lambda: recording(
+        b"".join(stream("<think>a", "b</think>c"))[:700], ended="server disconnected"
+    ),
     "nothing came": lambda: recording(b"", ended="server disconnected"),
-    "an error in the stream": lambda: recording(b"".join([ROLE, *text("<think>a"), data({"error": {"message": "no"}}), DONE])),
+    "an error in the stream": lambda: recording(
+        b"".join([ROLE, *text("<think>a"), data({"error": {"message": "no"}}), DONE])
+    ),
     "an error": lambda: recording(ERROR, "application/json", status=404),
-    "a gateway's page": lambda: recording(b"<html><body>Bad gateway</body></html>", "text/html", status=502),
+    "a gateway's page": lambda: recording(
+        b"<html><body>Bad gateway</body></html>", "text/html", status=502
+    ),
     **{f"its own: {name}": lambda name=name: native(STREAMS[name][0]) for name in STREAMS},  # type: ignore[misc]
 }
 
@@ -57,11 +93,22 @@ def test_laws_have_numbers_and_titles() -> None:
     assert str(LAWS[2]) == "law 3 streamed equals whole"
     assert list(laws_of(GOOD["tags"]())) == list(LAWS)
     assert list(laws_of(GOOD["an error"]())) == list(ERROR_LAWS)
-    assert [law.number for law in laws_of(GOOD["the server dropped it"]())] == [1, 2, 4, 5, 6, 7, 8, 9]
+    assert [law.number for law in laws_of(GOOD["the server dropped it"]())] == [
+        1,
+        2,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+    ]
 
 
 def test_a_recording_of_no_reply_has_no_laws_and_one_of_no_endpoint_is_an_error() -> None:
-    counted = recording(b'{"input_tokens": 3}', "application/json", path="/v1/messages/count_tokens")
+    counted = recording(
+        b'{"input_tokens": 3}', "application/json", path="/v1/messages/count_tokens"
+    )
     assert list(laws_of(counted)) == []
     with pytest.raises(ValueError, match="no request that the addon acts on"):
         check(recording(b"{}", path="/v1/other"))
@@ -70,8 +117,14 @@ def test_a_recording_of_no_reply_has_no_laws_and_one_of_no_endpoint_is_an_error(
 def spoil(monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes, Any], bytes]) -> None:
     """Change every piece that goes out. `change` gets the piece and the rewriter."""
     feed, close = Rewriter.feed, Rewriter.close
-    monkeypatch.setattr(Rewriter, "feed", lambda self, chunk, *at: [change(piece, self) for piece in feed(self, chunk, *at)])
-    monkeypatch.setattr(Rewriter, "close", lambda self: [change(piece, self) for piece in close(self)])
+    monkeypatch.setattr(
+        Rewriter,
+        "feed",
+        lambda self, chunk, *at: [change(piece, self) for piece in feed(self, chunk, *at)],
+    )
+    monkeypatch.setattr(
+        Rewriter, "close", lambda self: [change(piece, self) for piece in close(self)]
+    )
 
 
 def replaced(old: bytes, new: bytes) -> Callable[[bytes, Any], bytes]:
@@ -107,7 +160,9 @@ def test_a_law_finds_its_fault(
     assert broken.difference
 
 
-def test_law_9_finds_a_last_frame_that_is_lost_without_its_blank_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_law_9_finds_a_last_frame_that_is_lost_without_its_blank_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(FrameDecoder, "close", lambda _: [])
     (broken,) = check_one(LAWS[8], streamed("<think>a</think>b"), 0)
     assert "dead at byte" in broken.way
@@ -115,20 +170,22 @@ def test_law_9_finds_a_last_frame_that_is_lost_without_its_blank_line(monkeypatc
 
 def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = Rewriter.feed
-    monkeypatch.setattr(Rewriter, "feed", lambda self, chunk, *at: feed(self, chunk.replace(b"5.", b"6."), *at))
+    monkeypatch.setattr(
+        Rewriter, "feed", lambda self, chunk, *at: feed(self, chunk.replace(b"5.", b"6."), *at)
+    )
     (broken,) = check_one(LAWS[0], GOOD["tags"]())
     assert "byte by byte" in broken.way or "cut" in broken.way
     assert broken.difference.startswith("event ")
 
 
 def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.tags.Marks.undecided", lambda *_: 0)
+    monkeypatch.setattr("converter.parsing.tag_matcher.Marks.undecided", lambda *_: 0)
     (broken,) = check_one(LAWS[1], GOOD["tags"]())
     assert "the words" in broken.way
 
 
 def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.dialects.anthropic_writer._fill", lambda *_: None)
+    monkeypatch.setattr("converter.dialects.anthropic.encoder._fill", lambda *_: None)
     (broken,) = check_one(LAWS[2], GOOD["tags"]())
     assert "against both whole" in broken.way
 
@@ -140,9 +197,13 @@ def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("number", [4, 7])
-def test_error_laws_find_an_error_that_lost_its_words(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_laws_find_an_error_that_lost_its_words(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
-    monkeypatch.setattr("converter.exchange.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made)))
+    monkeypatch.setattr(
+        "converter.exchange.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made))
+    )
     (law,) = (law for law in ERROR_LAWS if law.number == number)
     (broken,) = check_one(law, GOOD["an error"]())
     assert broken.way == "Anthropic client"
@@ -162,7 +223,9 @@ def test_a_law_that_stumbles_is_broken_and_says_where() -> None:
     assert broken.difference == "KeyError: 'lost'\n  in stumble: raise KeyError(\"lost\")"
 
 
-def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "converter.laws.sdk_reading", None)
     monkeypatch.delattr("converter.laws.sdk_reading", raising=False)
     with pytest.raises(laws.NotInstalledError, match="pip install anthropic openai"):

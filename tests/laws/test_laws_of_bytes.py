@@ -3,7 +3,7 @@
 import random
 
 from converter.laws.laws_of_bytes import law_1, law_8, law_9, spoiled
-from tests.laws.recordings_of import of_whole, streamed
+from tests.support.recordings_of import of_whole, streamed
 
 
 def test_a_reply_is_spoiled_in_three_ways_the_same_each_time() -> None:
@@ -15,7 +15,9 @@ def test_a_reply_is_spoiled_in_three_ways_the_same_each_time() -> None:
 
 
 def test_nothing_can_be_spoiled_as_well() -> None:
-    assert [body for name, body in spoiled(b"", 1, random.Random(1)) if name.startswith("cut")] == [b""]
+    assert [body for name, body in spoiled(b"", 1, random.Random(1)) if name.startswith("cut")] == [
+        b""
+    ]
 
 
 def test_no_cuts_may_be_drawn_at_all() -> None:

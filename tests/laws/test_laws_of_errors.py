@@ -6,13 +6,19 @@ import pytest
 
 from converter.laws.laws_of_errors import answer, error_4, error_7, error_8
 from converter.rewriter import Dialect
-from tests.laws.recordings_of import recording
+from tests.support.recordings_of import recording
 
 ERRORS = {
-    "llama.cpp": (400, b'{"error":{"code":400,"message":"bad grammar","type":"invalid_request_error"}}'),
+    "llama.cpp": (
+        400,
+        b'{"error":{"code":400,"message":"bad grammar","type":"invalid_request_error"}}',
+    ),
     "a page": (502, b"<html><body>Bad gateway</body></html>"),
     "busy": (503, b'{"error":{"message":"Loading model","type":"unavailable_error","code":503}}'),
-    "too long": (400, b'{"error":{"message":"the request exceeds the available context size (9 tokens > 4)"}}'),
+    "too long": (
+        400,
+        b'{"error":{"message":"the request exceeds the available context size (9 tokens > 4)"}}',
+    ),
     "nothing": (500, b""),
 }
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from converter.laws.broken import BrokenLawError
+from converter.laws.failures import BrokenLawError
 from converter.laws.laws_of_words import as_stream, law_5, untouched
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
 from converter.rewriter import Form
-from tests.frames import END, ROLE, delta, text
-from tests.laws.recordings_of import of_whole, recording, streamed
+from tests.support.frames import END, ROLE, delta, text
+from tests.support.recordings_of import of_whole, recording, streamed
 
 
 def test_a_whole_reply_is_taken_apart_and_a_stream_is_as_it_is() -> None:
@@ -38,5 +38,7 @@ def test_bytes_stay_when_nothing_may_begin_a_mark(given: Recording, same: bool) 
 def test_the_oracle_reads_as_the_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
     law_5(streamed("[a]t[/a]b", options={"tags": ["[a] [/a]"]}), 0)
     monkeypatch.setattr("converter.laws.oracle.read", lambda *_: [])
-    with pytest.raises(BrokenLawError, match="against the oracle: event 1\n  expected: text ''\n  got:      text b"):
+    with pytest.raises(
+        BrokenLawError, match="against the oracle: event 1\n  expected: text ''\n  got:      text b"
+    ):
         law_5(streamed("b"), 0)

@@ -1,4 +1,6 @@
-"""Each row of the table of limits: a case that it holds for, and the usual reply, for which none does."""
+"""Each row of the table of limits: a case that it holds for, and the usual reply, for which none
+does.
+"""
 
 from collections.abc import Callable
 
@@ -7,8 +9,8 @@ import pytest
 from converter.laws import laws
 from converter.laws.limits import LIMITS, Case, limit_of
 from converter.recordings.recording import Recording
-from tests.frames import END, ROLE, data, delta, text
-from tests.laws.recordings_of import JSON, of_whole, recording, streamed
+from tests.support.frames import END, ROLE, data, delta, text
+from tests.support.recordings_of import JSON, of_whole, recording, streamed
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -21,7 +23,11 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
     (3, "what came between", lambda: reply(*text("a"), delta(reasoning="t"), *END)),
-    (4, "think_budget=proxy", lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1)),
+    (
+        4,
+        "think_budget=proxy",
+        lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1),
+    ),
     (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (4, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (5, "think_markers", lambda: streamed("a", options={"markers": True})),
@@ -29,11 +35,17 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (5, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (6, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
-    (7, "no UTF-8", lambda: reply(ROLE, b'data: {"choices":[{"delta":{"content":"\xe9"}}]}\n\n', *END)),
+    (
+        7,
+        "no UTF-8",
+        lambda: reply(ROLE, b'data: {"choices":[{"delta":{"content":"\xe9"}}]}\n\n', *END),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("law", "why", "make"), CASES, ids=[f"law {law}, {why}" for law, why, _ in CASES])
+@pytest.mark.parametrize(
+    ("law", "why", "make"), CASES, ids=[f"law {law}, {why}" for law, why, _ in CASES]
+)
 def test_a_limit_holds(law: int, why: str, make: Callable[[], Recording]) -> None:
     limit = limit_of(law, Case(make()))
     assert limit is not None
@@ -41,11 +53,16 @@ def test_a_limit_holds(law: int, why: str, make: Callable[[], Recording]) -> Non
 
 
 def test_every_limit_has_its_case() -> None:
-    rows = [(limit.law, next(why for law, why, _ in CASES if law == limit.law and why in limit.why)) for limit in LIMITS]
+    rows = [
+        (limit.law, next(why for law, why, _ in CASES if law == limit.law and why in limit.why))
+        for limit in LIMITS
+    ]
     assert sorted(rows) == sorted((law, why) for law, why, _ in CASES)
 
 
-@pytest.mark.parametrize("usual", [streamed("<think>a</think>", "b"), of_whole("<think>a</think>b")])
+@pytest.mark.parametrize(
+    "usual", [streamed("<think>a</think>", "b"), of_whole("<think>a</think>b")]
+)
 def test_a_usual_reply_is_held_to_all_laws(usual: Recording) -> None:
     assert [number for number in range(1, 10) if limit_of(number, Case(usual))] == []
 
@@ -54,6 +71,19 @@ def test_a_budget_that_the_server_keeps_is_no_limit() -> None:
     assert limit_of(4, Case(streamed("a", thinking_token_budget=1))) is None
 
 
-@pytest.mark.parametrize("body", [b"", b"7", b"null", b"[" * 100_000, b"1" * 5000, b"{", b'{"a": 1}', b"\x1f\x8b\0", b"<p>no</p>"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"7",
+        b"null",
+        b"[" * 100_000,
+        b"1" * 5000,
+        b"{",
+        b'{"a": 1}',
+        b"\x1f\x8b\0",
+        b"<p>no</p>",
+    ],
+)
 def test_a_whole_body_that_is_no_completion_breaks_no_law(body: bytes) -> None:
     assert [str(broken) for broken in laws.check(recording(body, JSON), 2)] == []

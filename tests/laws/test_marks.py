@@ -3,7 +3,7 @@
 import pytest
 
 from converter.laws.marks import Explanation, count, literal_marks, pattern, without_blanks
-from converter.tags import choose
+from converter.parsing.tag_matcher import choose
 
 FAMILIES = choose(["auto"])
 
@@ -18,11 +18,17 @@ FAMILIES = choose(["auto"])
         ("<think:a1>t</think:a1>x", "tx"),
         ('<thinking thought="a b" confidence="0.7"/>x', "abx"),
         ("a<|channel>thought\nt<channel|>x", "atx"),
-        ("<|channel|>analysis<|message|>t<|end|><|start|>assistant<|channel|>final<|message|>x<|return|>", "tx"),
+        (
+            "<|channel|>analysis<|message|>t<|end|><|start|>assistant<|channel|>final<|message|>x<|return|>",
+            "tx",
+        ),
     ],
 )
 def test_all_that_may_be_missing_is_marks(sent: str, told: str) -> None:
-    assert Explanation(FAMILIES, attributes=True).missing(without_blanks(sent), without_blanks(told)) is None
+    assert (
+        Explanation(FAMILIES, attributes=True).missing(without_blanks(sent), without_blanks(told))
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +41,9 @@ def test_all_that_may_be_missing_is_marks(sent: str, told: str) -> None:
         ("abc", "acb", (1, 1)),
     ],
 )
-def test_a_lost_doubled_or_moved_word_is_found(sent: str, told: str, place: tuple[int, int]) -> None:
+def test_a_lost_doubled_or_moved_word_is_found(
+    sent: str, told: str, place: tuple[int, int]
+) -> None:
     assert Explanation(FAMILIES, attributes=True).missing(sent, told) == place
 
 

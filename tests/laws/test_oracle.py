@@ -3,7 +3,7 @@
 import pytest
 
 from converter.laws.oracle import Block, read
-from converter.tags import choose
+from converter.parsing.tag_matcher import choose
 
 AUTO = choose(["auto"])
 
@@ -16,7 +16,11 @@ AUTO = choose(["auto"])
         (3, "<think>\n \n</think>a", [("text", "a")]),
         (4, "a<think>t</think>b", [("text", "a"), ("thinking", "t"), ("text", "b")]),
         (4, "<think>t</think><think>u</think>", [("thinking", "t"), ("thinking", "u")]),
-        (5, "<think>a<think>b</think>c</think>", [("thinking", "a<think>b"), ("text", "c</think>")]),
+        (
+            5,
+            "<think>a<think>b</think>c</think>",
+            [("thinking", "a<think>b"), ("text", "c</think>")],
+        ),
         (5, "[THINK]a</think>b[/THINK]c", [("thinking", "a</think>b"), ("text", "c")]),
         (6, "a<thi", [("text", "a<thi")]),
         (7, "<think>t", [("thinking", "t")]),

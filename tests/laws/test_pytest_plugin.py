@@ -1,4 +1,6 @@
-"""The plugin in a project of its own: a folder of captures is collected, and a fault in the parser makes one of them fail."""
+"""The plugin in a project of its own: a folder of captures is collected, and a fault in the parser
+makes one of them fail.
+"""
 
 import os
 import re
@@ -11,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from converter.recordings.library import Library
-from tests.frames import END, delta, text
-from tests.laws.recordings_of import of_whole, recording, streamed
+from tests.support.frames import END, delta, text
+from tests.support.recordings_of import of_whole, recording, streamed
 
 ROOT = Path(__file__).parents[2]
 SAYS = ["<think>\nI add", " them.\n</thi", "nk>\n\nIt", " is 5."]
@@ -27,7 +29,9 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
         streamed(*SAYS, name="sum-stream"),
         of_whole("".join(SAYS), name="sum-whole"),
         streamed("It is a <", "thi", name="held"),
-        recording(b"".join([delta(reasoning_content="why"), *text("a <think>", "b"), *END]), name="native"),
+        recording(
+            b"".join([delta(reasoning_content="why"), *text("a <think>", "b"), *END]), name="native"
+        ),
         recording(CALL, "application/json", name="error", status=400),
         recording(streamed(*SAYS).body[:500], name="dropped", ended="server disconnected"),
     ]
@@ -49,26 +53,47 @@ def project(captures: Path, tmp_path: Path) -> Path:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as `pip install` lays it down, entry points included."""
     site = tmp_path_factory.mktemp("site")
-    shutil.copytree(ROOT / "converter", site / "converter", ignore=shutil.ignore_patterns("__pycache__"))
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
+    shutil.copytree(
+        ROOT / "converter", site / "converter", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
+        "pytest11"
+    ]
     information = site / "think_addon-0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: think-addon\nVersion: 0\n")
-    (information / "entry_points.txt").write_text("[pytest11]\n" + "".join(f"{name} = {to}\n" for name, to in points.items()))
+    (information / "entry_points.txt").write_text(
+        "[pytest11]\n" + "".join(f"{name} = {to}\n" for name, to in points.items())
+    )
     return site
 
 
 def run(project: Path, site: Path, *arguments: str) -> tuple[int, str]:
     environment = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:anyio", *arguments]
-    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:anyio",
+        *arguments,
+    ]
+    ran = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
     return ran.returncode, ran.stdout + ran.stderr
 
 
 def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed: Path) -> None:
     status, said = run(project, installed, "--think-recordings", "captures", "-v")
     assert status == 0, said
-    for name in ("law 1 bytes cut anywhere", "law 3 streamed equals whole", "law 9 Anthropic streams in order"):
+    for name in (
+        "law 1 bytes cut anywhere",
+        "law 3 streamed equals whole",
+        "law 9 Anthropic streams in order",
+    ):
         assert f"captures/sum-stream.mitm::{name} PASSED" in said
     assert "captures/sum-stream.mitm::golden for openai clients PASSED" in said
     assert "captures/sum-stream.mitm::golden for anthropic clients PASSED" in said
@@ -77,14 +102,20 @@ def test_a_project_gets_an_item_for_each_law_and_golden(project: Path, installed
     assert "test_mine.py::test_mine PASSED" in said
 
 
-def test_without_the_option_nothing_is_collected_and_nothing_imported(project: Path, installed: Path) -> None:
-    (project / "test_mine.py").write_text("import sys\n\ndef test_mine() -> None:\n    assert 'mitmproxy' not in sys.modules\n")
+def test_without_the_option_nothing_is_collected_and_nothing_imported(
+    project: Path, installed: Path
+) -> None:
+    (project / "test_mine.py").write_text(
+        "import sys\n\ndef test_mine() -> None:\n    assert 'mitmproxy' not in sys.modules\n"
+    )
     status, said = run(project, installed, "captures", "test_mine.py")
     assert (status, "1 passed" in said) == (0, True), said
 
 
 def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Path) -> None:
-    (project / "pytest.ini").write_text("[pytest]\nthink_recordings = captures\nfilterwarnings = error\n")
+    (project / "pytest.ini").write_text(
+        "[pytest]\nthink_recordings = captures\nfilterwarnings = error\n"
+    )
     assert "captures/sum-whole.mitm: 11" in run(project, installed, "--co", "-qq")[1]
     assert "captures" not in run(project, installed, "--co", "-qq", "test_mine.py")[1]
     one = run(project, installed, "captures/sum-whole.mitm::law 5 the oracle agrees", "-q")
@@ -102,7 +133,9 @@ def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: 
     assert re.fullmatch(r"ERROR: think_recordings: .*nowhere is no folder", said.strip())
 
 
-def test_a_damaged_file_fails_in_one_line_and_harms_no_other(project: Path, installed: Path) -> None:
+def test_a_damaged_file_fails_in_one_line_and_harms_no_other(
+    project: Path, installed: Path
+) -> None:
     whole = (project / "captures" / "sum-whole.mitm").read_bytes()
     (project / "captures" / "cut.mitm").write_bytes(whole[:200])
     (project / "captures" / "archive.mitm").write_text('{"log": {"version": "1.2"}}')
@@ -115,7 +148,9 @@ def test_a_damaged_file_fails_in_one_line_and_harms_no_other(project: Path, inst
     assert "Traceback" not in said
 
 
-def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(project: Path, installed: Path) -> None:
+def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
+    project: Path, installed: Path
+) -> None:
     golden = project / "captures" / "sum-whole.openai.txt"
     golden.write_text(golden.read_text().replace("It is 5", "It is 6"))
     (project / "captures" / "sum-stream.anthropic.txt").unlink()
@@ -123,11 +158,18 @@ def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
     assert (status, "2 failed" in said) == (1, True), said
     assert re.search(r"^-.*It is 6", said, re.MULTILINE)
     assert re.search(r"^\+.*It is 5", said, re.MULTILINE)
-    commands = re.findall(r"^python -m (converter\.recordings bless \S+ --dir \S+)\n(?:_|=)", said, re.MULTILINE)
-    assert commands == [f"converter.recordings bless {name} --dir captures" for name in ("sum-stream", "sum-whole")]
+    commands = re.findall(
+        r"^python -m (converter\.recordings bless \S+ --dir \S+)\n(?:_|=)", said, re.MULTILINE
+    )
+    assert commands == [
+        f"converter.recordings bless {name} --dir captures" for name in ("sum-stream", "sum-whole")
+    ]
     for command in commands:
         subprocess.run(
-            [sys.executable, "-m", *command.split()], cwd=project, env={**os.environ, "PYTHONPATH": str(installed)}, check=True
+            [sys.executable, "-m", *command.split()],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(installed)},
+            check=True,
         )
     assert run(project, installed, "--think-recordings", "captures", "-q")[0] == 0
 
@@ -140,25 +182,45 @@ def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) ->
 
 
 FAULTS = {
-    "a thought keeps its line feeds": ("think.py", 'text.lstrip("\\r\\n")', "text"),
-    "a partial tag is not held": ("think.py", "0 if last else marks.undecided(buffer, begin)", "0"),
-    "held text is lost at the end": ("think.py", 'self._read("", last=True)', "pass"),
-    "a closer is text": ("think.py", "    (Mode.THINKING, Mark.CLOSE): Mode.ANSWERING,\n", ""),
-    "tags are read behind native thinking": ("think_stage.py", "self._readers[event.choice] = None", "pass"),
-    "a finish is lost": ("dialects/openai_writer.py", "chunk.finish = event.reason", "pass"),
-    "thinking has no name": ("dialects/openai_writer.py", "return dict.fromkeys(self._wanted, joint + event.text)", "return {}"),
+    "a thought keeps its line feeds": ("parsing/think_parser.py", 'text.lstrip("\\r\\n")', "text"),
+    "a partial tag is not held": (
+        "parsing/think_parser.py",
+        "0 if last else marks.undecided(buffer, begin)",
+        "0",
+    ),
+    "held text is lost at the end": (
+        "parsing/think_parser.py",
+        'self._read("", last=True)',
+        "pass",
+    ),
+    "a closer is text": (
+        "parsing/think_parser.py",
+        "    (Mode.THINKING, Mark.CLOSE): Mode.ANSWERING,\n",
+        "",
+    ),
+    "tags are read behind native thinking": (
+        "parsing/think_stage.py",
+        "self._readers[event.choice] = None",
+        "pass",
+    ),
+    "a finish is lost": ("dialects/openai_chat/encoder.py", "chunk.finish = event.reason", "pass"),
+    "thinking has no name": (
+        "dialects/openai_chat/encoder.py",
+        "return dict.fromkeys(self._wanted, joint + event.text)",
+        "return {}",
+    ),
     "blocks are not closed": (
-        "dialects/anthropic_stream.py",
+        "dialects/anthropic/message_events.py",
         '        yield {"type": "content_block_stop", "index": self._index}\n',
         "",
     ),
     "signatures are missing": (
-        "dialects/anthropic_stream.py",
+        "dialects/anthropic/message_events.py",
         'yield self._delta({"type": "signature_delta", "signature": signature or self._signature})',
         "pass",
     ),
     "a reply cut short has no error": (
-        "dialects/anthropic_stream.py",
+        "dialects/anthropic/message_events.py",
         "yield from self._fail(CUT_SHORT)",
         "yield from self._end()",
     ),
@@ -166,17 +228,32 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_seeded_fault_makes_a_recording_fail(fault: str, project: Path, installed: Path, tmp_path: Path) -> None:
+def test_a_seeded_fault_makes_a_recording_fail(
+    fault: str, project: Path, installed: Path, tmp_path: Path
+) -> None:
     site = tmp_path / "site"
     shutil.copytree(installed, site)
     file, right, wrong = FAULTS[fault]
     source = (site / "converter" / file).read_text()
     assert right in source, "the fault no longer fits the source"
     (site / "converter" / file).write_text(source.replace(right, wrong))
-    status, said = run(project, site, "--think-recordings", "captures", "-q", "--think-cuts", "1", "-k", "law and not SDKs")
+    status, said = run(
+        project,
+        site,
+        "--think-recordings",
+        "captures",
+        "-q",
+        "--think-cuts",
+        "1",
+        "-k",
+        "law and not SDKs",
+    )
     assert status == 1, said
     told = re.findall(r"^(\S+) breaks law (\d) .+\n(.+)", said, re.MULTILINE)
     assert told, said
     assert {name for name, _, _ in told} <= {"sum-stream", "sum-whole", "dropped", "held", "native"}
-    assert all(re.search(r"event \d+|frame \d+|last event|addon|stream ends|bytes differ", words) for _, _, words in told), told
+    assert all(
+        re.search(r"event \d+|frame \d+|last event|addon|stream ends|bytes differ", words)
+        for _, _, words in told
+    ), told
     assert re.search(r"\npython -m converter\.recordings check \S+ --dir captures\n(_|=)", said)

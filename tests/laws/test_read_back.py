@@ -6,7 +6,7 @@ from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle import Block
 from converter.laws.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
 from converter.rewriter import Dialect, Form
-from tests.frames import stream, whole
+from tests.support.frames import stream, whole
 
 BODY = b"".join(stream("<think>t</think>", "a"))
 
@@ -21,7 +21,11 @@ def test_events_are_the_blocks_of_a_message() -> None:
         Thinking("v"),
         ThinkingEnd(),
     ]
-    assert blocks_of(events) == [Block("text", "ab"), Block("thinking", "tu", "plan", 0.7), Block("thinking", "v")]
+    assert blocks_of(events) == [
+        Block("text", "ab"),
+        Block("thinking", "tu", "plan", 0.7),
+        Block("thinking", "v"),
+    ]
 
 
 @pytest.mark.parametrize("events", [[ThinkingEnd()], [Thinking("t")], [Thinking("t"), Text("a")]])
@@ -31,12 +35,19 @@ def test_a_thought_has_one_end(events: list[Text | Thinking | ThinkingEnd]) -> N
 
 
 def test_a_stream_and_a_body_are_the_same_completion() -> None:
-    assert completion_of(b"".join(stream("a", "b")), Form.STREAM).said == completion_of(whole("ab"), Form.WHOLE).said
+    assert (
+        completion_of(b"".join(stream("a", "b")), Form.STREAM).said
+        == completion_of(whole("ab"), Form.WHOLE).said
+    )
     assert len(bodies_of(BODY)) == 5
 
 
 def test_what_is_rewritten_can_be_read_back() -> None:
-    said = completion_of(b"".join(rewrite([BODY], Dialect.OPENAI, Form.STREAM)), Form.STREAM).choices[0].said
+    said = (
+        completion_of(b"".join(rewrite([BODY], Dialect.OPENAI, Form.STREAM)), Form.STREAM)
+        .choices[0]
+        .said
+    )
     assert said == ({"content": "a", "reasoning_content": "t"}, {}, "stop")
     messages = [anthropic_message(BODY, Form.STREAM, form) for form in Form]
     assert messages[0] == messages[1]
@@ -44,6 +55,6 @@ def test_what_is_rewritten_can_be_read_back() -> None:
 
 
 def test_a_fault_that_was_survived_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.think.ThinkParser.feed", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         rewrite([BODY], Dialect.OPENAI, Form.STREAM)

@@ -7,8 +7,8 @@ import pytest
 from converter.laws import sdk_reading
 from converter.laws.sdk_reading import Wire
 from converter.rewriter import Form
-from tests.frames import stream, whole
 from tests.laws.test_strict_reader import ERROR, GOOD, written
+from tests.support.frames import stream, whole
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +20,18 @@ def test_the_anthropic_sdk_reads_a_stream(wire: Wire) -> None:
     events = sdk_reading.anthropic_events(wire, written(GOOD))
     assert [event["type"] for event in events] == [event["type"] for event in GOOD]
     message = sdk_reading.anthropic_accumulated(wire, written(GOOD))
-    assert sdk_reading.blocks(message) == [("thinking", '"why"'), ("text", '"a"'), ("tool_use", '{"at": 1}')]
+    assert sdk_reading.blocks(message) == [
+        ("thinking", '"why"'),
+        ("text", '"a"'),
+        ("tool_use", '{"at": 1}'),
+    ]
 
 
 def test_an_event_that_is_not_of_its_types_is_none_of_its_own(wire: Wire) -> None:
     with pytest.raises(ValueError, match="stop_reason"):
-        sdk_reading.anthropic_events(wire, written(GOOD).replace(b'"stop_reason": "tool_use"', b'"stop_reason": 5'))
+        sdk_reading.anthropic_events(
+            wire, written(GOOD).replace(b'"stop_reason": "tool_use"', b'"stop_reason": 5')
+        )
 
 
 @pytest.mark.parametrize(("form", "status"), [(Form.WHOLE, 404), (Form.STREAM, 200)])
@@ -44,4 +50,9 @@ def test_the_openai_sdk_reads_both_forms(wire: Wire) -> None:
     assert len(sdk_reading.openai_frames(wire, body)) == 5
     assert sdk_reading.openai_accumulated(wire, body)["choices"][0]["message"]["content"] == "ab"
     assert sdk_reading.openai_bodies(wire, body, Form.STREAM).endswith(b"data: [DONE]\n\n")
-    assert json.loads(sdk_reading.openai_bodies(wire, whole("a"), Form.WHOLE))["choices"][0]["message"]["content"] == "a"
+    assert (
+        json.loads(sdk_reading.openai_bodies(wire, whole("a"), Form.WHOLE))["choices"][0][
+            "message"
+        ]["content"]
+        == "a"
+    )

@@ -2,12 +2,12 @@
 
 import pytest
 
+from converter.dialects.reasoning_fields import read_map
 from converter.laws.server_words import Piece, ServerWords, frames, listen, value_of
 from converter.rewriter import Dialect, Form
-from converter.vendor import read_map
-from tests.end_to_end.native_streams import STREAMS
-from tests.frames import DONE, END, ROLE, data, delta, finish, stream, text, whole
-from tests.laws.recordings_of import native
+from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text, whole
+from tests.support.native_streams import STREAMS
+from tests.support.recordings_of import native
 
 
 def heard(*given: bytes) -> ServerWords:
@@ -15,10 +15,20 @@ def heard(*given: bytes) -> ServerWords:
 
 
 def test_words_come_in_order_with_what_they_are() -> None:
-    said = heard(ROLE, delta(reasoning="why"), delta(reasoning_content="more"), *text("a", "b"), *END)
-    assert said.choice().pieces == [Piece("thinking", "why"), Piece("text", "a"), Piece("text", "b")]
+    said = heard(
+        ROLE, delta(reasoning="why"), delta(reasoning_content="more"), *text("a", "b"), *END
+    )
+    assert said.choice().pieces == [
+        Piece("thinking", "why"),
+        Piece("text", "a"),
+        Piece("text", "b"),
+    ]
     assert said.choice().thoughts == {"reasoning": "why", "reasoning_content": "more"}
-    assert (said.choice().finish, said.usage["completion_tokens"], said.complete) == ("stop", 5, True)
+    assert (said.choice().finish, said.usage["completion_tokens"], said.complete) == (
+        "stop",
+        5,
+        True,
+    )
 
 
 def test_a_whole_body_says_the_same() -> None:
@@ -38,9 +48,14 @@ def test_calls_are_put_together() -> None:
 
 
 def test_parts_and_refusals_are_text_without_tags_and_the_users_rows_are_thinking() -> None:
-    said = heard(delta(content=[{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "t"}]), delta(refusal="no"))
+    said = heard(
+        delta(content=[{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "t"}]),
+        delta(refusal="no"),
+    )
     assert said.choice().pieces == [Piece("raw", "a"), Piece("thinking", "t"), Piece("raw", "no")]
-    mapped = listen(delta(musings="m"), Form.STREAM, Dialect.OPENAI, read_map(["musings=thinking:thinking"]))
+    mapped = listen(
+        delta(musings="m"), Form.STREAM, Dialect.OPENAI, read_map(["musings=thinking:thinking"])
+    )
     assert mapped.choice().pieces == [Piece("thinking", "m")]
 
 
@@ -54,7 +69,9 @@ def test_parts_and_refusals_are_text_without_tags_and_the_users_rows_are_thinkin
         ([ROLE, data({"error": {"message": "no"}}), DONE], False),
     ],
 )
-def test_a_reply_is_complete_when_its_end_was_said_and_no_error(given: list[bytes], complete: bool) -> None:
+def test_a_reply_is_complete_when_its_end_was_said_and_no_error(
+    given: list[bytes], complete: bool
+) -> None:
     assert heard(*given).complete is complete
 
 
@@ -64,7 +81,9 @@ def test_what_nobody_reads_is_counted_comments_apart() -> None:
 
 
 def test_other_fields_are_kept() -> None:
-    said = heard(delta(content="a", x=1), delta(content="b", x=2, y=""), data({"id": "i", "choices": []}))
+    said = heard(
+        delta(content="a", x=1), delta(content="b", x=2, y=""), data({"id": "i", "choices": []})
+    )
     assert said.choice().others == {"x": [1, 2]}
     assert said.heads["id"] == ["chatcmpl-1", "i"]
 
@@ -79,6 +98,10 @@ def test_a_messages_stream_says_its_blocks() -> None:
     body = native(STREAMS["llama.cpp: a block starts before the one before it stops"][0]).body
     said = listen(body, Form.STREAM, Dialect.ANTHROPIC)
     assert said.choice().pieces == [Piece("thinking", "deep", 0), Piece("text", "Hello")]
-    assert (said.choice().finish, said.usage["output_tokens"], said.complete) == ("end_turn", 5, True)
+    assert (said.choice().finish, said.usage["output_tokens"], said.complete) == (
+        "end_turn",
+        5,
+        True,
+    )
     assert not listen(body[:300], Form.STREAM, Dialect.ANTHROPIC).complete
     assert listen(stream("a")[0], Form.STREAM, Dialect.ANTHROPIC).choice().pieces == []

@@ -1,4 +1,6 @@
-"""The strict reader takes what the API sends, and nothing else: each row breaks a good stream in one way."""
+"""The strict reader takes what the API sends, and nothing else: each row breaks a good stream in
+one way.
+"""
 
 import json
 from typing import Any
@@ -6,7 +8,7 @@ from typing import Any
 import pytest
 
 from converter.laws.strict_reader import frames_of, read_strictly
-from tests.end_to_end.native_streams import EMPTY_CALL, HEX, begin, end, piece, said, start, stop
+from tests.support.native_streams import EMPTY_CALL, HEX, begin, end, piece, said, start, stop
 
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
 GOOD: list[dict[str, Any]] = [
@@ -27,7 +29,10 @@ ERROR = {"type": "error", "error": {"type": "api_error", "message": "no"}}
 
 
 def written(events: list[dict[str, Any]]) -> bytes:
-    return b"".join(b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n" for event in events)
+    return b"".join(
+        b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n"
+        for event in events
+    )
 
 
 def test_a_good_stream_is_its_message() -> None:
@@ -48,7 +53,9 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
         {"type": "content_block_delta", "index": 0, "delta": {"type": "custom_delta", "data": "x"}},
         stop(0),
     ]
-    assert read_strictly(written([start(), *own, *end()])).message["content"] == [{"type": "custom", "data": "x"}]
+    assert read_strictly(written([start(), *own, *end()])).message["content"] == [
+        {"type": "custom", "data": "x"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +78,18 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
         (8, begin(2, EMPTY_CALL | {"id": ""}), "a call without id or name"),
         (9, piece(2, "input_json", "[1]"), "a call whose input is no object"),
         (9, piece(2, "input_json", "{"), "frame 10"),
-        (11, {"type": "message_delta", "delta": {"stop_reason": "x"}, "usage": {}}, "not the two fields of an end"),
+        (
+            11,
+            {"type": "message_delta", "delta": {"stop_reason": "x"}, "usage": {}},
+            "not the two fields of an end",
+        ),
         (12, {"type": "message_stop", "x": 1}, "says more than that"),
         (12, {"type": "new"}, "new after message_delta"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_frame(place: int, event: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_is_said_with_its_frame(
+    place: int, event: dict[str, Any], words: str
+) -> None:
     broken = [*GOOD[:place], event, *GOOD[place + 1 :]]
     with pytest.raises(AssertionError, match=words):
         read_strictly(written(broken))

@@ -1,4 +1,6 @@
-"""A capture made through the addon itself: mitmdump with `-w`, in front of llama.cpp's server and of a scripted one."""
+"""A capture made through the addon itself: mitmdump with `-w`, in front of llama.cpp's server and
+of a scripted one.
+"""
 
 import json
 from collections.abc import Iterator
@@ -8,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.frames import stream
-from tests.harness import VARIANTS, LlamaServer, Proxy, start_proxy
-from tests.scripted_server import Reply, ScriptedServer
+from tests.support.frames import stream
+from tests.support.harness import VARIANTS, LlamaServer, Proxy, start_proxy
+from tests.support.scripted_server import Reply, ScriptedServer
 
 SECRETS = {
     "authorization": "Bearer sk-planted-authorization-1",
@@ -24,7 +26,11 @@ PLANTED = [b"sk-planted-authorization-1", b"planted-api-key-22", b"planted-cooki
            b"planted-openai-user-5", b"planted-query-6"]  # fmt: skip
 ECHO = "You are sk-planted-authorization-1, user planted_user_4444, of planted-query-6 at 203.0.113.77."
 """What a server says that repeats what it was told."""
-TOOL = {"name": "get_weather", "description": "Get the weather of a city.", "input_schema": {"type": "object", "properties": {}}}
+TOOL = {
+    "name": "get_weather",
+    "description": "Get the weather of a city.",
+    "input_schema": {"type": "object", "properties": {}},
+}
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,31 @@ class Capture:
     addresses: tuple[str, ...]
 
 
-def asks(port: int, path: str, question: str, *, stream: bool, bytes_read: int | None = None, **fields: object) -> bytes:
+def asks(
+    port: int,
+    path: str,
+    question: str,
+    *,
+    stream: bool,
+    bytes_read: int | None = None,
+    **fields: object,
+) -> bytes:
     """Ask as a client does that has secrets; read so many bytes and leave, or all."""
-    body = {"model": "tiny-think", "max_tokens": 200, "messages": [{"role": "user", "content": question}], "stream": stream}
-    owner = {"metadata": {"user_id": "planted_user_4444"}} if "messages" in path else {"user": "planted-openai-user-5"}
+    body = {
+        "model": "tiny-think",
+        "max_tokens": 200,
+        "messages": [{"role": "user", "content": question}],
+        "stream": stream,
+    }
+    owner = (
+        {"metadata": {"user_id": "planted_user_4444"}}
+        if "messages" in path
+        else {"user": "planted-openai-user-5"}
+    )
     connection = HTTPConnection("127.0.0.1", port)
-    connection.request("POST", f"{path}?key=planted-query-6", json.dumps({**body, **owner, **fields}), SECRETS)
+    connection.request(
+        "POST", f"{path}?key=planted-query-6", json.dumps({**body, **owner, **fields}), SECRETS
+    )
     response: HTTPResponse = connection.getresponse()
     said = response.read(bytes_read)
     response.close()
@@ -54,7 +79,9 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Capture]:
     file = folder / "capture.flows"
     with ScriptedServer() as scripted, LlamaServer(VARIANTS["tags"], folder / "llama.log") as llama:
         modes = [f"reverse:{llama.address}", f"reverse:{scripted.address}"]
-        with start_proxy(modes, ["-w", str(file), "--set", "think_server=generic"], folder, "capture") as proxy:
+        with start_proxy(
+            modes, ["-w", str(file), "--set", "think_server=generic"], folder, "capture"
+        ) as proxy:
             _ask_all(proxy, scripted)
         scripted.shutdown()
         yield Capture(file, (llama.address, scripted.address))
@@ -67,7 +94,13 @@ def _ask_all(proxy: Proxy, scripted: ScriptedServer) -> None:
             asks(port, path, "12 * 7", stream=streamed)
     asks(port, "/v1/messages", "What is the weather in Oslo and Rome?", stream=True, tools=[TOOL])
     asks(port, "/v1/chat/completions", "12 * 7", stream=False, n=-1)
-    asks(port, "/v1/chat/completions", "Write a Python loop from 1 to 5.", stream=True, bytes_read=300)
+    asks(
+        port,
+        "/v1/chat/completions",
+        "Write a Python loop from 1 to 5.",
+        stream=True,
+        bytes_read=300,
+    )
     proxy.wait_for("Client disconnected")
     scripted.answer(Reply(stream("<think>Who?</think>", ECHO[:20], ECHO[20:])))
     asks(proxy.ports[1], "/v1/messages", "Who am I?", stream=True)

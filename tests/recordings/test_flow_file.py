@@ -16,11 +16,11 @@ from mitmproxy.io import FlowReader, FlowWriter, tnetstring
 from mitmproxy.test import tflow
 
 from converter.recordings import flow_file
-from converter.recordings.cleaning import cleaned
 from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.redact.redactor import cleaned
 from converter.rewriter import Dialect, Form
 from tests.recordings.conftest import Capture
-from tests.recordings.raw_exchanges import STREAMS, WHOLE, exchange
+from tests.support.raw_exchanges import STREAMS, WHOLE, exchange
 
 CLEAN = cleaned(exchange())
 FILE = flow_file.dumps(CLEAN)
@@ -41,7 +41,9 @@ def changed(change: Callable[[HTTPFlow], object]) -> bytes:
 
 @pytest.mark.parametrize("client", Dialect)
 @pytest.mark.parametrize("name", STREAMS)
-def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(name: str, client: Dialect, tmp_path: Path) -> None:
+def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
+    name: str, client: Dialect, tmp_path: Path
+) -> None:
     clean = cleaned(exchange(STREAMS[name], client, name="hello"))
     path = tmp_path / "hello.mitm"
     flow_file.save(clean, path)
@@ -52,7 +54,12 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(name: str, c
 
 
 @pytest.mark.parametrize(
-    "recording", [exchange(WHOLE, Dialect.ANTHROPIC, Form.WHOLE), exchange(ended="Client disconnected."), exchange([])]
+    "recording",
+    [
+        exchange(WHOLE, Dialect.ANTHROPIC, Form.WHOLE),
+        exchange(ended="Client disconnected."),
+        exchange([]),
+    ],
 )
 def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> None:
     clean = cleaned(recording)
@@ -67,10 +74,17 @@ def test_real_captures_come_back_as_they_were_cleaned(capture: Capture) -> None:
 
 def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
     found = list(flow_file.read_all(capture.file))
-    assert [recording.client.name for recording in found] == ["OPENAI"] * 2 + ["ANTHROPIC"] * 3 + ["OPENAI"] * 2 + ["ANTHROPIC"]
+    assert [recording.client.name for recording in found] == ["OPENAI"] * 2 + ["ANTHROPIC"] * 3 + [
+        "OPENAI"
+    ] * 2 + ["ANTHROPIC"]
     assert [recording.ended for recording in found] == [""] * 6 + ["Client disconnected.", ""]
-    assert {recording.sent.path.partition("?")[0] for recording in found} == {"/v1/chat/completions"}
-    assert all(address.removeprefix("http://") in {*found[0].places, *found[-1].places} for address in capture.addresses)
+    assert {recording.sent.path.partition("?")[0] for recording in found} == {
+        "/v1/chat/completions"
+    }
+    assert all(
+        address.removeprefix("http://") in {*found[0].places, *found[-1].places}
+        for address in capture.addresses
+    )
 
 
 def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None:
@@ -78,7 +92,11 @@ def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None
     (flow,) = FlowReader(io.BytesIO(flow_file.dumps(clean))).stream()
     assert isinstance(flow, HTTPFlow)
     assert flow.response
-    assert (flow.request.path, flow.response.content, flow.comment) == ("/v1/messages", clean.got.body, "🧠 1 thought, 4 chars")
+    assert (flow.request.path, flow.response.content, flow.comment) == (
+        "/v1/messages",
+        clean.got.body,
+        "🧠 1 thought, 4 chars",
+    )
     assert flow.modified()
     flow.revert()
     assert (flow.request.path, flow.response.content) == ("/v1/chat/completions", clean.body)
@@ -89,7 +107,11 @@ def test_a_reply_that_was_not_changed_has_nothing_to_revert_to() -> None:
 
 
 def test_recordings_of_two_names_are_two_flows_in_a_viewer() -> None:
-    assert flow_file.to_flow(CLEAN).id == flow_file.to_flow(CLEAN).id != flow_file.to_flow(replace(CLEAN, name="other")).id
+    assert (
+        flow_file.to_flow(CLEAN).id
+        == flow_file.to_flow(CLEAN).id
+        != flow_file.to_flow(replace(CLEAN, name="other")).id
+    )
 
 
 def newer() -> bytes:
@@ -108,31 +130,48 @@ def _without_a_reply(flow: HTTPFlow) -> None:
 DAMAGED = {
     "empty": (b"", "empty"),
     "cut short": (FILE[:-100], "cut short"),
-    "a HAR": (b'\xef\xbb\xbf {"log": {"version": "1.2", "entries": []}}', "this is a HAR; a recording is made of a flow file"),
+    "a HAR": (
+        b'\xef\xbb\xbf {"log": {"version": "1.2", "entries": []}}',
+        "this is a HAR; a recording is made of a flow file",
+    ),
     "JSON": (b'{"a": 1}', "this is JSON"),
     "a picture": (b"\x89PNG\r\n", "no flow file"),
     "text": (b"12 monkeys", "no flow file"),
     "no flow": (b"5:hello,", "no flow file of mitmproxy's, or damaged"),
     "a flow of nothing": (b"0:}", "no flow file of mitmproxy's, or damaged"),
-    "a flow without its parts": (tnetstring.dumps({"version": 21, "type": "http"}), "damaged: KeyError"),
+    "a flow without its parts": (
+        tnetstring.dumps({"version": 21, "type": "http"}),
+        "damaged: KeyError",
+    ),
     "trailing rubbish": (FILE + b"rubbish", "no flow file of mitmproxy's, or damaged"),
     "of a newer mitmproxy": (newer(), "flow format version 999"),
     "without our data": (saved(tflow.tflow(resp=True)), "captured without the addon"),
-    "several without our data": (saved(tflow.tflow(resp=True), tflow.tflow()), "captured without the addon"),
+    "several without our data": (
+        saved(tflow.tflow(resp=True), tflow.tflow()),
+        "captured without the addon",
+    ),
     "a TCP flow": (saved(tflow.ttcpflow()), "a tcp flow is no exchange"),
     "a DNS flow": (saved(tflow.tdnsflow(resp=True)), "a dns flow is no exchange"),
     "two recordings": (FILE * 2, "2 recordings, where one is expected"),
     "notes of a newer addon": (note('{"version": 2}'), "another version of the addon"),
     "notes that lack all": (note('{"version": 1, "replayed": true}'), "cannot be read"),
     "notes cut short": (note("{"), "cannot be read"),
-    "another body": (changed(lambda flow: flow._backup["response"].update(content=b"x")), "but its chunks are"),  # type: ignore[index]
-    "a damaged backup": (changed(lambda flow: flow._backup.pop("request")), "damaged: KeyError in the flow's backup"),  # type: ignore[union-attr]
+    "another body": (
+        changed(lambda flow: flow._backup["response"].update(content=b"x")),  # type: ignore[index]
+        "but its chunks are",
+    ),
+    "a damaged backup": (
+        changed(lambda flow: flow._backup.pop("request")),  # type: ignore[union-attr]
+        "damaged: KeyError in the flow's backup",
+    ),
     "no reply": (changed(_without_a_reply), "the server gave no reply"),
 }
 
 
 @pytest.mark.parametrize(("data", "words"), DAMAGED.values(), ids=DAMAGED)
-def test_a_file_that_is_no_recording_says_why_in_one_line(data: bytes, words: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_recording_says_why_in_one_line(
+    data: bytes, words: str, tmp_path: Path
+) -> None:
     path = tmp_path / "bad.mitm"
     path.write_bytes(data)
     with pytest.raises(RecordingError, match=words) as error:
@@ -148,7 +187,9 @@ def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
-    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note('{"version": 1, "replayed": true}')
+    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
+        '{"version": 1, "replayed": true}'
+    )
     assert flow_file.loads(capture, "hello") == CLEAN
 
 
@@ -168,4 +209,9 @@ def test_damage_anywhere_is_an_error_of_ours_or_none(place: int, damage: bytes, 
 
 def test_a_flow_s_summary_is_told_again() -> None:
     summary = json.loads(flow_file.to_flow(CLEAN).metadata["think"])["summary"]
-    assert (summary["thoughts"], summary["thinking"], summary["text"], summary["end"]) == (1, 4, 5, CLEAN.chunks[-1].at)
+    assert (summary["thoughts"], summary["thinking"], summary["text"], summary["end"]) == (
+        1,
+        4,
+        5,
+        CLEAN.chunks[-1].at,
+    )

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.recordings.cleaning import cleaned
 from converter.recordings.golden import golden, one_line, shown
+from converter.recordings.redact.redactor import cleaned
 from converter.rewriter import Dialect, Form
-from tests.frames import stream
-from tests.recordings.raw_exchanges import STREAMS, exchange
+from tests.support.frames import stream
+from tests.support.raw_exchanges import STREAMS, exchange
 
 EXPECTED = """\
 # hello: the server's reply, and what an Anthropic client gets (stream)
@@ -54,7 +54,9 @@ PIECES = [
 
 def test_a_golden_tells_what_came_in_and_what_went_out_and_when() -> None:
     options = {"start": "text", "signature": "mine", "tags": ["auto"]}
-    recording = cleaned(exchange(PIECES, Dialect.ANTHROPIC, options=options, ended="\x1b[31mClient disconnected."))
+    recording = cleaned(
+        exchange(PIECES, Dialect.ANTHROPIC, options=options, ended="\x1b[31mClient disconnected.")
+    )
     assert golden(recording, Dialect.ANTHROPIC) == EXPECTED
 
 
@@ -88,13 +90,21 @@ def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
 
 
 def test_an_empty_and_a_whole_reply_have_goldens() -> None:
-    assert golden(exchange([]), Dialect.OPENAI).endswith("\n\n-- end\n# the server's reply was empty\n")
-    assert "-- end\n<< as it came\n" in golden(exchange([b"{}"], form=Form.WHOLE, status=404), Dialect.OPENAI)
+    assert golden(exchange([]), Dialect.OPENAI).endswith(
+        "\n\n-- end\n# the server's reply was empty\n"
+    )
+    assert "-- end\n<< as it came\n" in golden(
+        exchange([b"{}"], form=Form.WHOLE, status=404), Dialect.OPENAI
+    )
 
 
 def test_what_nobody_sees_is_shown() -> None:
     data = "a\r\n\x1b[31m\u2028\u202e⟨b⟩ é 🧠\n".encode() + b"\xff\tx"
-    assert shown(data) == ["a⟨U+000D⟩", "⟨U+001B⟩[31m⟨U+2028⟩⟨U+202E⟩⟨U+27E8⟩b⟨U+27E9⟩ é 🧠", "⟨FF⟩⟨U+0009⟩x⟨⟩"]
+    assert shown(data) == [
+        "a⟨U+000D⟩",
+        "⟨U+001B⟩[31m⟨U+2028⟩⟨U+202E⟩⟨U+27E8⟩b⟨U+27E9⟩ é 🧠",
+        "⟨FF⟩⟨U+0009⟩x⟨⟩",
+    ]
 
 
 def unescaped(lines: list[str]) -> bytes:
@@ -106,7 +116,11 @@ def unescaped(lines: list[str]) -> bytes:
             before, mark, after = rest.partition("⟨")
             code, _, rest = after.partition("⟩") if mark else ("", "", "")
             out += before.encode()
-            out += chr(int(code[2:], 16)).encode("utf-8", "surrogatepass") if code.startswith("U+") else bytes.fromhex(code)
+            out += (
+                chr(int(code[2:], 16)).encode("utf-8", "surrogatepass")
+                if code.startswith("U+")
+                else bytes.fromhex(code)
+            )
         out += b"" if line.endswith("⟨⟩") else b"\n"
     return out
 
@@ -120,4 +134,6 @@ def test_bytes_can_be_told_from_what_is_shown(data: bytes) -> None:
 def test_one_line_is_one_line(text: str) -> None:
     shown_text = one_line(text)
     assert shown_text.splitlines() == [shown_text] * bool(shown_text)
-    assert not [character for character in shown_text if ord(character) < 32 or 127 <= ord(character) < 160]
+    assert not [
+        character for character in shown_text if ord(character) < 32 or 127 <= ord(character) < 160
+    ]

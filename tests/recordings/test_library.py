@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from converter.laws import laws
+from converter.parsing.think_parser import ThinkParser
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.rewriter import Dialect
-from converter.think import ThinkParser
-from tests.recordings.raw_exchanges import HELLO, exchange
+from tests.support.raw_exchanges import HELLO, exchange
 
 FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt"]
 
@@ -23,7 +23,10 @@ def library(tmp_path: Path) -> Library:
 
 
 def digests(library: Library) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(library.folder.iterdir())}
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(library.folder.iterdir())
+    }
 
 
 def no_laws(_: Recording) -> list[laws.Broken]:
@@ -58,7 +61,23 @@ def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "a/b", "../a", "/etc/passwd", "a.b", "a b", "a\n", "é", "a" * 101, "~", "-a", "a\0"]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "a/b",
+        "../a",
+        "/etc/passwd",
+        "a.b",
+        "a b",
+        "a\n",
+        "é",
+        "a" * 101,
+        "~",
+        "-a",
+        "a\0",
+    ],
 )
 def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
     with pytest.raises(RecordingError, match="is no name"):
@@ -88,7 +107,9 @@ def test_what_is_as_it_should_be_is_not_told_of(library: Library) -> None:
     assert library.check("hello", laws.check) == []
 
 
-def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(library: Library) -> None:
+def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(
+    library: Library,
+) -> None:
     library.keep(exchange())
     golden = library.golden_path("hello", Dialect.OPENAI)
     lines = golden.read_text().split("\n")
@@ -113,7 +134,9 @@ def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None
 def test_a_recording_that_nobody_cleaned_is_told_of(library: Library) -> None:
     library.keep(exchange())
     flow_file_of_a_hand = library.path("hello")
-    flow_file_of_a_hand.write_bytes(flow_file_of_a_hand.read_bytes().replace(b"chatcmpl-recording", b"chatcmpl-rec0rding"))
+    flow_file_of_a_hand.write_bytes(
+        flow_file_of_a_hand.read_bytes().replace(b"chatcmpl-recording", b"chatcmpl-rec0rding")
+    )
     assert "clean" in {wrong.law for wrong in library.check("hello", no_laws)}
 
 
@@ -134,7 +157,10 @@ def test_a_broken_law_is_told_with_its_command(library: Library) -> None:
     library.keep(exchange())
     (wrong,) = library.check("hello", check)
     assert (wrong.recording, wrong.law) == ("hello", "law 0")
-    assert wrong.message == f"law 0 says no\npython -m converter.recordings check hello --dir {library.folder}"
+    assert (
+        wrong.message
+        == f"law 0 says no\npython -m converter.recordings check hello --dir {library.folder}"
+    )
 
 
 def test_a_law_that_cannot_read_a_recording_is_told_of(library: Library) -> None:

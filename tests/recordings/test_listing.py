@@ -3,12 +3,20 @@ from dataclasses import replace
 from converter.recordings.listing import HEADINGS, markdown, row, table
 from converter.recordings.recording import Asked
 from converter.rewriter import Dialect, Form
-from tests.recordings.raw_exchanges import JSON, STREAMS, WHOLE, exchange
+from tests.support.raw_exchanges import JSON, STREAMS, WHOLE, exchange
 
 
 def test_a_row_says_what_a_recording_shows() -> None:
     recording = exchange()
-    assert row(recording) == ("hello", "generic", "OpenAI", "stream", "1 thought, text; stop", "8", f"{len(recording.body):,}")
+    assert row(recording) == (
+        "hello",
+        "generic",
+        "OpenAI",
+        "stream",
+        "1 thought, text; stop",
+        "8",
+        f"{len(recording.body):,}",
+    )
 
 
 def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
@@ -20,7 +28,10 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     assert row(broken)[4] == "1 thought, text; Client ⟨U+001B⟩ disconnected."
     assert row(exchange([b"{}"], form=Form.WHOLE, status=400))[3:5] == ("whole", "error 400")
     assert row(listed)[4] == "a list"
-    assert row(exchange(client=Dialect.ANTHROPIC, options={"messages": "native"}))[2] == "Anthropic, native"
+    assert (
+        row(exchange(client=Dialect.ANTHROPIC, options={"messages": "native"}))[2]
+        == "Anthropic, native"
+    )
     assert row(exchange(WHOLE, form=Form.WHOLE))[4] == "1 thought, text; stop"
 
 
@@ -37,7 +48,9 @@ def test_a_long_end_is_cut() -> None:
 
 
 def test_columns_begin_below_each_other() -> None:
-    lines = table([["a", "b", "c", "d", "e", "1", "2"], ["a long name", "b", "c", "d", "e", "1", "2"]]).split("\n")
+    lines = table(
+        [["a", "b", "c", "d", "e", "1", "2"], ["a long name", "b", "c", "d", "e", "1", "2"]]
+    ).split("\n")
     assert len({line.index("  b") for line in lines[1:3]} - {0}) <= 2
     assert lines[0].index("server") == lines[1].index("b") == lines[2].index("b")
     assert len(lines) == 4

@@ -4,11 +4,13 @@ import pytest
 
 from converter.recordings import notes
 from converter.recordings.recording import Found, RecordingError
-from tests.recordings.raw_exchanges import exchange
+from tests.support.raw_exchanges import exchange
 
 FOUND = Found("vllm", True, "thinking", 7, True)
 RECORDING = exchange(ended="gone", found=FOUND)
-WRITTEN = notes.Notes([(len(chunk.data), chunk.at) for chunk in RECORDING.chunks], "gone", RECORDING.options, FOUND)
+WRITTEN = notes.Notes(
+    [(len(chunk.data), chunk.at) for chunk in RECORDING.chunks], "gone", RECORDING.options, FOUND
+)
 NOTED = json.loads(notes.write(WRITTEN, {}))
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from converter.recordings.recording import Asked, Found, RecordingError
 from converter.rewriter import Dialect, Form
-from tests.frames import stream
-from tests.recordings.raw_exchanges import JSON, WHOLE, exchange
+from tests.support.frames import stream
+from tests.support.raw_exchanges import JSON, WHOLE, exchange
 
 
 def test_a_recording_says_who_speaks_what_in_which_form() -> None:
@@ -16,16 +16,27 @@ def test_a_recording_says_who_speaks_what_in_which_form() -> None:
         Form.STREAM,
     )
     native = replace(translated, options={"messages": "native"})
-    assert (native.server_dialect, exchange(WHOLE, form=Form.WHOLE).server_form) == (Dialect.ANTHROPIC, Form.WHOLE)
+    assert (native.server_dialect, exchange(WHOLE, form=Form.WHOLE).server_form) == (
+        Dialect.ANTHROPIC,
+        Form.WHOLE,
+    )
     assert translated.client_form is Form.STREAM
 
 
 def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     recording = exchange(
-        client=Dialect.ANTHROPIC, asked={"thinking": {"type": "disabled"}}, found=Found("vllm", True, "thinking", 7, True)
+        client=Dialect.ANTHROPIC,
+        asked={"thinking": {"type": "disabled"}},
+        found=Found("vllm", True, "thinking", 7, True),
     )
     made = recording.exchange()
-    assert (made.server.name, made.server_parses, made.begins.value, made.counted, made.prompted) == (
+    assert (
+        made.server.name,
+        made.server_parses,
+        made.begins.value,
+        made.counted,
+        made.prompted,
+    ) == (
         "vllm",
         True,
         "thinking",
@@ -37,14 +48,21 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
 
 @pytest.mark.parametrize("client", Dialect)
 def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> None:
-    recording = exchange(stream("deep", "</think>", "Hello"), client, options={"tags": ["auto"]}, found=Found(begins="thinking"))
+    recording = exchange(
+        stream("deep", "</think>", "Hello"),
+        client,
+        options={"tags": ["auto"]},
+        found=Found(begins="thinking"),
+    )
     assert b"</think>" not in recording.got.body
     assert b'"deep"' in recording.got.body
 
 
 def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
     recording = replace(exchange(), asked=Asked("GET", "/favicon.ico", {"accept": JSON}, b""))
-    with pytest.raises(RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"):
+    with pytest.raises(
+        RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"
+    ):
         recording.exchange()
 
 

@@ -15,12 +15,12 @@ from mitmproxy.test import tflow
 
 from converter.recordings import flow_file
 from converter.recordings.__main__ import _COMMANDS, main
-from converter.recordings.cleaning import cleaned
 from converter.recordings.library import Library
+from converter.recordings.redact.redactor import cleaned
 from converter.rewriter import Dialect
-from tests.harness import SECONDS_TO_START, TESTS, Program
 from tests.recordings.conftest import PLANTED, Capture
-from tests.recordings.raw_exchanges import CHAT, exchange
+from tests.support.harness import SECONDS_TO_START, TESTS, Program
+from tests.support.raw_exchanges import CHAT, exchange
 
 COMMAND = [sys.executable, "-m", "converter.recordings"]
 NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
@@ -38,7 +38,9 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_real_exchanges_are_kept_listed_and_checked(capture: Capture, tmp_path: Path, capsys: Output) -> None:
+def test_real_exchanges_are_kept_listed_and_checked(
+    capture: Capture, tmp_path: Path, capsys: Output
+) -> None:
     for number, name in enumerate(NAMES, 1):
         run(tmp_path, "add", str(capture.file), name, "--flow", str(number))
         assert capsys.readouterr().out == f"{tmp_path / name}.mitm\n"
@@ -46,14 +48,19 @@ def test_real_exchanges_are_kept_listed_and_checked(capture: Capture, tmp_path: 
     rows = capsys.readouterr().out.split("\n")[1:-1]
     assert [line.split()[0] for line in rows] == sorted(NAMES)
     run(tmp_path, "check")
-    assert capsys.readouterr().out == f"{len(NAMES)} of {len(NAMES)} recordings are as they should be\n"
+    assert (
+        capsys.readouterr().out
+        == f"{len(NAMES)} of {len(NAMES)} recordings are as they should be\n"
+    )
     run(tmp_path, "bless")
     assert capsys.readouterr().out == ""
     told = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert [word for word in PLANTED if word in told] == []
 
 
-def test_of_a_file_of_several_one_is_chosen(capture: Capture, tmp_path: Path, capsys: Output) -> None:
+def test_of_a_file_of_several_one_is_chosen(
+    capture: Capture, tmp_path: Path, capsys: Output
+) -> None:
     run(tmp_path, "add", str(capture.file), "one", fails=2)
     said = capsys.readouterr().err.split("\n")
     assert said[0] == f"{capture.file} holds {len(NAMES)} exchanges; choose one with --flow N:"
@@ -83,14 +90,21 @@ def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
 
 def test_list_writes_the_table_of_the_readme(kept: Path, capsys: Output) -> None:
     run(kept, "list", "--markdown")
-    assert capsys.readouterr().out.split("\n")[2].startswith("| `hello` | generic | OpenAI | stream | 1 thought, text; stop |")
+    assert (
+        capsys.readouterr()
+        .out.split("\n")[2]
+        .startswith("| `hello` | generic | OpenAI | stream | 1 thought, text; stop |")
+    )
 
 
 def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
     (kept / "hello.openai.txt").write_text("old\n")
     run(kept, "check", fails=1)
     said = capsys.readouterr().out
-    assert f"python -m converter.recordings bless hello --dir {kept}\n0 of 1 recordings are as they should be\n" in said
+    assert (
+        f"python -m converter.recordings bless hello --dir {kept}\n0 of 1 recordings are as they should be\n"
+        in said
+    )
     run(kept, "bless", "hello")
     assert "-old\n" in capsys.readouterr().out
     run(kept, "check")
@@ -122,17 +136,26 @@ def _damage(flow: HTTPFlow, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["an option", "a type", "a path", "a Messages request"])
-def test_what_this_version_cannot_read_costs_one_line_and_no_other(what: str, kept: Path, capsys: Output) -> None:
+def test_what_this_version_cannot_read_costs_one_line_and_no_other(
+    what: str, kept: Path, capsys: Output
+) -> None:
     client = Dialect.ANTHROPIC if what == "a Messages request" else Dialect.OPENAI
     flow = flow_file.to_flow(cleaned(exchange(name="bad", client=client)))
     _damage(flow, what)
     with (kept / "bad.mitm").open("wb") as file:
         FlowWriter(file).add(flow)
-    for command, names, status in (("list", [], 2), ("bless", [], 2), ("show", ["bad"], 2), ("check", [], 1)):
+    for command, names, status in (
+        ("list", [], 2),
+        ("bless", [], 2),
+        ("show", ["bad"], 2),
+        ("check", [], 1),
+    ):
         run(kept, command, *names, fails=status)
         said = capsys.readouterr()
         complaint = said.out if command == "check" else said.err
-        assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][: complaint.count("\n")]
+        assert [("bad" in line) for line in complaint.split("\n")[:-1]] == [True, False][
+            : complaint.count("\n")
+        ]
         assert ("hello" in said.out) is (command == "list")
     run(kept, "add", str(kept / "bad.mitm"), "again", fails=2)
     assert capsys.readouterr().err.count("\n") == 1
@@ -169,13 +192,23 @@ def test_bad_use_is_one_line(arguments: list[str], words: str, kept: Path, capsy
 
 def test_unknown_commands_and_options_are_one_line() -> None:
     for arguments in ([], ["dance"], ["list", "--loud"]):
-        done = subprocess.run([*COMMAND, *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*COMMAND, *arguments], cwd=TESTS.parent, capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
 def test_it_runs_as_a_program_and_stops_quietly_when_nobody_reads(kept: Path) -> None:
     shell = f"{' '.join(COMMAND)} show hello --dir {kept} | head -n 1"
-    done = subprocess.run(shell, shell=True, cwd=TESTS.parent, capture_output=True, text=True, timeout=SECONDS_TO_START, check=True)
+    done = subprocess.run(
+        shell,
+        shell=True,
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_TO_START,
+        check=True,
+    )
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
@@ -184,12 +217,19 @@ def test_serve_answers_as_recorded(kept: Path, tmp_path_factory: pytest.TempPath
     with Program([*COMMAND, "serve", str(kept), "--port", "0", "--pace", "fast"], log) as server:
         address = server.wait_for(r"ready http://(\S+):")[0]
         connection = HTTPConnection(address)
-        connection.request("POST", CHAT, Library(kept).load("hello").sent.body, {"content-type": "application/json"})
+        connection.request(
+            "POST",
+            CHAT,
+            Library(kept).load("hello").sent.body,
+            {"content-type": "application/json"},
+        )
         assert connection.getresponse().read() == Library(kept).load("hello").body
         connection.close()
 
 
-def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(kept: Path, capsys: Output) -> None:
+def test_an_interrupted_command_says_nothing_and_leaves_nothing_behind(
+    kept: Path, capsys: Output
+) -> None:
     def reads_and_is_interrupted(library: Library, chosen: argparse.Namespace) -> int:
         del chosen
         assert library.load("hello")

@@ -5,8 +5,8 @@ import pytest
 from converter.recordings.recording import Asked, RecordingError
 from converter.recordings.replay import dialects_of, form_for, replayed
 from converter.rewriter import Dialect, Form
-from tests.frames import stream
-from tests.recordings.raw_exchanges import HELLO, JSON, WHOLE, exchange
+from tests.support.frames import stream
+from tests.support.raw_exchanges import HELLO, JSON, WHOLE, exchange
 
 ERROR = b'{"error": {"message": "no", "type": "invalid_request_error", "code": 400}}'
 
@@ -14,14 +14,25 @@ ERROR = b'{"error": {"message": "no", "type": "invalid_request_error", "code": 4
 def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
     replay = replayed(exchange(), Dialect.OPENAI)
     assert [step.chunk.data for step in replay.steps] == HELLO
-    assert [step.out == step.chunk.data for step in replay.steps] == [True, False, False, False, True, True, True, True]
+    assert [step.out == step.chunk.data for step in replay.steps] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
     assert [bool(step.out) for step in replay.steps[1:4]] == [False, True, True]
     assert (replay.body.count(b"reasoning_content"), replay.end, replay.notes) == (2, b"", ())
 
 
 def test_a_reply_that_broke_off_has_no_end() -> None:
     cut = stream("<think>de", "ep</thi")[:3]
-    complete, broken = (replayed(exchange(cut, ended=ended), Dialect.ANTHROPIC) for ended in ("", "gone"))
+    complete, broken = (
+        replayed(exchange(cut, ended=ended), Dialect.ANTHROPIC) for ended in ("", "gone")
+    )
     assert b"event: error" in complete.body
     assert complete.body == broken.body + complete.end
 
@@ -35,24 +46,35 @@ def test_a_whole_reply_goes_out_at_its_end() -> None:
 
 
 def test_a_whole_reply_that_broke_off_never_went_out() -> None:
-    assert replayed(exchange([WHOLE[0][:50]], form=Form.WHOLE, ended="gone"), Dialect.OPENAI).body == b""
+    assert (
+        replayed(exchange([WHOLE[0][:50]], form=Form.WHOLE, ended="gone"), Dialect.OPENAI).body
+        == b""
+    )
 
 
 def test_an_error_is_said_in_each_dialect() -> None:
     recording = exchange([ERROR], form=Form.WHOLE, status=400)
     assert replayed(recording, Dialect.OPENAI).body == ERROR
-    assert replayed(recording, Dialect.ANTHROPIC).body.startswith(b'{"type":"error","error":{"type":"invalid_request_error"')
+    assert replayed(recording, Dialect.ANTHROPIC).body.startswith(
+        b'{"type":"error","error":{"type":"invalid_request_error"'
+    )
 
 
 def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() -> None:
     models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
     native = exchange(client=Dialect.ANTHROPIC, options={"messages": "native"})
-    assert dialects_of(replace(exchange(), asked=models)) == dialects_of(native) == (Dialect.ANTHROPIC,)
+    assert (
+        dialects_of(replace(exchange(), asked=models))
+        == dialects_of(native)
+        == (Dialect.ANTHROPIC,)
+    )
     assert dialects_of(exchange()) == (Dialect.OPENAI, Dialect.ANTHROPIC)
 
 
 def test_each_client_gets_its_form() -> None:
-    streamed_for_whole = replace(exchange(client=Dialect.ANTHROPIC), got=exchange(WHOLE, form=Form.WHOLE).got)
+    streamed_for_whole = replace(
+        exchange(client=Dialect.ANTHROPIC), got=exchange(WHOLE, form=Form.WHOLE).got
+    )
     assert form_for(streamed_for_whole, Dialect.ANTHROPIC) is Form.WHOLE
     assert form_for(streamed_for_whole, Dialect.OPENAI) is Form.STREAM
 

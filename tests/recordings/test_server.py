@@ -12,15 +12,28 @@ import pytest
 
 from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
 from converter.recordings.server import FAST, RecordedServer, read_pace
-from tests.clients import Client
-from tests.recordings.made import CHAT, EVENT_STREAM, JSON, MESSAGES, PIECES, asked, question, recording
+from tests.support.clients import Client
+from tests.support.made_recordings import (
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    PIECES,
+    asked,
+    question,
+    recording,
+)
 
 BODY = b"".join(PIECES)
 
 
-def ask(server: RecordedServer, body: object, path: str = CHAT, method: str = "POST") -> tuple[int, bytes]:
+def ask(
+    server: RecordedServer, body: object, path: str = CHAT, method: str = "POST"
+) -> tuple[int, bytes]:
     with Client(server.server_port) as client:
-        answer = client.ask(path, body if isinstance(body, bytes) else json.dumps(body).encode(), method=method)
+        answer = client.ask(
+            path, body if isinstance(body, bytes) else json.dumps(body).encode(), method=method
+        )
     return answer.status, answer.body
 
 
@@ -35,7 +48,9 @@ def test_it_listens_on_loopback_only() -> None:
 
 
 def test_a_request_gets_the_reply_that_was_recorded_for_it() -> None:
-    with serving(recording("hi"), recording("bye", question("Bye"), [b"data: [DONE]\n\n"])) as server:
+    with serving(
+        recording("hi"), recording("bye", question("Bye"), [b"data: [DONE]\n\n"])
+    ) as server:
         assert ask(server, question()) == (200, BODY)
         assert ask(server, question("Bye")) == (200, b"data: [DONE]\n\n")
 
@@ -44,8 +59,13 @@ def test_chunks_come_as_they_were_cut() -> None:
     pieces = [b"data: {", b'"choices"', b": []}\n", b"\n"]
     wire = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
     body = json.dumps(question()).encode()
-    with serving(recording(pieces=pieces)) as server, socket.create_connection(("127.0.0.1", server.server_port)) as client:
-        client.sendall(b"POST %s HTTP/1.1\r\ncontent-length: %d\r\n\r\n%s" % (CHAT.encode(), len(body), body))
+    with (
+        serving(recording(pieces=pieces)) as server,
+        socket.create_connection(("127.0.0.1", server.server_port)) as client,
+    ):
+        client.sendall(
+            b"POST %s HTTP/1.1\r\ncontent-length: %d\r\n\r\n%s" % (CHAT.encode(), len(body), body)
+        )
         got = b""
         while not got.endswith(wire):
             piece = client.recv(65536)
@@ -60,7 +80,11 @@ def test_a_whole_reply_keeps_its_status_and_type() -> None:
     with serving(refused) as server, Client(server.server_port) as client:
         answer = client.ask(CHAT, json.dumps(question()).encode())
         again = client.ask(CHAT, json.dumps(question()).encode())  # the connection lives
-    assert (answer.status, answer.headers["content-type"], answer.body) == (400, JSON, b'{"error": 1}')
+    assert (answer.status, answer.headers["content-type"], answer.body) == (
+        400,
+        JSON,
+        b'{"error": 1}',
+    )
     assert again.body == answer.body
 
 
@@ -85,15 +109,22 @@ ODD: list[tuple[dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("body", "fits"), ODD)
-def test_messages_tools_and_form_must_fit_and_the_rest_need_not(body: dict[str, Any], fits: bool) -> None:
+def test_messages_tools_and_form_must_fit_and_the_rest_need_not(
+    body: dict[str, Any], fits: bool
+) -> None:
     with serving(recording()) as server:
         status, said = ask(server, body)
     assert status == (200 if fits else 404)
-    assert fits or json.loads(said)["error"]["message"].startswith("no recording answers this request, POST /v1/chat")
+    assert fits or json.loads(said)["error"]["message"].startswith(
+        "no recording answers this request, POST /v1/chat"
+    )
 
 
 def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
-    made = recording(asked=asked(question(), MESSAGES), got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"))
+    made = recording(
+        asked=asked(question(), MESSAGES),
+        got=Answered(200, EVENT_STREAM, b"event: message_stop\n\n"),
+    )
     with serving(made, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
         assert ask(server, question("Other"), MESSAGES)[0] == 404
@@ -114,7 +145,10 @@ def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
 
 
 def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
-    three = [recording(name, question(seed=seed), [name.encode()]) for name, seed in (("a", 1), ("b", 1), ("c", 2))]
+    three = [
+        recording(name, question(seed=seed), [name.encode()])
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
     with serving(*three) as server:
         said = [ask(server, question(seed=seed))[1] for seed in (1, 1, 1, 2)]
     assert said == [b"a", b"b", b"a", b"c"]
@@ -127,9 +161,15 @@ def test_a_path_that_begins_with_a_name_is_for_that_recording_alone() -> None:
 
 
 def test_the_list_of_models_tells_what_the_servers_were() -> None:
-    llama, other = recording("a", found=Found("llama.cpp")), recording("b", question(model="big"), found=Found("vllm"))
+    llama, other = (
+        recording("a", found=Found("llama.cpp")),
+        recording("b", question(model="big"), found=Found("vllm")),
+    )
     with serving(llama, other) as server:
-        told = [json.loads(ask(server, b"", path, "GET")[1])["data"] for path in ("/v1/models", "/a/v1/models", "/b/v1/models")]
+        told = [
+            json.loads(ask(server, b"", path, "GET")[1])["data"]
+            for path in ("/v1/models", "/a/v1/models", "/b/v1/models")
+        ]
     assert [[(model["id"], model["owned_by"]) for model in models] for models in told] == [
         [("big", "recordings"), ("small", "recordings")],
         [("small", "llamacpp")],
@@ -139,7 +179,13 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
 
 def test_a_recorded_list_of_models_is_given_as_it_was() -> None:
     models = Asked("GET", "/v1/models", {"x-api-key": ""}, b"")
-    listed = recording("models", asked=models, sent=models, answered=Answered(200, JSON), chunks=(Chunk(0.0, b'{"data": []}'),))
+    listed = recording(
+        "models",
+        asked=models,
+        sent=models,
+        answered=Answered(200, JSON),
+        chunks=(Chunk(0.0, b'{"data": []}'),),
+    )
     with serving(listed) as server:
         assert ask(server, b"", "/v1/models", "GET") == (200, b'{"data": []}')
 
@@ -149,13 +195,20 @@ def test_the_addon_is_told_again_what_it_had_found_out() -> None:
     counted = recording("counted", question("Long"), found=Found("vllm", counted=4408))
     with serving(opened, counted) as server:
         [models] = json.loads(ask(server, b"", "/opened/v1/models", "GET")[1])["data"]
-        told = [json.loads(ask(server, body, "/tokenize")[1]) for body in (question(), question("Long"))]
+        told = [
+            json.loads(ask(server, body, "/tokenize")[1]) for body in (question(), question("Long"))
+        ]
         assert ask(server, question("Other"), "/tokenize")[0] == 404
     assert models["owned_by"] == "vllm"  # which the addon asks where a reply begins
-    assert told == [{"count": None, "token_strs": ["<think>"]}, {"count": 4408, "token_strs": ["\n"]}]
+    assert told == [
+        {"count": None, "token_strs": ["<think>"]},
+        {"count": 4408, "token_strs": ["\n"]},
+    ]
 
 
-@pytest.mark.parametrize(("written", "pace"), [("recorded", 1), ("fast", FAST), ("2", 2), ("0.5", 0.5)])
+@pytest.mark.parametrize(
+    ("written", "pace"), [("recorded", 1), ("fast", FAST), ("2", 2), ("0.5", 0.5)]
+)
 def test_paces(written: str, pace: float) -> None:
     assert read_pace(written) == pace
 
@@ -179,7 +232,9 @@ def test_no_chunk_comes_before_its_time(pace: float) -> None:
 def test_serve_says_where_and_a_taken_port_is_told() -> None:
     with serving() as server:
         code = f"from converter.recordings.server import serve; serve([], {server.server_port})"
-        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
     assert "Address already in use" in ended.stderr
 
 
@@ -190,7 +245,10 @@ def test_the_sdk_reads_what_is_served() -> None:
         client = openai.OpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0)
         frames = list(client.chat.completions.create(**question()))
         client.close()
-    assert "".join(frame.choices[0].delta.content or "" for frame in frames if frame.choices) == "<think>a b</think>c"
+    assert (
+        "".join(frame.choices[0].delta.content or "" for frame in frames if frame.choices)
+        == "<think>a b</think>c"
+    )
 
 
 def test_a_hand_made_request_is_what_tests_think_it_is() -> None:

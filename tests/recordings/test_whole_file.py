@@ -24,7 +24,9 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         write_whole(tmp_path / "no" / "x", b"data")
 
 
-def test_who_is_interrupted_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_interrupted_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

@@ -17,11 +17,11 @@ from mitmproxy.tools.console.keymap import Keymap
 from converter.recordings.library import Library
 from converter.shell.commands import KEY, KEY_CONTEXTS, Commands
 from converter.shell.recorder import Recorder
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
-from tests.console import Console
-from tests.frames import END, ROLE, stream, text
-from tests.harness import ADDON, FAULTS, MITMDUMP, Program
-from tests.scripted_server import Reply, ScriptedServer
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.console import Console
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.harness import ADDON, FAULTS, MITMDUMP, Program
+from tests.support.scripted_server import Reply, ScriptedServer
 
 MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
@@ -36,16 +36,42 @@ class Web(Program):
     def __init__(self, server: str, folder: Path, *arguments: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self._page = free.getsockname()[1]
-        mode = ["--mode", f"reverse:{server}@127.0.0.1:0", "--set", f"confdir={folder / 'mitmproxy'}"]
-        page = ["--web-host", "127.0.0.1", "--web-port", str(self._page), "--no-web-open-browser", "--set", f"web_password={TOKEN}"]
-        command = [str(MITMWEB), "-s", str(ADDON), *mode, *page, "--set", "think_server=generic", *arguments]
+        mode = [
+            "--mode",
+            f"reverse:{server}@127.0.0.1:0",
+            "--set",
+            f"confdir={folder / 'mitmproxy'}",
+        ]
+        page = [
+            "--web-host",
+            "127.0.0.1",
+            "--web-port",
+            str(self._page),
+            "--no-web-open-browser",
+            "--set",
+            f"web_password={TOKEN}",
+        ]
+        command = [
+            str(MITMWEB),
+            "-s",
+            str(ADDON),
+            *mode,
+            *page,
+            "--set",
+            "think_server=generic",
+            *arguments,
+        ]
         super().__init__(command, folder / "web.log", cwd=folder)
         self.wait_for("Web server listening")
         self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
 
     def call(self, name: str, *arguments: str) -> Any:
         """What the command returns; its error is raised."""
-        headers = {"content-type": "application/json", "cookie": "_mitmproxy_xsrf=abcd", "x-xsrftoken": "abcd"}
+        headers = {
+            "content-type": "application/json",
+            "cookie": "_mitmproxy_xsrf=abcd",
+            "x-xsrftoken": "abcd",
+        }
         body = json.dumps({"arguments": arguments}).encode()
         address = f"http://127.0.0.1:{self._page}/commands/{name}?token={TOKEN}"
         with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
@@ -56,7 +82,9 @@ class Web(Program):
 
     def listed(self) -> dict[str, Any]:
         """What the page knows of all commands."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/commands?token={TOKEN}") as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self._page}/commands?token={TOKEN}"
+        ) as answer:
             return dict(json.load(answer))
 
     def ask(self, dialect: Dialect = OPENAI, streamed: bool = True) -> None:
@@ -107,7 +135,9 @@ def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
         web.call("think.show", "@focus", "clipboard")
 
 
-def test_export_writes_markdown_with_folded_thinking(web: Web, tmp_path: Path, dialect: Dialect) -> None:
+def test_export_writes_markdown_with_folded_thinking(
+    web: Web, tmp_path: Path, dialect: Dialect
+) -> None:
     web.ask(dialect)
     web.call("think.export", "@focus", str(tmp_path / "said.md"))
     written = (tmp_path / "said.md").read_text()
@@ -185,21 +215,35 @@ def _export(name: str) -> Callable[[Web, Path], None]:
 
 
 REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
-    "a name that is none": (lambda web, _: web.call("think.record", "@focus", "../x"), r"'\.\./x' is no name: .*"),
+    "a name that is none": (
+        lambda web, _: web.call("think.record", "@focus", "../x"),
+        r"'\.\./x' is no name: .*",
+    ),
     "a recording that is there": (_again, r"recordings/twice\.mitm is there already"),
     "a folder that cannot be": (_unwritable, r"recordings cannot be made: .*"),
     "a flow that is not ours": (_foreign, r".*without the addon.*"),
-    "a flow that is no conversation": (_foreign_shown, r"this flow is no conversation with a model"),
+    "a flow that is no conversation": (
+        _foreign_shown,
+        r"this flow is no conversation with a model",
+    ),
     "a suffix that is none": (_export("said.txt"), r"'said\.txt' ends with none of: \.md, \.json"),
     "a name that is too long": (_export(f"{'x' * 300}.md"), r".*File name too long: .*"),
     "half a name": (_export("a\0.md"), r".*null (byte|character).*"),
-    "a home that is not there": (lambda web, _: web.call("think.export", "@focus", "~no-body/x.md"), r"Could not determine home.*"),
-    "a folder that is not there": (_export("none/said.md"), r".*none/said\.md: No such file or directory"),
+    "a home that is not there": (
+        lambda web, _: web.call("think.export", "@focus", "~no-body/x.md"),
+        r"Could not determine home.*",
+    ),
+    "a folder that is not there": (
+        _export("none/said.md"),
+        r".*none/said\.md: No such file or directory",
+    ),
 }
 
 
 @pytest.mark.parametrize(("do", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_is_refused_in_one_line(web: Web, tmp_path: Path, do: Callable[[Web, Path], None], words: str) -> None:
+def test_what_cannot_be_is_refused_in_one_line(
+    web: Web, tmp_path: Path, do: Callable[[Web, Path], None], words: str
+) -> None:
     web.ask()
     with pytest.raises(CommandError, match=f"^{words}$"):
         do(web, tmp_path)
@@ -213,7 +257,9 @@ def test_a_file_is_never_written_over(web: Web, tmp_path: Path) -> None:
     assert (tmp_path / "said.md").read_text() == "mine"
 
 
-def test_a_flow_that_still_runs_is_neither_kept_nor_exported(server: ScriptedServer, web: Web, tmp_path: Path) -> None:
+def test_a_flow_that_still_runs_is_neither_kept_nor_exported(
+    server: ScriptedServer, web: Web, tmp_path: Path
+) -> None:
     held = Event()
     server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
     with Client(web.port) as client:
@@ -242,13 +288,19 @@ def _keymap(*taken: str) -> Iterator[Keymap]:
 def test_a_key_asks_for_the_name_of_a_recording() -> None:
     with _keymap() as keys:
         bound = [keys.get(name, KEY) for name in KEY_CONTEXTS]
-    assert [binding.command for binding in bound if binding] == ["console.command think.record @focus"] * 2
+    assert [binding.command for binding in bound if binding] == [
+        "console.command think.record @focus"
+    ] * 2
 
 
-def test_the_key_keeps_the_chosen_flow_of_the_console(server: ScriptedServer, tmp_path: Path) -> None:
+def test_the_key_keeps_the_chosen_flow_of_the_console(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.answer(GOOD)
     folder = tmp_path / "mine"
-    with Console(server.address, tmp_path, "--set", "think_server=generic", "--set", f"think_record={folder}") as console:
+    with Console(
+        server.address, tmp_path, "--set", "think_server=generic", "--set", f"think_record={folder}"
+    ) as console:
         with Client(console.port) as client:
             client.ask(OPENAI.path, question(stream=True))
         console.shows(OPENAI.path)

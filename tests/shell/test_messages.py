@@ -6,10 +6,12 @@ import pytest
 
 from converter.exchange import JSON, Answer
 from converter.shell import messages
-from tests.addon_flows import CHAT, EVENT_STREAM, request, response
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
 
 
-@pytest.mark.parametrize(("encoding", "compressed"), [("", False), ("identity", False), ("gzip", True), (" GZIP ", True)])
+@pytest.mark.parametrize(
+    ("encoding", "compressed"), [("", False), ("identity", False), ("gzip", True), (" GZIP ", True)]
+)
 def test_what_must_be_whole_to_be_read(encoding: str, compressed: bool) -> None:
     assert messages.is_compressed(response(content_encoding=encoding)) is compressed
 
@@ -30,7 +32,11 @@ def test_a_stream_has_no_length() -> None:
 
 
 def test_a_body_is_uncompressed_and_one_that_cannot_be_comes_as_it_is() -> None:
-    good, bad, notes = response(content_encoding="gzip"), response(content_encoding="gzip"), list[str]()
+    good, bad, notes = (
+        response(content_encoding="gzip"),
+        response(content_encoding="gzip"),
+        list[str](),
+    )
     good.raw_content, bad.raw_content = gzip.compress(b"a"), b"no gzip"
     assert (messages.body(good, notes), notes) == (b"a", [])
     assert messages.body(bad, notes) == b"no gzip"

@@ -1,4 +1,6 @@
-"""`think_record`: a real mitmdump keeps each exchange, without secrets, and no reply waits for it or fails by it."""
+"""`think_record`: a real mitmdump keeps each exchange, without secrets, and no reply waits for it
+or fails by it.
+"""
 
 import json
 import os
@@ -13,11 +15,19 @@ import pytest
 
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from tests.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
-from tests.end_to_end.by_path_server import CHAT, ByPathServer, Says
-from tests.frames import END, ROLE, stream, text, whole
-from tests.harness import ADDON, MITMDUMP, VARIANTS, LlamaServer, Program, Proxy, start_proxy
-from tests.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.frames import END, ROLE, stream, text, whole
+from tests.support.harness import (
+    ADDON,
+    MITMDUMP,
+    VARIANTS,
+    LlamaServer,
+    Program,
+    Proxy,
+    start_proxy,
+)
+from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
 
 GOOD = stream("<think>deep</think>", "hello")
 NAME = "{number:04}-{kind}-small"
@@ -25,7 +35,9 @@ KINDS = {"openai": "chat", "anthropic": "messages"}
 
 
 @contextmanager
-def _recording(address: str, folder: Path, log: str = "recording", server: str = "generic") -> Iterator[tuple[Proxy, Library]]:
+def _recording(
+    address: str, folder: Path, log: str = "recording", server: str = "generic"
+) -> Iterator[tuple[Proxy, Library]]:
     """A mitmdump that records; when it has ended, all that it had to write is there."""
     library = Library(folder / "kept")
     arguments = ["--set", f"think_record={library.folder}", "--set", f"think_server={server}"]
@@ -48,7 +60,11 @@ def test_each_exchange_is_a_clean_recording_with_goldens(
     assert library.names() == names
     assert [library.check(name, lambda _: []) for name in names] == [[], []]
     kept = library.load(names[0])
-    assert dialect.read(kept.got.body, streamed).thinking == dialect.read(got[0], streamed).thinking == "deep"
+    assert (
+        dialect.read(kept.got.body, streamed).thinking
+        == dialect.read(got[0], streamed).thinking
+        == "deep"
+    )
     assert b"<think>" in kept.body
     assert len(kept.chunks) >= 1
     assert sorted(path.name for path in library.folder.iterdir()) == sorted(
@@ -89,7 +105,9 @@ def _only(library: Library) -> Recording:
     return library.load(name)
 
 
-def test_a_stream_that_the_server_drops_is_kept(server: ScriptedServer, tmp_path: Path, dialect: Dialect) -> None:
+def test_a_stream_that_the_server_drops_is_kept(
+    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>hel"), Drop()]))
     with _recording(server.address, tmp_path) as (proxy, library), Client(proxy.ports[0]) as client:
         response = client.send(dialect.path, question(stream=True))
@@ -100,7 +118,9 @@ def test_a_stream_that_the_server_drops_is_kept(server: ScriptedServer, tmp_path
     assert b"<think>deep</think>hel" in kept.body
 
 
-def test_a_stream_that_the_client_leaves_is_kept(server: ScriptedServer, tmp_path: Path, dialect: Dialect) -> None:
+def test_a_stream_that_the_client_leaves_is_kept(
+    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+) -> None:
     held = threading.Event()
     server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
     with _recording(server.address, tmp_path) as (proxy, library):
@@ -110,7 +130,9 @@ def test_a_stream_that_the_client_leaves_is_kept(server: ScriptedServer, tmp_pat
     assert "Client disconnected" in _only(library).ended
 
 
-def test_what_is_to_be_written_is_written_before_mitmproxy_ends(server: ScriptedServer, tmp_path: Path) -> None:
+def test_what_is_to_be_written_is_written_before_mitmproxy_ends(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.answer(Reply(stream(*(["<think>"] + ["word "] * 2000 + ["</think>", "hello"]))))
     with _recording(server.address, tmp_path) as (proxy, library):
         for _ in range(5):
@@ -120,7 +142,9 @@ def test_what_is_to_be_written_is_written_before_mitmproxy_ends(server: Scripted
     assert [path.name for path in library.folder.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.answer(Reply(GOOD))
     with _recording(server.address, tmp_path) as (proxy, library):
         library.folder.rmdir()
@@ -132,7 +156,10 @@ def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(server: Sc
 
 
 def test_an_exchange_without_a_reply_costs_no_recording_and_no_complaint(tmp_path: Path) -> None:
-    with ByPathServer({CHAT: _hang_up}) as server, _recording(server.address, tmp_path) as (proxy, library):
+    with (
+        ByPathServer({CHAT: _hang_up}) as server,
+        _recording(server.address, tmp_path) as (proxy, library),
+    ):
         _ask(proxy)
         proxy.wait_for("recording: none of /v1/chat/completions")
     assert library.names() == []
@@ -153,7 +180,17 @@ BAD = {
 def test_a_folder_that_cannot_be_is_refused_in_one_line(tmp_path: Path, bad: object) -> None:
     assert callable(bad)
     (tmp_path / "file").touch()
-    command = [str(MITMDUMP), "-s", str(ADDON), "--set", f"confdir={tmp_path}", "-p", "0", "--set", f"think_record={bad(tmp_path)}"]
+    command = [
+        str(MITMDUMP),
+        "-s",
+        str(ADDON),
+        "--set",
+        f"confdir={tmp_path}",
+        "-p",
+        "0",
+        "--set",
+        f"think_record={bad(tmp_path)}",
+    ]
     with Program(command, tmp_path / "log") as program:
         assert program.exit_status() == 1
     [line] = re.findall("think_record.*", program.output)
@@ -200,24 +237,41 @@ def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[st
 
 
 def _echo(asked: Asked) -> Says:
-    """Say again all that was said, as servers do in their errors; in the answer as well, cut in the middle of each secret."""
+    """Say again all that was said, as servers do in their errors; in the answer as well, cut in the
+    middle of each secret.
+    """
     said = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
-    heads = {"set-cookie": f"id={SECRETS['set-cookie']}", "x-request-user": SECRETS["response-header"]}
+    heads = {
+        "set-cookie": f"id={SECRETS['set-cookie']}",
+        "x-request-user": SECRETS["response-header"],
+    }
     if json.loads(asked.body).get("stream"):
         pieces = [said[at : at + 7] for at in range(0, len(said), 7)]
-        return Says(steps=stream("<think>", *pieces, "</think>", *pieces), headers={"content-type": "text/event-stream", **heads})
+        return Says(
+            steps=stream("<think>", *pieces, "</think>", *pieces),
+            headers={"content-type": "text/event-stream", **heads},
+        )
     return Says(whole(f"<think>{said}</think>{said}"), headers={**JSON, **heads})
 
 
 def _fail(asked: Asked) -> Says:
     words = " ".join([asked.target, *asked.headers.values(), asked.body.decode()])
-    return Says({"error": {"message": f"Incorrect API key: {words}", "type": "authentication_error"}}, 401)
+    return Says(
+        {"error": {"message": f"Incorrect API key: {words}", "type": "authentication_error"}}, 401
+    )
 
 
-@pytest.mark.parametrize("answer", [_echo, _fail], ids=["echoed in an answer", "echoed in an error"])
-def test_no_secret_is_in_any_file(tmp_path: Path, answer: object, dialect: Dialect, streamed: bool) -> None:
+@pytest.mark.parametrize(
+    "answer", [_echo, _fail], ids=["echoed in an answer", "echoed in an error"]
+)
+def test_no_secret_is_in_any_file(
+    tmp_path: Path, answer: object, dialect: Dialect, streamed: bool
+) -> None:
     assert callable(answer)
-    with ByPathServer({CHAT: answer}) as server, _recording(server.address, tmp_path) as (proxy, library):
+    with (
+        ByPathServer({CHAT: answer}) as server,
+        _recording(server.address, tmp_path) as (proxy, library),
+    ):
         target, body, headers = _with_secrets(dialect, streamed)
         with Client(proxy.ports[0]) as client:
             client.ask(target, body, headers)
@@ -225,13 +279,20 @@ def test_no_secret_is_in_any_file(tmp_path: Path, answer: object, dialect: Diale
     assert SECRETS["bearer"] in said.headers["authorization"]  # they were sent
     written = {path.name: path.read_bytes() for path in library.folder.iterdir()}
     assert len(written) >= 2
-    found = [(name, place) for name, data in written.items() for place, secret in SECRETS.items() if secret.encode() in data]
+    found = [
+        (name, place)
+        for name, data in written.items()
+        for place, secret in SECRETS.items()
+        if secret.encode() in data
+    ]
     assert found == []
     assert not [name for name, data in written.items() if server.address.encode() in data]
 
 
 def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
-    body = question(stream=True, model="tiny-think", messages=[{"role": "user", "content": "12 * 7"}])
+    body = question(
+        stream=True, model="tiny-think", messages=[{"role": "user", "content": "12 * 7"}]
+    )
     with (
         LlamaServer(VARIANTS["tags"], tmp_path / "llama") as llama,
         _recording(llama.address, tmp_path, server="auto") as (proxy, library),

@@ -1,13 +1,15 @@
-"""What mitmproxy replays: a request sent again is a new exchange, a reply given again was rewritten before."""
+"""What mitmproxy replays: a request sent again is a new exchange, a reply given again was rewritten
+before.
+"""
 
 from mitmproxy.addons.serverplayback import ServerPlayback
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings.notes import METADATA
 from converter.shell import replays
-from tests.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
-from tests.frames import stream
-from tests.kept_flows import kept, watched
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
+from tests.support.frames import stream
+from tests.support.kept_flows import kept, watched
 
 
 def sent_again() -> HTTPFlow:
@@ -20,7 +22,12 @@ def test_what_was_said_of_the_last_reply_is_taken_back() -> None:
     flow = sent_again()
     assert flow.comment
     replays.forget(flow)
-    assert (flow.comment, flow.marked, METADATA in flow.metadata, flow.modified()) == ("", "", False, False)
+    assert (flow.comment, flow.marked, METADATA in flow.metadata, flow.modified()) == (
+        "",
+        "",
+        False,
+        False,
+    )
 
 
 def test_what_a_person_noted_stays() -> None:

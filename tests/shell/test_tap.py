@@ -5,7 +5,7 @@ import pytest
 from converter import settings
 from converter.rewriter import Dialect, Form, Rewriter
 from converter.shell.tap import Tap
-from tests.frames import stream
+from tests.support.frames import stream
 
 
 def tap(tell: object = lambda: None) -> Tap:
@@ -16,12 +16,19 @@ def test_what_goes_out_is_what_the_rewriter_says() -> None:
     through, rewriter = tap(), Rewriter(settings.read(), Dialect.OPENAI, Form.STREAM)
     chunks = stream("<think>a</think>", "b")
     passed = [through(chunk) for chunk in [*chunks, b""]]
-    assert passed == [*([piece for piece in rewriter.feed(chunk) if piece] for chunk in chunks), rewriter.close()]
+    assert passed == [
+        *([piece for piece in rewriter.feed(chunk) if piece] for chunk in chunks),
+        rewriter.close(),
+    ]
 
 
 def test_no_piece_is_empty_before_the_end() -> None:
     through = tap()
-    assert all(piece for byte in b"".join(stream("<think>a</think>", "b")) for piece in through(bytes([byte])))
+    assert all(
+        piece
+        for byte in b"".join(stream("<think>a</think>", "b"))
+        for piece in through(bytes([byte]))
+    )
 
 
 def test_who_fails_to_listen_costs_no_chunk(caplog: pytest.LogCaptureFixture) -> None:

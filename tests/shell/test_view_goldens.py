@@ -1,4 +1,6 @@
-"""What both views show of recorded exchanges: of some exactly, for people to read; of all, that nothing of them is shown raw."""
+"""What both views show of recorded exchanges: of some exactly, for people to read; of all, that
+nothing of them is shown raw.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -8,8 +10,8 @@ import pytest
 from mitmproxy.test import taddons
 
 from converter.shell.views import Views
-from tests import view_goldens
-from tests.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
+from tests.support import view_goldens
+from tests.support.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
 
 ALL = sorted(path.stem for path in RECORDINGS.glob("*.mitm"))
 ODD = {"transformers-refused-whole": 'rest: |\n  {\n    "detail":'}
@@ -37,7 +39,9 @@ def test_every_recording_is_read(name: str, view: str, caplog: pytest.LogCapture
     for result in shown(flow, view):
         assert "failed" not in result.description
         assert not talks or result.view_name == ("Thinking" if view == "auto" else view)
-        assert not talks or "rest:" not in result.text or ODD.get(name, "rest: nothing") in result.text
+        assert (
+            not talks or "rest:" not in result.text or ODD.get(name, "rest: nothing") in result.text
+        )
         assert not talks or result.text.strip()
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 

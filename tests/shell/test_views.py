@@ -1,4 +1,6 @@
-"""What mitmweb and the console show of a flow, as they ask for it: by mitmproxy's own registry of content views."""
+"""What mitmweb and the console show of a flow, as they ask for it: by mitmproxy's own registry of
+content views.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,10 +14,19 @@ from mitmproxy.test import taddons, tflow
 
 from converter.recordings.notes import METADATA
 from converter.shell.views import LINES, Thinking, Views, newest
-from tests import recorded
-from tests.addon_flows import ASKED, CHAT, EVENT_STREAM, JSON, MESSAGES, request, response, streaming
-from tests.frames import ROLE, delta, stream, whole
-from tests.kept_flows import kept, pass_on, saved, shown, watched
+from tests.support import recorded
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    JSON,
+    MESSAGES,
+    request,
+    response,
+    streaming,
+)
+from tests.support.frames import ROLE, delta, stream, whole
+from tests.support.kept_flows import kept, pass_on, saved, shown, watched
 
 SERVER = "Thinking server"
 SAID = "  thinking:\n    # I add.\n  text: |\n    It is 4.\n"
@@ -97,7 +108,9 @@ def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> N
     body = stream("<think>I add.</think>", "It is 4.")
     flow = kept(asked(MESSAGES, system="Be short."), response(EVENT_STREAM), *body)
     flow = saved(flow) if from_file else flow
-    both = [(shown(flow, flow.request, view).text, reply(flow, view)) for view in ("Thinking", SERVER)]
+    both = [
+        (shown(flow, flow.request, view).text, reply(flow, view)) for view in ("Thinking", SERVER)
+    ]
     [(client_request, client_reply), (server_request, server_reply)] = both
     assert ("stream_options" in client_request, "stream_options" in server_request) == (False, True)
     assert ("stop: end_turn" in client_reply, "stop: stop" in server_reply) == (True, True)
@@ -113,7 +126,9 @@ def test_the_servers_view_reads_a_reply_as_the_addon_did() -> None:
 
 
 def test_what_the_addon_wrote_is_not_split_again() -> None:
-    flow = kept(asked(CHAT), response(EVENT_STREAM), *stream("</think>", "It is 4."), start="thinking")
+    flow = kept(
+        asked(CHAT), response(EVENT_STREAM), *stream("</think>", "It is 4."), start="thinking"
+    )
     assert "thinking:" not in reply(flow)
     assert "It is 4." in reply(flow)
 
@@ -126,7 +141,13 @@ def test_without_a_backup_both_views_show_the_message() -> None:
 
 def test_a_reply_ends_with_what_is_known_of_it() -> None:
     said = reply(kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT))
-    for words in ("model: small\n", "stop: stop\n", "tokens: 7 in, 5 out\n", "thoughts: 1, 6 characters\n", ", thought 0."):
+    for words in (
+        "model: small\n",
+        "stop: stop\n",
+        "tokens: 7 in, 5 out\n",
+        "thoughts: 1, 6 characters\n",
+        ", thought 0.",
+    ):
         assert words in said
 
 
@@ -163,7 +184,10 @@ def test_what_can_be_read_comes_before_the_raw_rest() -> None:
     assert said.index("It is 4.") < said.index("cut off")
 
 
-@pytest.mark.parametrize("noted", ["{", '{"options": 7}', '{"options": {"start": "x"}, "begins": 7}', '{"summary": []}', "[]"])
+@pytest.mark.parametrize(
+    "noted",
+    ["{", '{"options": 7}', '{"options": {"start": "x"}, "begins": 7}', '{"summary": []}', "[]"],
+)
 def test_notes_that_cannot_be_read_cost_no_view(noted: str) -> None:
     flow = kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT)
     flow.metadata[METADATA] = noted
@@ -182,7 +206,9 @@ def test_a_fault_of_ours_shows_the_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_control_sequences_are_spelled_out() -> None:
     evil = "\x1b[31m\x9b31m\x85\u202e\u2028\r"
     flow = kept(
-        asked(CHAT, messages=[{"role": "user", "content": evil}]), response(EVENT_STREAM), *stream(f"<think>{evil}</think>", evil)
+        asked(CHAT, messages=[{"role": "user", "content": evil}]),
+        response(EVENT_STREAM),
+        *stream(f"<think>{evil}</think>", evil),
     )
     for message in (flow.request, flow.response):
         for view in ("Thinking", SERVER):
@@ -193,7 +219,10 @@ def test_control_sequences_are_spelled_out() -> None:
 def test_every_recording_has_its_transcript(name: str) -> None:
     read = recorded.load(name)
     kind = EVENT_STREAM if read.asked.get("stream") else JSON
-    for flow in (bare(CHAT, kind, read.body, read.asked), kept(request(CHAT, read.asked), response(kind), read.body)):
+    for flow in (
+        bare(CHAT, kind, read.body, read.asked),
+        kept(request(CHAT, read.asked), response(kind), read.body),
+    ):
         for view in ("Thinking", SERVER):
             assert "assistant:\n" in reply(flow, view)
             assert "rest:" not in reply(flow, view)
@@ -225,7 +254,10 @@ def test_the_views_are_offered_once() -> None:
         before = contentviews.registry["thinking"], contentviews.registry["thinking server"]
         replies: dict[str, Any] = {}
         Views(replies).load(Loader(context.master))
-        assert (contentviews.registry["thinking"], contentviews.registry["thinking server"]) == before
+        assert (
+            contentviews.registry["thinking"],
+            contentviews.registry["thinking server"],
+        ) == before
     assert isinstance(before[0], Thinking)
     assert before[0].replies is replies
 
@@ -243,7 +275,10 @@ NEWEST = {
     "all, where there is no limit": (0, "a\nb\nc\n"),
     "all, where there is room": (3, "a\nb\nc\n"),
     "the end": (2, "# 1 lines above, until the reply is complete\nb\nc\n"),
-    "a line that the terminal breaks counts as more": (4, "# 1 lines above, until the reply is complete\n" + "b" * 30 + "\nc\n"),
+    "a line that the terminal breaks counts as more": (
+        4,
+        "# 1 lines above, until the reply is complete\n" + "b" * 30 + "\nc\n",
+    ),
 }
 
 

@@ -22,24 +22,62 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
         ({"type": "refusal", "refusal": "No."}, [Text("No.", "refusal")]),
         ({"type": "thinking", "thinking": "deep", "signature": "s"}, [Thinking("deep")]),
         ({"type": "thinking", "thinking": [{"type": "text", "text": "deep"}]}, [Thinking("deep")]),
-        ({"type": "redacted_thinking", "data": "AAAA"}, [Thinking("", "only its vendor can read it, 3 bytes")]),
-        ({"type": "tool_use", "id": "a", "name": "look", "input": {"at": 1}}, [ToolCall("look", "a", '{\n  "at": 1\n}')]),
-        ({"type": "server_tool_use", "id": "a", "name": "web_search", "input": {}}, [ToolCall("web_search", "a", "{}")]),
-        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ToolResult("wet", "a")]),
-        ({"type": "tool_result", "tool_use_id": "a", "is_error": True}, [ToolResult("", "a", error=True)]),
-        ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
-        ({"type": "image", "source": {"type": "url", "url": "https://h/c.png"}}, [Media("image", place="https://h/c.png")]),
-        ({"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{PICTURE}"}}, [Media("image", "image/gif", 1500)]),
-        ({"type": "image_url", "image_url": "https://h/c.png"}, [Media("image", place="https://h/c.png")]),
-        ({"type": "input_image", "image_url": "https://h/c.png"}, [Media("image", place="https://h/c.png")]),
-        ({"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}, [Media("audio", "wav", 1500)]),
-        ({"type": "file", "file": {"file_id": "f1", "filename": "a.pdf"}}, [Media("file", place="f1", title="a.pdf")]),
         (
-            {"type": "document", "title": "T", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
+            {"type": "redacted_thinking", "data": "AAAA"},
+            [Thinking("", "only its vendor can read it, 3 bytes")],
+        ),
+        (
+            {"type": "tool_use", "id": "a", "name": "look", "input": {"at": 1}},
+            [ToolCall("look", "a", '{\n  "at": 1\n}')],
+        ),
+        (
+            {"type": "server_tool_use", "id": "a", "name": "web_search", "input": {}},
+            [ToolCall("web_search", "a", "{}")],
+        ),
+        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ToolResult("wet", "a")]),
+        (
+            {"type": "tool_result", "tool_use_id": "a", "is_error": True},
+            [ToolResult("", "a", error=True)],
+        ),
+        ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
+        (
+            {"type": "image", "source": {"type": "url", "url": "https://h/c.png"}},
+            [Media("image", place="https://h/c.png")],
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": f"data:image/gif;base64,{PICTURE}"}},
+            [Media("image", "image/gif", 1500)],
+        ),
+        (
+            {"type": "image_url", "image_url": "https://h/c.png"},
+            [Media("image", place="https://h/c.png")],
+        ),
+        (
+            {"type": "input_image", "image_url": "https://h/c.png"},
+            [Media("image", place="https://h/c.png")],
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}},
+            [Media("audio", "wav", 1500)],
+        ),
+        (
+            {"type": "file", "file": {"file_id": "f1", "filename": "a.pdf"}},
+            [Media("file", place="f1", title="a.pdf")],
+        ),
+        (
+            {
+                "type": "document",
+                "title": "T",
+                "source": {"type": "text", "media_type": "text/plain", "data": "words"},
+            },
             [Media("document", "text/plain", title="T"), Text("words", "document")],
         ),
         (
-            {"type": "document", "context": "c", "source": {"type": "content", "content": [{"type": "text", "text": "w"}]}},
+            {
+                "type": "document",
+                "context": "c",
+                "source": {"type": "content", "content": [{"type": "text", "text": "w"}]},
+            },
             [Media("document"), Text("w"), Text("c", "context")],
         ),
     ],
@@ -53,7 +91,10 @@ def test_a_block_is_read(block: dict[str, Any], parts: list[object]) -> None:
     [
         {"type": "text", "text": 3},
         {"type": "image"},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "no base64"}},
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": "no base64"},
+        },
         {"type": "image_url", "image_url": ["u"]},
         {"type": "tool_use", "name": {}, "input": {}},
         {"type": "tool_result", "tool_use_id": 3},

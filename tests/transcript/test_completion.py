@@ -7,15 +7,15 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter import settings
-from converter.dialects.anthropic_reply import FINISHES
+from converter.dialects.anthropic.decoder import FINISHES
+from converter.parsing.think_stage import Expected
 from converter.rewriter import Form
-from converter.think_stage import Expected
 from converter.transcript import reply
 from converter.transcript.completion import ToCompletion
-from tests.end_to_end.native_streams import STREAMS
-from tests.frames import data
-from tests.frames_of import values
-from tests.transcript.samples import calls, thought_and_said
+from tests.support.frames import data
+from tests.support.frames_of import values
+from tests.support.native_streams import STREAMS
+from tests.support.transcript_samples import calls, thought_and_said
 
 
 def completed(body: bytes, form: Form) -> tuple[list[bytes], list[str]]:
@@ -42,32 +42,62 @@ def test_a_stream_says_the_same_and_the_sdk_reads_it(name: str) -> None:
 
 
 def message(*content: dict[str, Any], **fields: object) -> bytes:
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "small", "content": content}
-    usage = {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5, "output_tokens_details": {"thinking_tokens": 2}}
-    return json.dumps({**head, "stop_reason": "tool_use", "stop_sequence": None, "usage": usage, **fields}).encode()
+    head = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "small",
+        "content": content,
+    }
+    usage = {
+        "input_tokens": 3,
+        "cache_read_input_tokens": 4,
+        "output_tokens": 5,
+        "output_tokens_details": {"thinking_tokens": 2},
+    }
+    return json.dumps(
+        {**head, "stop_reason": "tool_use", "stop_sequence": None, "usage": usage, **fields}
+    ).encode()
 
 
 def test_a_whole_message_says_the_same_and_the_sdk_reads_it() -> None:
-    tools = [{"type": "tool_use", "id": name, "name": "look", "input": {"at": name}} for name in ("a", "b")]
+    tools = [
+        {"type": "tool_use", "id": name, "name": "look", "input": {"at": name}}
+        for name in ("a", "b")
+    ]
     out, _ = completed(
-        message({"type": "thinking", "thinking": "deep", "signature": "s"}, {"type": "text", "text": "Hi"}, *tools), Form.WHOLE
+        message(
+            {"type": "thinking", "thinking": "deep", "signature": "s"},
+            {"type": "text", "text": "Hi"},
+            *tools,
+        ),
+        Form.WHOLE,
     )
     read = ChatCompletion.model_validate_json(b"".join(out), strict=True)
     (choice,) = read.choices
     assert choice.message.content == "Hi"
     assert choice.message.model_dump()["reasoning_content"] == "deep"
     assert choice.message.tool_calls
-    assert [(call.id, call.model_dump()["function"]["arguments"]) for call in choice.message.tool_calls] == [
+    assert [
+        (call.id, call.model_dump()["function"]["arguments"]) for call in choice.message.tool_calls
+    ] == [
         ("a", '{"at":"a"}'),
         ("b", '{"at":"b"}'),
     ]
     assert choice.finish_reason == "tool_calls"
     assert read.usage
-    assert (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.total_tokens) == (7, 5, 12)
+    assert (read.usage.prompt_tokens, read.usage.completion_tokens, read.usage.total_tokens) == (
+        7,
+        5,
+        12,
+    )
 
 
 def test_the_stop_string_is_told_where_local_servers_tell_it() -> None:
-    out, _ = completed(message({"type": "text", "text": "Hi"}, stop_reason="stop_sequence", stop_sequence="END"), Form.WHOLE)
+    out, _ = completed(
+        message({"type": "text", "text": "Hi"}, stop_reason="stop_sequence", stop_sequence="END"),
+        Form.WHOLE,
+    )
     assert json.loads(b"".join(out))["choices"][0] | {"message": None} == {
         "message": None,
         "index": 0,
@@ -91,6 +121,9 @@ def test_an_error_stays_one(form: Form) -> None:
 
 
 def test_what_has_no_place_is_counted() -> None:
-    out, notes = completed(message({"type": "redacted_thinking", "data": "AAAA"}, {"type": "text", "text": "Hi"}), Form.WHOLE)
+    out, notes = completed(
+        message({"type": "redacted_thinking", "data": "AAAA"}, {"type": "text", "text": "Hi"}),
+        Form.WHOLE,
+    )
     assert json.loads(b"".join(out))["choices"][0]["message"]["content"] == "Hi"
     assert notes == ["1 blocks or frames have no place in a chat completion, left out"]

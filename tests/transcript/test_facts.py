@@ -20,20 +20,35 @@ from converter.transcript.facts import lines, together
         ),
         ({"thoughts": 2, "thinking": 1240}, [("thoughts", "2, 1,240 characters")]),
         ({"thoughts": 0, "thinking": 0, "text": 4, "calls": 1}, []),
-        ({"first_byte": 0.1, "first_thought": 0.2, "end": 4}, [("times", "first byte 0.10 s, thought 0.20 s, end 4.00 s")]),
+        (
+            {"first_byte": 0.1, "first_thought": 0.2, "end": 4},
+            [("times", "first byte 0.10 s, thought 0.20 s, end 4.00 s")],
+        ),
         ({"thinking_time": 3.14}, [("thinking time", "3.1 s")]),
         ({"thinking_time": 0.001}, []),
         ({"output_tokens": 45, "first_byte": 1.0, "end": 2.5}, None),
-        ({"model": "m", "broke_off": "gone", "thoughts": 0}, [("model", "m"), ("broke off", "gone")]),
-        ({"server": "llama.cpp", "odd_name": True, "gone": None}, [("server", "llama.cpp"), ("odd name", "true")]),
+        (
+            {"model": "m", "broke_off": "gone", "thoughts": 0},
+            [("model", "m"), ("broke off", "gone")],
+        ),
+        (
+            {"server": "llama.cpp", "odd_name": True, "gone": None},
+            [("server", "llama.cpp"), ("odd name", "true")],
+        ),
         ({"output_tokens": "many", "thoughts": None, "first_byte": []}, []),
     ],
 )
-def test_a_line_for_each_thing_known(facts: dict[str, Any], told: list[tuple[str, str]] | None) -> None:
+def test_a_line_for_each_thing_known(
+    facts: dict[str, Any], told: list[tuple[str, str]] | None
+) -> None:
     assert lines(facts) == (
         told
         if told is not None
-        else [("tokens", "45 out"), ("times", "first byte 1.00 s, end 2.50 s"), ("speed", "30.0 tokens per second")]
+        else [
+            ("tokens", "45 out"),
+            ("times", "first byte 1.00 s, end 2.50 s"),
+            ("speed", "30.0 tokens per second"),
+        ]
     )
 
 

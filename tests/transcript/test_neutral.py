@@ -3,7 +3,18 @@
 import json
 
 from converter.transcript import neutral
-from converter.transcript.turns import Failure, Field, Media, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
+from converter.transcript.turns import (
+    Failure,
+    Field,
+    Media,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
 
 
 def test_every_kind_of_part_has_its_values() -> None:
@@ -19,7 +30,12 @@ def test_every_kind_of_part_has_its_values() -> None:
         Raw("?"),
     )
     assert json.loads(
-        neutral.write(Transcript((Turn("assistant", parts, 1),), {"model": "m"}, {"finish": "stop"}, ("rest",)), {"end": 1.0})
+        neutral.write(
+            Transcript(
+                (Turn("assistant", parts, 1),), {"model": "m"}, {"finish": "stop"}, ("rest",)
+            ),
+            {"end": 1.0},
+        )
     ) == {
         "asked": {"model": "m"},
         "turns": [

@@ -1,4 +1,6 @@
-"""Replies of both dialects as a person reads them: real servers' quirks, recordings, drawn ones, garbage."""
+"""Replies of both dialects as a person reads them: real servers' quirks, recordings, drawn ones,
+garbage.
+"""
 
 import json
 from collections import defaultdict
@@ -9,19 +11,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter import settings
+from converter.parsing.think_stage import Expected
 from converter.rewriter import Dialect, Form
 from converter.settings import Start
-from converter.think_stage import Expected
 from converter.transcript import markdown, neutral, reply, terminal, text
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, Transcript, Turn
-from tests import recorded
-from tests.end_to_end.native_streams import STREAMS
-from tests.end_to_end.quirk_streams import QUIRKS, Quirk
-from tests.frames import DONE, HEAD, data, delta, stream, whole
-from tests.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, passed, rewriter
-from tests.strategies import Reply, cut, law, replies
-from tests.transcript.samples import calls, parts, thought_and_said, words
+from tests.support import recorded
+from tests.support.frames import DONE, HEAD, data, delta, stream, whole
+from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, passed, rewriter
+from tests.support.native_streams import STREAMS
+from tests.support.quirk_streams import QUIRKS, Quirk
+from tests.support.strategies import Reply, cut, law, replies
+from tests.support.transcript_samples import calls, parts, thought_and_said, words
 
 
 def fed(pieces: list[bytes], *, complete: bool = False) -> ReplyReader:
@@ -33,13 +35,24 @@ def fed(pieces: list[bytes], *, complete: bool = False) -> ReplyReader:
 
 
 def expected_of(blocks: list[tuple[str, object]]) -> tuple[str, str, list[object]]:
-    said = {kind: "".join(str(value) for name, value in blocks if name == kind) for kind in ("thinking", "text")}
-    return said["thinking"], said["text"].strip(), [value for name, value in blocks if name == "tool_use"]
+    said = {
+        kind: "".join(str(value) for name, value in blocks if name == kind)
+        for kind in ("thinking", "text")
+    }
+    return (
+        said["thinking"],
+        said["text"].strip(),
+        [value for name, value in blocks if name == "tool_use"],
+    )
 
 
 def given_by(transcript: Transcript) -> tuple[str, str, list[object]]:
     thought, said = thought_and_said(transcript)
-    return thought.strip("\n"), said.strip(), [json.loads(arguments or "{}") for _, arguments in calls(transcript)]
+    return (
+        thought.strip("\n"),
+        said.strip(),
+        [json.loads(arguments or "{}") for _, arguments in calls(transcript)],
+    )
 
 
 @pytest.mark.parametrize("name", QUIRKS)
@@ -77,7 +90,12 @@ def test_recordings_read_the_same_before_and_after_the_rewriter(name: str) -> No
 def test_every_rendering_takes_every_recording(name: str) -> None:
     transcript = reply.read(recorded.load(name).body)
     plain, folded = (text.write(transcript), terminal.write(transcript)), markdown.write(transcript)
-    said = [word for part in parts(transcript) if isinstance(part, Text | Thinking) for word in part.text.split()]
+    said = [
+        word
+        for part in parts(transcript)
+        if isinstance(part, Text | Thinking)
+        for word in part.text.split()
+    ]
     for word in said:
         assert all(word in rendered for rendered in plain)
         assert word in folded or word.replace("<", "&lt;").strip("`,") in folded
@@ -91,7 +109,13 @@ def test_the_end_of_a_reply_is_told() -> None:
         "prompt_tokens_details": {"cached_tokens": 4},
         "completion_tokens_details": {"reasoning_tokens": 3},
     }
-    body = b"".join([*stream("<think>deep</think>", "Hi")[:-2], data({**HEAD, "choices": [], "usage": usage}), DONE])
+    body = b"".join(
+        [
+            *stream("<think>deep</think>", "Hi")[:-2],
+            data({**HEAD, "choices": [], "usage": usage}),
+            DONE,
+        ]
+    )
     assert reply.read(body).facts == {
         "model": "small",
         "finish": "stop",
@@ -112,16 +136,35 @@ def test_times_are_told_when_they_are_known() -> None:
         reader.feed(piece, float(at))
     reader.close()
     facts = reader.transcript().facts
-    assert (facts["first_byte"], facts["first_thought"], facts["first_text"], facts["thinking_time"]) == (1, 3, 5, 1)
+    assert (
+        facts["first_byte"],
+        facts["first_thought"],
+        facts["first_text"],
+        facts["thinking_time"],
+    ) == (1, 3, 5, 1)
 
 
 def test_the_matched_stop_string_is_told() -> None:
-    body = data({**HEAD, "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": "stop", "stop_reason": "END"}]})
+    body = data(
+        {
+            **HEAD,
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"content": "x"},
+                    "finish_reason": "stop",
+                    "stop_reason": "END",
+                }
+            ],
+        }
+    )
     assert reply.read(body).facts["stop_sequence"] == "END"
 
 
 def test_each_choice_is_a_turn() -> None:
-    body = b"".join([delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")])
+    body = b"".join(
+        [delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")]
+    )
     assert reply.read(body).turns == (
         Turn("assistant", (Thinking("a"), Text("bd"))),
         Turn("assistant", (Text("c"),), 1),
@@ -130,7 +173,9 @@ def test_each_choice_is_a_turn() -> None:
 
 def test_tags_are_text_where_the_reply_brings_thinking_of_its_own() -> None:
     body = b"".join([delta(reasoning_content="deep"), delta(content="<think>said</think>")])
-    assert reply.read(body).turns == (Turn("assistant", (Thinking("deep"), Text("<think>said</think>"))),)
+    assert reply.read(body).turns == (
+        Turn("assistant", (Thinking("deep"), Text("<think>said</think>"))),
+    )
 
 
 def test_a_complete_stream_tells_where_it_began() -> None:
@@ -178,7 +223,10 @@ def test_a_stream_of_nothing_known_is_shown_raw() -> None:
     ("body", "failure"),
     [
         ({"error": {"message": "too long", "type": "invalid"}}, Failure("too long", "invalid")),
-        ({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, Failure("busy", "overloaded_error")),
+        (
+            {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
+            Failure("busy", "overloaded_error"),
+        ),
         ({"error": "words"}, Failure("words", "api_error")),
     ],
 )
@@ -207,7 +255,14 @@ def test_odd_frames_stand_whole_in_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["words", {"text": "words"}, [{"type": "text", "text": ["words"]}], ["words"], [{"type": "new", "a": "words"}]]
+    "content",
+    [
+        "words",
+        {"text": "words"},
+        [{"type": "text", "text": ["words"]}],
+        ["words"],
+        [{"type": "new", "a": "words"}],
+    ],
 )
 def test_a_message_of_odd_content_loses_nothing(content: object) -> None:
     body = {"type": "message", "model": "m", "content": content, "usage": {}}
@@ -215,13 +270,25 @@ def test_a_message_of_odd_content_loses_nothing(content: object) -> None:
 
 
 def test_a_delta_of_odd_shape_loses_nothing() -> None:
-    event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": {"odd": "words"}}}
+    event = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": {"odd": "words"}},
+    }
     assert "words" in words(reply.read(data(event)))
 
 
 def test_blocks_of_servers_tools_are_told() -> None:
-    result = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"type": "web_search_result", "title": "found"}]}
-    body = {"type": "message", "content": [result, {"type": "redacted_thinking", "data": "AAAA"}], "usage": {}}
+    result = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "s",
+        "content": [{"type": "web_search_result", "title": "found"}],
+    }
+    body = {
+        "type": "message",
+        "content": [result, {"type": "redacted_thinking", "data": "AAAA"}],
+        "usage": {},
+    }
     assert "found" in words(reply.read(json.dumps(body).encode()))
 
 
@@ -245,7 +312,9 @@ def test_cut_anywhere_it_reads_the_same(drawn: Reply, draw: st.DataObject) -> No
 @given(replies(late=True))
 def test_what_is_told_live_is_what_stands_in_the_end(drawn: Reply) -> None:
     reader = ReplyReader()
-    said = [new for frame in drawn.stream().split(b"\n\n") for new in reader.feed(frame + b"\n\n")] + reader.close()
+    said = [
+        new for frame in drawn.stream().split(b"\n\n") for new in reader.feed(frame + b"\n\n")
+    ] + reader.close()
     grown: dict[int, list[Part]] = defaultdict(list)
     for new in said:
         before = grown[new.choice]
@@ -283,11 +352,27 @@ def test_nothing_of_a_reply_is_lost(drawn: Reply) -> None:
             assert f"x_{number}" in told or number >= len(drawn.frames())
 
 
-_OF_BOTH = ["choices", "delta", "message", "content", "text", "thinking", "type", "index", "usage", "error", "finish_reason", "x"]
+_OF_BOTH = [
+    "choices",
+    "delta",
+    "message",
+    "content",
+    "text",
+    "thinking",
+    "type",
+    "index",
+    "usage",
+    "error",
+    "finish_reason",
+    "x",
+]
 _OF_ONE = ["tool_calls", "function", "id", "input", "content_block", "stop_reason"]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*_OF_BOTH, *_OF_ONE]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*_OF_BOTH, *_OF_ONE]), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 _TYPES = st.sampled_from(
@@ -302,7 +387,14 @@ _TYPES = st.sampled_from(
         "error",
     ]
 )
-_EVENTS = st.builds(lambda kind, fields: {**(fields if isinstance(fields, dict) else {}), "type": kind}, _TYPES, _JSON) | _JSON
+_EVENTS = (
+    st.builds(
+        lambda kind, fields: {**(fields if isinstance(fields, dict) else {}), "type": kind},
+        _TYPES,
+        _JSON,
+    )
+    | _JSON
+)
 
 
 @law(400)
@@ -321,4 +413,8 @@ def test_garbage_is_kept_whole(body: bytes) -> None:
     assume(body.strip() != b"[DONE]" and not body.lstrip().startswith(b":"))
     seen = reply.read(body)
     kept = "".join(seen.rest).encode()
-    assert seen.turns or kept.strip() == body.decode(errors="backslashreplace").encode().strip() or not body.strip()
+    assert (
+        seen.turns
+        or kept.strip() == body.decode(errors="backslashreplace").encode().strip()
+        or not body.strip()
+    )

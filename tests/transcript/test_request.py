@@ -9,10 +9,20 @@ from hypothesis import strategies as st
 
 from converter import settings
 from converter.transcript import markdown, neutral, request, terminal, text
-from converter.transcript.turns import Field, Media, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
-from tests import recorded
-from tests.strategies import law
-from tests.transcript.samples import REQUESTS, words
+from converter.transcript.turns import (
+    Field,
+    Media,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from tests.support import recorded
+from tests.support.strategies import law
+from tests.support.transcript_samples import REQUESTS, words
 
 
 def read(**body: Any) -> Transcript:
@@ -37,30 +47,58 @@ def turn(**message: Any) -> Turn:
             {"role": "assistant", "content": "<think>a</think><think>b</think>c"},
             Turn("assistant", (Thinking("a"), Thinking("b"), Text("c"))),
         ),
-        ({"role": "assistant", "content": "deep</think>Hello"}, Turn("assistant", (Thinking("deep"), Text("Hello")))),
-        ({"role": "user", "content": "<think>a</think>"}, Turn("user", (Text("<think>a</think>"),))),
+        (
+            {"role": "assistant", "content": "deep</think>Hello"},
+            Turn("assistant", (Thinking("deep"), Text("Hello"))),
+        ),
+        (
+            {"role": "user", "content": "<think>a</think>"},
+            Turn("user", (Text("<think>a</think>"),)),
+        ),
         (
             {"role": "assistant", "content": "<think>no</think>", "reasoning_content": "deep"},
             Turn("assistant", (Thinking("deep"), Text("<think>no</think>"))),
         ),
         (
-            {"role": "assistant", "content": "Hello", "reasoning": "deep", "reasoning_content": "deep"},
+            {
+                "role": "assistant",
+                "content": "Hello",
+                "reasoning": "deep",
+                "reasoning_content": "deep",
+            },
             Turn("assistant", (Thinking("deep"), Text("Hello"))),
         ),
         (
-            {"role": "assistant", "content": [{"type": "thinking", "thinking": "deep"}, {"type": "text", "text": "<think>x"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "deep"},
+                    {"type": "text", "text": "<think>x"},
+                ],
+            },
             Turn("assistant", (Thinking("deep"), Text("<think>x"))),
         ),
         (
             {
                 "role": "assistant",
                 "content": None,
-                "tool_calls": [{"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}],
+                "tool_calls": [
+                    {
+                        "id": "a",
+                        "type": "function",
+                        "function": {"name": "look", "arguments": '{"at":1}'},
+                    }
+                ],
             },
             Turn("assistant", (ToolCall("look", "a", '{"at":1}'),)),
         ),
         (
-            {"role": "assistant", "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]},
+            {
+                "role": "assistant",
+                "tool_calls": [
+                    {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+                ],
+            },
             Turn("assistant", (ToolCall("sh", "a", "ls"),)),
         ),
         (
@@ -68,14 +106,28 @@ def turn(**message: Any) -> Turn:
             Turn("assistant", (ToolCall("look", "", "{}"),)),
         ),
         ({"role": "assistant", "refusal": "No."}, Turn("assistant", (Text("No.", "refusal"),))),
-        ({"role": "tool", "tool_call_id": "a", "content": "wet"}, Turn("tool", (ToolResult("wet", "a"),))),
-        ({"role": "function", "name": "look", "content": "wet"}, Turn("function", (ToolResult("wet", name="look"),))),
-        ({"role": "user", "content": "Hi", "name": "Ann"}, Turn("user", (Text("Hi"), Field("name", "Ann")))),
+        (
+            {"role": "tool", "tool_call_id": "a", "content": "wet"},
+            Turn("tool", (ToolResult("wet", "a"),)),
+        ),
+        (
+            {"role": "function", "name": "look", "content": "wet"},
+            Turn("function", (ToolResult("wet", name="look"),)),
+        ),
+        (
+            {"role": "user", "content": "Hi", "name": "Ann"},
+            Turn("user", (Text("Hi"), Field("name", "Ann"))),
+        ),
         ({"role": "user", "content": "Hi", "x": None}, Turn("user", (Text("Hi"),))),
         ({"content": "Hi"}, Turn("?", (Text("Hi"),))),
         ({"role": ["user"], "content": "Hi"}, Turn("?", (Text("Hi"), Field("role", ["user"])))),
         (
-            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+                ],
+            },
             Turn("user", (Media("image", "image/png", 3),)),
         ),
         ({"role": "assistant", "tool_calls": "none"}, Turn("assistant", (Raw('"none"'),))),
@@ -92,10 +144,19 @@ def test_a_turn_is_read(message: dict[str, Any], expected: Turn) -> None:
             {"stream": True, "max_tokens": 9, "model": "m", "temperature": None},
             {"model": "m", "max_tokens": 9, "stream": True},
         ),
-        ({"thinking": {"type": "enabled", "budget_tokens": 2000}}, {"thinking": "enabled, at most 2,000 tokens"}),
-        ({"thinking": {"type": "adaptive", "display": "omitted"}}, {"thinking": "adaptive, omitted"}),
+        (
+            {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+            {"thinking": "enabled, at most 2,000 tokens"},
+        ),
+        (
+            {"thinking": {"type": "adaptive", "display": "omitted"}},
+            {"thinking": "adaptive, omitted"},
+        ),
         ({"thinking": {"odd": 1}}, {"thinking": {"odd": 1}}),
-        ({"chat_template_kwargs": {"enable_thinking": False}}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        (
+            {"chat_template_kwargs": {"enable_thinking": False}},
+            {"chat_template_kwargs": {"enable_thinking": False}},
+        ),
         (
             {
                 "tools": [
@@ -117,17 +178,24 @@ def test_settings_are_told_in_a_line(body: dict[str, Any], asked: dict[str, obje
 
 
 def test_the_system_turn_of_messages_comes_first() -> None:
-    body = {"system": [{"type": "text", "text": "Be kind."}], "messages": [{"role": "user", "content": "Hi"}]}
+    body = {
+        "system": [{"type": "text", "text": "Be kind."}],
+        "messages": [{"role": "user", "content": "Hi"}],
+    }
     assert read(**body).turns == (Turn("system", (Text("Be kind."),)), Turn("user", (Text("Hi"),)))
 
 
 def test_a_long_setting_stands_below_the_turns() -> None:
     schema = {"type": "object", "description": "d" * 300}
-    assert read(messages=[], response_format=schema) == Transcript((Turn("settings", (Field("response_format", schema),)),))
+    assert read(messages=[], response_format=schema) == Transcript(
+        (Turn("settings", (Field("response_format", schema),)),)
+    )
 
 
 def test_the_tags_are_those_of_the_settings() -> None:
-    body = json.dumps({"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}).encode()
+    body = json.dumps(
+        {"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}
+    ).encode()
     (read_turn,) = request.read(body, settings.read({"tags": ["<hm> </hm>"]})).turns
     assert read_turn.parts == (Thinking("deep"), Text("Hello <think>"))
 
@@ -173,7 +241,9 @@ def _strings(value: object) -> list[str]:
 @law(400)
 @given(REQUESTS)
 def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
-    """Every letter of every string that a message holds as its content is in the transcript, but for marks of thinking."""
+    """Every letter of every string that a message holds as its content is in the transcript, but
+    for marks of thinking.
+    """
     transcript = request.read(json.dumps(body).encode())
     messages = body["messages"] if isinstance(body["messages"], list) else []
     said = words(transcript)
@@ -181,7 +251,9 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
         if isinstance(message, dict) and message.get("role") == "user":
             content = message["content"]
             for word in _strings(
-                [block if isinstance(block, str) else "" for block in content] if isinstance(content, list) else content
+                [block if isinstance(block, str) else "" for block in content]
+                if isinstance(content, list)
+                else content
             ):
                 assert word in said or json.dumps(word, ensure_ascii=False)[1:-1] in said
 
@@ -201,6 +273,12 @@ def test_recorded_requests_are_read_without_a_rest(name: str) -> None:
     asked = recorded.load(name).asked
     transcript = request.read(json.dumps(asked).encode())
     assert transcript.rest == ()
-    assert [turn.role for turn in transcript.turns] == [message["role"] for message in asked["messages"]]
+    assert [turn.role for turn in transcript.turns] == [
+        message["role"] for message in asked["messages"]
+    ]
     assert transcript.asked["model"] == asked["model"]
-    assert all(message["content"] in words(transcript) for message in asked["messages"] if "<think>" not in message["content"])
+    assert all(
+        message["content"] in words(transcript)
+        for message in asked["messages"]
+        if "<think>" not in message["content"]
+    )

@@ -8,10 +8,10 @@ from converter import settings
 from converter.rewriter import Dialect, Form
 from converter.transcript import reply
 from converter.transcript.saved import Converting, Headless
-from tests.end_to_end.native_streams import STREAMS
-from tests.frames import data, stream, whole
-from tests.strategies import cut, law
-from tests.transcript.samples import thought_and_said
+from tests.support.frames import data, stream, whole
+from tests.support.native_streams import STREAMS
+from tests.support.strategies import cut, law
+from tests.support.transcript_samples import thought_and_said
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nServer: x\r\n\r\n"
 OPENAI_STREAM = b"".join(stream("<think>deep</think>", "Hi"))
@@ -21,7 +21,9 @@ MESSAGES_STREAM = b"".join(map(data, STREAMS["vllm: a signature of its own"][0])
 
 @law(100)
 @given(
-    st.sampled_from([b"", HEAD, b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD]), st.sampled_from([b"data: x\n\n", b"", b"{}"]), st.data()
+    st.sampled_from([b"", HEAD, b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD]),
+    st.sampled_from([b"data: x\n\n", b"", b"{}"]),
+    st.data(),
 )
 def test_a_head_goes_and_the_body_stays(head: bytes, body: bytes, draw: st.DataObject) -> None:
     headless = Headless()
@@ -50,7 +52,11 @@ def converted(body: list[bytes], client: Dialect) -> tuple[bytes, Converting]:
 @pytest.mark.parametrize("client", Dialect)
 @pytest.mark.parametrize(
     ("body", "dialect"),
-    [(OPENAI_STREAM, Dialect.OPENAI), (OPENAI_WHOLE, Dialect.OPENAI), (MESSAGES_STREAM, Dialect.ANTHROPIC)],
+    [
+        (OPENAI_STREAM, Dialect.OPENAI),
+        (OPENAI_WHOLE, Dialect.OPENAI),
+        (MESSAGES_STREAM, Dialect.ANTHROPIC),
+    ],
     ids=["stream", "whole", "messages"],
 )
 @law(20)
@@ -70,13 +76,17 @@ def test_a_reply_of_either_dialect_becomes_the_one_asked_for(
 
 def test_a_stream_is_written_as_it_comes() -> None:
     converting = Converting(settings.read(), Dialect.ANTHROPIC)
-    written = [converting.feed(frame) for frame in [b": ping\n\n", *stream("<think>", "deep", " thoughts")]]
+    written = [
+        converting.feed(frame) for frame in [b": ping\n\n", *stream("<think>", "deep", " thoughts")]
+    ]
     assert written[0] == b""
     assert b"message_start" in written[1]
     assert b"deep" in written[3]
 
 
-@pytest.mark.parametrize("body", [b"", b"garbage", b"data: garbage\n\n", b"[1]", b'{"messages": []}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"garbage", b"data: garbage\n\n", b"[1]", b'{"messages": []}']
+)
 def test_of_what_is_no_reply_nothing_is_written(body: bytes) -> None:
     out, converting = converted([body], Dialect.OPENAI)
     assert (out, converting.dialect, converting.notes) == (b"", None, [])

@@ -7,12 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.transcript import reply, terminal
-from converter.transcript.growing import Said
+from converter.transcript.accumulator import Said
 from converter.transcript.reply import ReplyReader
 from converter.transcript.terminal import TerminalWriter
-from converter.transcript.turns import Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
-from tests.frames import stream
-from tests.strategies import TEXTS, cut, law
+from converter.transcript.turns import (
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from tests.support.frames import stream
+from tests.support.strategies import TEXTS, cut, law
 
 OURS = re.compile("\x1b\\[(?:0|1|2|31|36)m")
 
@@ -45,7 +57,9 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 
 def test_colours_only_when_asked_for() -> None:
-    transcript = Transcript((Turn("assistant", (Thinking("deep"), Text("Hi"))),), facts={"model": "m"})
+    transcript = Transcript(
+        (Turn("assistant", (Thinking("deep"), Text("Hi"))),), facts={"model": "m"}
+    )
     assert terminal.write(transcript) == "assistant\n│ deep\n\nHi\n\nmodel: m\n"
     assert terminal.write(transcript, colour=True) == (
         "\x1b[1massistant\x1b[0m\n\x1b[2m│ deep\x1b[0m\n\nHi\n\n\x1b[2mmodel: m\x1b[0m\n"
@@ -53,13 +67,18 @@ def test_colours_only_when_asked_for() -> None:
 
 
 def test_a_request_begins_with_its_settings() -> None:
-    transcript = Transcript((Turn("user", (Text("Hi"),)), Turn("user", (Text("a"),), 1)), {"model": "m", "stream": True})
+    transcript = Transcript(
+        (Turn("user", (Text("Hi"),)), Turn("user", (Text("a"),), 1)), {"model": "m", "stream": True}
+    )
     assert terminal.write(transcript) == "model: m\nstream: true\n\nuser\nHi\n\nuser 2\na\n"
 
 
 def test_words_come_as_they_are_told() -> None:
     writer, reader = TerminalWriter(), ReplyReader()
-    told = [writer.feed(reader.feed(frame)) for frame in stream("<think>", "\nde", "ep\n", "deeper\n", "</think>", "\n\nHi\n", "!")]
+    told = [
+        writer.feed(reader.feed(frame))
+        for frame in stream("<think>", "\nde", "ep\n", "deeper\n", "</think>", "\n\nHi\n", "!")
+    ]
     assert told[1:10] == ["", "│ de", "ep", "\n│ deeper", "", "\n\nHi", "\n!", "", ""]
     assert writer.feed(reader.close()) + writer.close() == "\n"
 
@@ -75,15 +94,30 @@ def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
     pieces = draw.draw(cut(said)) if said else []
     grown = [Said(Thinking(piece), fresh=not number) for number, piece in enumerate(pieces)]
     writer = TerminalWriter()
-    assert writer.feed(grown) + writer.close() == terminal.write(Transcript((Turn("x", (Thinking(said),)),))).removeprefix("x\n")
+    assert writer.feed(grown) + writer.close() == terminal.write(
+        Transcript((Turn("x", (Thinking(said),)),))
+    ).removeprefix("x\n")
 
 
 @law(300)
-@given(st.lists(st.text() | st.sampled_from(["\x1b[31m", "\x9b2J", "\u202e", "\r", "\x1b]0;t\x07"]), max_size=5).map("".join))
+@given(
+    st.lists(
+        st.text() | st.sampled_from(["\x1b[31m", "\x9b2J", "\u202e", "\r", "\x1b]0;t\x07"]),
+        max_size=5,
+    ).map("".join)
+)
 def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
-    parts = (Text(said), Thinking(said, said), ToolCall(said, said, said), ToolResult(said, said, said), Field(said, said))
+    parts = (
+        Text(said),
+        Thinking(said, said),
+        ToolCall(said, said, said),
+        ToolResult(said, said, said),
+        Field(said, said),
+    )
     more = (Raw(said), Failure(said, said), Media(said, said, place=said, title=said))
-    written = terminal.write(Transcript((Turn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)), colour=True)
+    written = terminal.write(
+        Transcript((Turn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)), colour=True
+    )
     left = OURS.sub("", written).replace("\n", "").replace("\t", "")
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", left)
 

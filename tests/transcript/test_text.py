@@ -1,4 +1,6 @@
-"""The text of a content view: what it says, and that mitmproxy's highlighter colours it as it is meant, whatever models write."""
+"""The text of a content view: what it says, and that mitmproxy's highlighter colours it as it is
+meant, whatever models write.
+"""
 
 import json
 import warnings
@@ -8,9 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.transcript import text
-from converter.transcript.turns import Failure, Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult, Transcript, Turn
-from tests.strategies import law
-from tests.transcript.samples import JSON
+from converter.transcript.turns import (
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from tests.support.strategies import law
+from tests.support.transcript_samples import JSON
 
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
     from mitmproxy_rs.syntax_highlight import highlight
@@ -34,10 +48,19 @@ def shown(*parts: Part) -> str:
         (Text("No.", "refusal"), "  refusal: |\n    No.\n"),
         (Thinking("deep\n\n# deeper: x"), "  thinking:\n    # deep\n    #\n    # # deeper: x\n"),
         (Thinking("deep", "plan"), "  thinking:  # plan\n    # deep\n"),
-        (Thinking("", "only its vendor can read it"), "  thinking:  # only its vendor can read it\n"),
+        (
+            Thinking("", "only its vendor can read it"),
+            "  thinking:  # only its vendor can read it\n",
+        ),
         (ToolCall("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
-        (ToolCall("look", "", '{"at":"1","n":1,"x":{"y":[]}}'), "  call look:\n    at: '1'\n    n: 1\n    x: {\"y\": []}\n"),
-        (ToolCall("write", "a", '{"text":"a\\n  b"}'), "  call write:  # a\n    text: |\n      a\n        b\n"),
+        (
+            ToolCall("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
+            "  call look:\n    at: '1'\n    n: 1\n    x: {\"y\": []}\n",
+        ),
+        (
+            ToolCall("write", "a", '{"text":"a\\n  b"}'),
+            "  call write:  # a\n    text: |\n      a\n        b\n",
+        ),
         (ToolCall("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
         (ToolCall("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
         (ToolCall("look", "a", '{"a: b":1}'), '  call look a: |\n    {\n      "a: b": 1\n    }\n'),
@@ -62,8 +85,16 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 
 def test_a_request_reads_from_top_to_bottom() -> None:
-    turns = (Turn("system", (Text("Be kind."),)), Turn("user", (Text("Hi"), Media("image", "image/png", 3))))
-    asked = {"model": "m", "stream": True, "stop": '["a"]', "thinking": "enabled, at most 2,000 tokens"}
+    turns = (
+        Turn("system", (Text("Be kind."),)),
+        Turn("user", (Text("Hi"), Media("image", "image/png", 3))),
+    )
+    asked = {
+        "model": "m",
+        "stream": True,
+        "stop": '["a"]',
+        "thinking": "enabled, at most 2,000 tokens",
+    }
     assert text.write(Transcript(turns, asked)) == (
         "model: m\nstream: true\nstop: '[\"a\"]'\nthinking: enabled, at most 2,000 tokens\n\n"
         "system: |\n  Be kind.\n\n"
@@ -79,12 +110,20 @@ def test_facts_from_elsewhere_are_told_as_well() -> None:
 
 def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None:
     beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
-    written = text.write(Transcript((Turn("assistant", (Text("Hi"),)),), facts={"model": "m"}, beside=beside))
-    assert '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n' in written
+    written = text.write(
+        Transcript((Turn("assistant", (Text("Hi"),)),), facts={"model": "m"}, beside=beside)
+    )
+    assert (
+        '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n'
+        in written
+    )
 
 
 def test_choices_are_numbered() -> None:
-    assert text.write(Transcript((Turn("assistant", (Text("a"),), 1),))) == "assistant 2:\n  text: |\n    a\n"
+    assert (
+        text.write(Transcript((Turn("assistant", (Text("a"),), 1),)))
+        == "assistant 2:\n  text: |\n    a\n"
+    )
 
 
 def test_the_rest_stands_at_the_end() -> None:
@@ -93,7 +132,29 @@ def test_the_rest_stands_at_the_end() -> None:
 
 _LIKE_YAML = st.lists(
     st.sampled_from(
-        ["a: b", "- x", "{", "}", "[", "# c", "---", "...", "|", ">", "'", '"', "&a", "*a", "!!t", "%T", "?", ":", "\t", " ", "\n"]
+        [
+            "a: b",
+            "- x",
+            "{",
+            "}",
+            "[",
+            "# c",
+            "---",
+            "...",
+            "|",
+            ">",
+            "'",
+            '"',
+            "&a",
+            "*a",
+            "!!t",
+            "%T",
+            "?",
+            ":",
+            "\t",
+            " ",
+            "\n",
+        ]
     )
     | st.text(max_size=3),
     max_size=12,
@@ -104,14 +165,22 @@ _PARTS = st.one_of(
     st.builds(ToolCall, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
     st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
     st.builds(Media, _LIKE_YAML, _LIKE_YAML),
-    st.builds(ToolCall, st.just("look"), _LIKE_YAML, st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps)),
+    st.builds(
+        ToolCall,
+        st.just("look"),
+        _LIKE_YAML,
+        st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps),
+    ),
     st.builds(Field, _LIKE_YAML, _LIKE_YAML | JSON),
     st.builds(Failure, _LIKE_YAML, _LIKE_YAML),
     st.builds(Raw, _LIKE_YAML),
 )
 _TRANSCRIPTS = st.builds(
     Transcript,
-    st.lists(st.builds(Turn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)), max_size=3).map(tuple),
+    st.lists(
+        st.builds(Turn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)),
+        max_size=3,
+    ).map(tuple),
     st.dictionaries(_LIKE_YAML, _LIKE_YAML | st.integers() | st.booleans(), max_size=2),
     st.dictionaries(st.sampled_from(["model", "finish", "odd"]), _LIKE_YAML, max_size=2),
     st.lists(_LIKE_YAML, max_size=1).map(tuple),
@@ -129,7 +198,9 @@ def test_the_text_is_valid_yaml_whatever_is_written_in_it(transcript: Transcript
 
 @law(500)
 @given(_LIKE_YAML, _LIKE_YAML, _LIKE_YAML)
-def test_the_highlighter_sees_thinking_and_text_as_what_they_are(thought: str, said: str, result: str) -> None:
+def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
+    thought: str, said: str, result: str
+) -> None:
     turns = (
         Turn("assistant", (Thinking(f"t{thought}"), Text(f"s{said}"), ToolCall("look", "a", said))),
         Turn("tool", (ToolResult(result),)),
@@ -138,7 +209,10 @@ def test_the_highlighter_sees_thinking_and_text_as_what_they_are(thought: str, s
     written = text.write(Transcript(turns, facts={"model": "END"}))
     chunks = highlight(written, text.HIGHLIGHT)
     assert "".join(chunk for _, chunk in chunks) == written
-    of_kind = {kind: "".join(chunk for name, chunk in chunks if name == kind) for kind in ("comment", "string", "name", "")}
+    of_kind = {
+        kind: "".join(chunk for name, chunk in chunks if name == kind)
+        for kind in ("comment", "string", "name", "")
+    }
     assert of_kind["comment"].count("\n") >= f"t{thought}".strip("\r\n").count("\n")
     assert "# t" in of_kind["comment"]
     assert "LAST" in of_kind["string"]

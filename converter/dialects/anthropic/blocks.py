@@ -1,0 +1,221 @@
+"""The content blocks of a Messages request: one reader per block type, in the table of the place
+where it may stand.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+
+from converter.conversation import (
+    Block,
+    Data,
+    Document,
+    Image,
+    Link,
+    RedactedThinking,
+    RequestError,
+    Source,
+    Stored,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
+from converter.wire.checked import Fields
+
+type Reader[B] = Callable[[Fields], B]
+
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+PDF = "application/pdf"
+
+# Valid in the API, but only Anthropic's servers can make or use them: left out, with a note.
+SERVER_BLOCKS = frozenset(
+    {
+        "advisor_tool_result",
+        "bash_code_execution_tool_result",
+        "browser_state",
+        "code_execution_tool_result",
+        "container_upload",
+        "fallback",
+        "mcp_tool_listing",
+        "mcp_tool_result",
+        "mcp_tool_use",
+        "server_tool_use",
+        "text_editor_code_execution_tool_result",
+        "tool_addition",
+        "tool_removal",
+        "tool_search_tool_result",
+        "web_fetch_tool_result",
+        "web_search_tool_result",
+    }
+)
+
+
+def read_blocks[B](
+    owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str]
+) -> tuple[B | Text, ...]:
+    """The blocks of a field that is a string or an array of blocks; none when it is absent.
+
+    A block that only Anthropic's servers can use adds its type to `left_out`. RequestError, at the
+    block's `type`, for one that has no reader.
+    """
+    content = owner.values.get(name)
+    if isinstance(content, str):
+        return (Text(content),)
+    if content is not None and not isinstance(content, list):
+        raise owner.error(name, "Input should be a valid string or an array")
+    blocks: list[B | Text] = []
+    for block in owner.children(name):
+        kind = block.required("type", str)
+        if kind in readers:
+            blocks.append(readers[kind](block))
+        elif kind in SERVER_BLOCKS:
+            left_out.append(kind)
+        else:
+            raise block.error("type", _unexpected(kind, readers))
+    return tuple(blocks)
+
+
+def _unexpected(kind: str, readers: Mapping[str, object]) -> str:
+    role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
+    if role is not None and readers in ROLE_BLOCKS.values():
+        return f"`{kind}` blocks can only be in `{role}` messages"
+    expected = ", ".join(repr(name) for name in readers)
+    return f"Input tag {kind!r} does not match any of the expected tags: {expected}"
+
+
+def _text(block: Fields) -> Text:
+    return Text(block.required("text", str))
+
+
+def _thinking(block: Fields) -> Thinking:
+    # The API requires a signature; clients of local servers, which sign nothing, send none.
+    return Thinking(block.required("thinking", str), block.optional("signature", str) or "")
+
+
+def _redacted_thinking(block: Fields) -> RedactedThinking:
+    return RedactedThinking(block.required("data", str))
+
+
+def _compaction(block: Fields) -> Text:
+    return Text(block.optional("content", str) or "")
+
+
+def _tool_reference(block: Fields) -> Text:
+    return Text(f"Tool: {block.required('tool_name', str)}")
+
+
+def _search_result(block: Fields) -> Document:
+    found = tuple(_text(item) for item in block.children("content"))
+    return Document(found, block.required("title", str), block.required("source", str))
+
+
+def _image(block: Fields) -> Image:
+    return Image(_source(block, IMAGE_SOURCES))
+
+
+def _document(block: Fields) -> Document:
+    content = _source(block, DOCUMENT_SOURCES)
+    return Document(
+        content, block.optional("title", str) or "", block.optional("context", str) or ""
+    )
+
+
+def _tool_use(block: Fields) -> ToolUse:
+    return ToolUse(
+        block.required("id", str), block.required("name", str), block.required("input", dict)
+    )
+
+
+def _tool_result(block: Fields) -> ToolResult:
+    content = read_blocks(block, "content", RESULT_BLOCKS, [])
+    return ToolResult(
+        block.required("tool_use_id", str), content, block.optional("is_error", bool) or False
+    )
+
+
+def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
+    source = block.child("source")
+    if source is None:
+        raise block.error("source", "Field required")
+    return readers[source.one_of("type", tuple(readers))](source)
+
+
+def _link(source: Fields) -> Source:
+    return Link(source.required("url", str))
+
+
+def _stored(source: Fields) -> Source:
+    return Stored(source.required("file_id", str))
+
+
+def _bytes(source: Fields) -> bytes:
+    try:
+        content = base64.b64decode(source.required("data", str), validate=True)
+    except RequestError:
+        raise
+    except ValueError as error:
+        raise source.error("data", "Invalid base64 data") from error
+    if not content:
+        raise source.error("data", "Invalid base64 data: it is empty")
+    return content
+
+
+def _image_data(source: Fields) -> Source:
+    media_type = source.one_of("media_type", IMAGE_TYPES)
+    _bytes(source)
+    return Data(media_type, source.required("data", str))
+
+
+def _document_data(source: Fields) -> tuple[Text | Image, ...] | Source:
+    media_type = source.one_of("media_type", (PDF, "text/plain"))
+    content = _bytes(source)
+    if media_type == PDF:
+        return Data(media_type, source.required("data", str))
+    try:
+        return (Text(content.decode()),)
+    except UnicodeDecodeError as error:
+        raise source.error("data", "Input should be UTF-8 text") from error
+
+
+def _plain_text(source: Fields) -> tuple[Text | Image, ...]:
+    source.one_of("media_type", ("text/plain",))
+    return (Text(source.required("data", str)),)
+
+
+def _inner_blocks(source: Fields) -> tuple[Text | Image, ...]:
+    return read_blocks(source, "content", {"text": _text, "image": _image}, [])
+
+
+IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
+DOCUMENT_SOURCES: dict[str, Reader[tuple[Text | Image, ...] | Source]] = {
+    "base64": _document_data,
+    "text": _plain_text,
+    "content": _inner_blocks,
+    "url": _link,
+    "file": _stored,
+}
+RESULT_BLOCKS: dict[str, Reader[Text | Image | Document]] = {
+    "text": _text,
+    "image": _image,
+    "document": _document,
+    "search_result": _search_result,
+    "tool_reference": _tool_reference,
+}
+SYSTEM_BLOCKS: dict[str, Reader[Text]] = {"text": _text}
+ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
+    "user": {
+        "text": _text,
+        "image": _image,
+        "document": _document,
+        "search_result": _search_result,
+        "tool_result": _tool_result,
+    },
+    "assistant": {
+        "text": _text,
+        "thinking": _thinking,
+        "redacted_thinking": _redacted_thinking,
+        "tool_use": _tool_use,
+        "compaction": _compaction,
+    },
+    "system": {"text": _text},
+}

@@ -1,0 +1,187 @@
+"""Replies of the Messages API, read: a server's own, of which several need mending (see
+`anthropic_stream` for what is right).
+
+llama.cpp 11549 starts block 1 before block 0 stops and leaves `input` out of tool_use; vLLM 0.32
+sends text blocks of blanks. Reading the blocks as what they say, and writing that anew, mends them
+all.
+"""
+
+from collections.abc import Callable, Iterator
+
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.wire import json_text
+from converter.wire.sse import Frame
+
+FINISHES = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+_KINDS = ("text", "thinking", "tool_use")
+type Fields = dict[str, object]
+
+
+class AnthropicDecoder:
+    """Frames in, events out; a whole message is one frame."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[int, str] = {}
+        self._last = 0  # the highest index so far
+        self._asked: set[int] = set()  # tool_use blocks whose input has come
+        self._usage: Fields = {}
+        self._readers: dict[str, Callable[[Fields], Iterator[Event]]] = {
+            "message": self._whole,
+            "message_start": lambda event: self._start(_dict(event.get("message"))),
+            "content_block_start": lambda event: self._block(
+                _index(event), _dict(event.get("content_block"))
+            ),
+            "content_block_delta": lambda event: self._delta(
+                _index(event), _dict(event.get("delta"))
+            ),
+            "content_block_stop": lambda event: self._stop(_index(event)),
+            "message_delta": lambda event: self._finish(
+                _dict(event.get("delta")), _dict(event.get("usage"))
+            ),
+        }
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
+        if frame.data is None:
+            return [OpaqueFrame(frame.raw, frame.comment)]
+        try:
+            event = _dict(json_text.read(frame.data))
+        except json_text.UnreadableError:
+            return [OpaqueFrame(frame.raw)]
+        return list(self._read(event, frame.raw))
+
+    def _read(self, event: Fields, raw: bytes) -> Iterator[Event]:
+        kind = str(event.get("type") or "")
+        if read := self._readers.get(kind):
+            yield from read(event)
+        elif kind == "message_stop":
+            yield End(raw)
+        elif "error" in event:  # vLLM 0.32 and llama.cpp 11549 leave the type out
+            error = _dict(event["error"])
+            yield Failure(
+                str(error.get("message") or event["error"]),
+                str(error.get("type") or "api_error"),
+                raw,
+            )
+        else:
+            yield OpaqueFrame(raw, comment=kind == "ping")
+
+    def _start(self, message: Fields) -> Iterator[Event]:
+        yield Start(str(message.get("id") or ""), str(message.get("model") or ""), message)
+        self._count(_dict(message.get("usage")))
+
+    def _whole(self, message: Fields) -> Iterator[Event]:
+        yield from self._start(message)
+        content = message.get("content")
+        if isinstance(content, str):  # as in requests, where the API takes it for one block of text
+            content = [{"type": "text", "text": content}]
+        for index, block in enumerate(map(_dict, content if isinstance(content, list) else [])):
+            yield from self._block(index, block)
+            yield from self._stop(index, str(block.get("signature") or ""))
+        yield from self._finish(message, self._usage)
+        yield End()
+
+    def _count(self, usage: Fields) -> None:
+        self._usage |= {name: count for name, count in usage.items() if count is not None}
+
+    def _block(self, index: int, block: Fields) -> Iterator[Event]:
+        self._kinds[index] = kind = str(block.get("type") or "")
+        self._last = max(self._last, index)
+        if kind == "tool_use":
+            given = block.get("input")
+            yield ToolCall(index, str(block.get("id") or ""), str(block.get("name") or ""), "")
+            if given:
+                yield self._arguments(index, json_text.write(given).decode())
+        elif kind in ("text", "thinking"):
+            yield from _said(kind, block.get(kind))
+        elif kind:
+            yield Block({"type": "content_block_start", "index": index, "content_block": block})
+
+    def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
+        """A thought's stop may come late, when another block is open already: then it ended long
+        ago.
+        """
+        if self._kinds.get(index) == "thinking" and index >= self._last:
+            yield ThinkingEnd(signature=signature)
+        if self._kinds.get(index, "") not in ("", *_KINDS):
+            yield Block({"type": "content_block_stop", "index": index})
+        if self._kinds.get(index) == "tool_use" and index not in self._asked:
+            yield self._arguments(index, "{}")
+
+    def _arguments(self, index: int, text: str) -> ToolCall:
+        self._asked.add(index)
+        return ToolCall(index, "", "", text)
+
+    def _delta(self, index: int, delta: Fields) -> Iterator[Event]:
+        kind = delta.get("type")
+        if kind == "input_json_delta":
+            if text := str(delta.get("partial_json") or ""):
+                yield self._arguments(index, text)
+        elif kind == "signature_delta":
+            yield from self._stop(index, str(delta.get("signature") or ""))
+        elif kind in ("text_delta", "thinking_delta"):
+            name = kind.removesuffix("_delta")
+            yield from _said(name, delta.get(name))
+        else:
+            yield Block({"type": "content_block_delta", "index": index, "delta": delta})
+
+    def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
+        if reason := delta.get("stop_reason"):
+            stop = delta.get("stop_sequence")
+            word = str(reason)
+            yield Finish(
+                FINISHES.get(word, word), stop if isinstance(stop, str) else None, said=word
+            )
+        self._count(usage)
+        yield _usage(self._usage)
+
+
+def _said(kind: str, said: object) -> Iterator[Event]:
+    if isinstance(said, str) and said:
+        yield Text(said) if kind == "text" else Thinking(said)
+
+
+def _usage(entry: Fields) -> Usage:
+    """Return the counts, the cached and created tokens among the input, as the other dialect has
+    it.
+    """
+    cached, created = (
+        _number(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
+    )
+    said = (_number(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
+    thinking = _number(_dict(entry.get("output_tokens_details")), "thinking_tokens")
+    return Usage(said, _number(entry, "output_tokens") or 0, cached, created, thinking, entry)
+
+
+def _number(fields: Fields, name: str) -> int | None:
+    value = fields.get(name)
+    return value if isinstance(value, int) else None
+
+
+def _index(event: Fields) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _dict(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}

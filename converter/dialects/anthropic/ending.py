@@ -1,0 +1,123 @@
+"""What a message says at its end: why it stopped, what it cost, and, for the log, what had no place
+in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from converter.events import Finish, Opaque, Usage
+
+STOP_REASONS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
+}
+_CALLS = ("tool_calls", "function_call")
+_SILENT = {
+    "role",
+    "logprobs",
+    "stop_reason",
+    "matched_stop",
+    "token_ids",
+    "annotations",
+    "native_finish_reason",
+}
+"""Fields of chat completions that a message says otherwise, or that nobody reads."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """What is known of a message's end so far. `thought`, `said`: characters that went out as
+    thinking, and as anything else.
+    """
+
+    finish: Finish | None = None
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    thought: int = 0
+    said: int = 0
+    left_out: set[str] = field(default_factory=set)
+
+    def count(self, delta: Mapping[str, object]) -> None:
+        """Count what a delta says; of arguments no blanks, which a stream has where a whole reply,
+        being JSON itself, has none.
+        """
+        self.said += len(str(delta.get("text") or "")) + len(
+            "".join(str(delta.get("partial_json") or "").split())
+        )
+        self.thought += len(str(delta.get("thinking") or ""))
+
+    def delta(self, called: bool) -> dict[str, object]:
+        """Return the `message_delta`."""
+        reason, stop_sequence = stop(self.finish or Finish("stop"), called)
+        delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
+        return {
+            "type": "message_delta",
+            "delta": delta,
+            "usage": counts(self.usage, self.thought, self.said),
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """What had no place, in one line if there is any."""
+        return (
+            [f"fields that a message has no place for: {', '.join(sorted(self.left_out))}"]
+            if self.left_out
+            else []
+        )
+
+
+def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
+    """Return stop_reason and stop_sequence. Length wins, then a call, then a matched stop string,
+    as on vLLM's own endpoint.
+    """
+    if finish.reason == "length":
+        return "max_tokens", None
+    if called or finish.reason in _CALLS:
+        return (
+            "tool_use" if called else "end_turn"
+        ), None  # a client that is told of a call waits for one
+    if finish.stop_sequence is not None:
+        return "stop_sequence", finish.stop_sequence
+    return STOP_REASONS.get(finish.reason, "end_turn"), None
+
+
+def counts(usage: Usage, thinking: int, said: int) -> dict[str, object]:
+    """Return the tokens. `thinking` and `said`: characters that went out as thinking, and as
+    anything else.
+
+    The API counts cached and created tokens apart from the input, chat completions within it.
+    """
+    apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
+    told = {name: count for name, count in apart.items() if count is not None}
+    tokens: dict[str, object] = {
+        "input_tokens": max(0, usage.input - sum(told.values())),
+        **told,
+        "output_tokens": usage.output,
+    }
+    if thinking:
+        tokens["output_tokens_details"] = {
+            "thinking_tokens": _thinking(usage, thinking / (thinking + said))
+        }
+    return tokens
+
+
+def _thinking(usage: Usage, share: float) -> int:
+    """The server's count, else the share of the characters: no server counts thinking that it does
+    not take out itself.
+    """
+    return min(usage.thinking, usage.output) if usage.thinking else round(usage.output * share)
+
+
+def left_out(event: Opaque) -> set[str]:
+    """Return the names of fields that say something and have no place in a message.
+
+    The frame's own fields beside its choices (timings, provider, ...) are not among them: they are
+    about the reply, not of it.
+    """
+    silent = {*_SILENT, *event.told}
+    return {
+        name
+        for name, value in {**event.outer, **event.inner}.items()
+        if name not in silent and value
+    }

@@ -1,0 +1,89 @@
+"""Errors in the words of the Messages API: a server's error answer, whatever its shape, with a
+fitting type and its own message.
+"""
+
+import re
+from dataclasses import replace
+
+from converter.servers import context_length as overflow
+from converter.wire import json_text
+
+type Body = dict[str, object]
+
+API_ERROR = "api_error"
+TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""The API's types by status; 422 is FastAPI's for a bad request (transformers serve), 503 a busy
+vLLM's or llama.cpp's.
+"""
+_STATUS = {503: 529}
+"""The API says overloaded with a status of its own, and clients wait and try again on it."""
+_PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
+"""Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
+_PAGE = 8192
+"""Characters of a page that are looked at: what it says, it says early."""
+_WORDS = 400
+"""Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
+
+
+def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
+    """Return the dialect's error; a kind that the API does not have becomes that of the status, or
+    `api_error`.
+
+    A request beyond the server's context is said in the API's own words, on which Claude Code acts.
+    """
+    if too_long := overflow.find(message):
+        message, kind = too_long.words(), "invalid_request_error"
+    if kind not in TYPES.values():
+        kind = TYPES.get(status, API_ERROR)
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, Body]:
+    """Return the client's status and body for a server's answer that is no reply; what is no error
+    at all is a bad gateway.
+
+    `counted`: tokens of the prompt, when the server only told a lower bound.
+    """
+    message = server_words(body)
+    answered = f"the server answered with status {status}"
+    if status < 400:
+        return 502, error_body(f"{answered}: {message}" if message else answered)
+    message = message or f"{answered} and no words"
+    too_long = overflow.find(message)
+    if too_long and counted:
+        message = replace(too_long, tokens=counted).words()
+    return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))
+
+
+def server_words(body: bytes) -> str:
+    """Return what an error answer says, wherever it says it."""
+    try:
+        said = json_text.read(body)
+    except json_text.UnreadableError:
+        return _plain(body.decode(errors="replace"))
+    for place in _PLACES:
+        found = said
+        for name in place:
+            found = found.get(name) if isinstance(found, dict) else None
+        if found:
+            return found if isinstance(found, str) else json_text.write(found).decode()
+    return json_text.write(said).decode()[:_WORDS] if said else ""
+
+
+def _plain(text: str) -> str:
+    """Return what a page says at its beginning, without its marks."""
+    text = text[:_PAGE]
+    unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
+    return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_WORDS]

@@ -1,0 +1,270 @@
+"""What a reply of the Messages API says, in order: `message_start`, then blocks, `message_delta`,
+`message_stop`.
+
+Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from converter.dialects.anthropic.ending import Ending, left_out
+from converter.dialects.anthropic.errors import error_body
+from converter.dialects.anthropic.tool_pieces import ToolCalls, ToolPiece
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Fields,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    Vendor,
+)
+from converter.parsing.think_parser import Thought
+
+type Message = dict[str, object]
+type _Content = Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block
+
+CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+EMPTY = "the server's reply was empty"
+UNREAD = "the server's reply is no chat completion: "
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reply takes from its request: the model and an id, for a server that names none;
+    whether thinking is to be shown.
+    """
+
+    model: str = ""
+    id: str = "0"
+    shown: bool = True
+
+
+class MessageEvents:
+    """Events in, the stream's own events out, as values."""
+
+    def __init__(self, signature: str, asked: Asked) -> None:
+        self._signature = signature
+        self._asked = asked
+        self._started = False
+        self._over = False
+        self._open: str | None = None
+        self._index = 0
+        self._blanks: list[str] = []
+        self._thought = Thought()
+        self._calls = ToolCalls()
+        self._called = False
+        self._delayed: list[_Content] = []
+        self._ending = Ending()
+        self._unread = b""
+        self.failure = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended, a line each."""
+        return [*self._ending.notes, *self._calls.notes]
+
+    def feed(self, event: Event) -> Iterator[Message]:
+        """Return what can be said. Choices but the first have no place in a message: nobody can ask
+        for them.
+        """
+        if self._over or getattr(event, "choice", 0) != 0:
+            return
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block):
+            if not self._started and not isinstance(
+                event, ThinkingEnd
+            ):  # llama.cpp's own endpoint may leave its head out
+                yield from self._course(Start("", ""))
+            yield from self._content(event)
+        else:
+            yield from self._course(event)
+
+    def _content(self, event: _Content) -> Iterator[Message]:
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | Vendor() | Block() if self._calls.open:
+                self._delayed.append(event)  # its block would tear the call apart
+            case Text():
+                yield from self._text(event.text)
+            case Thinking():
+                yield from self._thinking(event.text)
+            case ThinkingEnd():
+                yield from self._leave(event.signature) if self._open == "thinking" else ()
+            case ToolCall():
+                yield from self._tool_pieces(self._calls.feed(event))
+                yield from self._undelayed()
+            case Vendor():
+                yield from self._vendor(event)
+            case Block():
+                yield from self._block(event.event)
+
+    def _course(self, event: Event) -> Iterator[Message]:
+        match event:
+            case Start() if not self._started:
+                self._started = True
+                yield self._start(event)
+            case Finish():
+                self._ending.finish = event
+            case Usage():
+                self._ending.usage = event
+            case End() if self._started:
+                yield from self._end()
+            case Failure():
+                yield from self._fail(event.message, event.kind, event.status)
+            case OpaqueFrame(comment=False) if not self._unread:
+                self._unread = event.raw[:200]
+            case Opaque():
+                self._ending.left_out |= left_out(event)
+
+    def close(self) -> Iterator[Message]:
+        """End the message, or say why it has no end."""
+        if self._over:
+            return
+        if self._ending.finish and self._started:
+            yield from self._end()
+        elif self._started:
+            yield from self._fail(CUT_SHORT)
+        else:
+            yield from self._fail(
+                UNREAD + self._unread.decode(errors="replace").strip()
+                if self._unread.strip()
+                else EMPTY
+            )
+
+    def _start(self, event: Start) -> Message:
+        name = event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._asked.id
+        self._calls.reply = name
+        message: Message = {
+            "id": f"msg_{name}",
+            "type": "message",
+            "role": "assistant",
+            "model": self._asked.model
+            or event.model,  # Claude Code 2.1.197 drops thoughts of a model it did not ask for
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0, **_counted(event.head.get("usage"))},
+        }
+        return {"type": "message_start", "message": message}
+
+    def _text(self, text: str) -> Iterator[Message]:
+        if self._open != "text":
+            self._blanks.append(text)
+            if text.isspace():  # the API refuses a text block of blanks when it comes back
+                return
+            text = "".join(self._blanks)
+            yield from self._enter("text", {"type": "text", "text": ""})
+        yield self._delta({"type": "text_delta", "text": text})
+
+    def _thinking(self, text: str) -> Iterator[Message]:
+        for event in self._thought.feed(text):
+            if not self._asked.shown:
+                self._ending.thought += len(event.text)
+                continue
+            yield from self._enter(
+                "thinking", {"type": "thinking", "thinking": "", "signature": ""}
+            )
+            yield self._delta({"type": "thinking_delta", "thinking": event.text})
+
+    def _undelayed(self) -> Iterator[Message]:
+        if not self._calls.open:
+            delayed, self._delayed = self._delayed, []
+            for event in delayed:
+                yield from self._content(event)
+
+    def _block(self, event: Fields) -> Iterator[Message]:
+        """Pass a block of a kind that is none of ours, at its place."""
+        if event.get("type") == "content_block_start":
+            yield from self._leave()
+            yield from self._enter("other", {**_fields(event.get("content_block"))})
+        elif self._open == "other" and event.get("type") == "content_block_stop":
+            yield from self._leave()
+        elif self._open == "other":
+            yield {**event, "index": self._index}
+
+    def _vendor(self, event: Vendor) -> Iterator[Message]:
+        """Pass a field in the block that the user gave it: strings, which come in pieces, as
+        deltas; any other value whole.
+        """
+        kind = f"{event.block}:{event.key}"
+        if isinstance(event.value, str):
+            yield from self._enter(kind, {"type": event.block, event.key: ""})
+            yield self._delta({"type": f"{event.block}_delta", event.key: event.value})
+        else:
+            yield from self._leave()
+            yield from self._enter(kind, {"type": event.block, event.key: event.value})
+            yield from self._leave()
+
+    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Message]:
+        for piece in pieces:
+            if piece.begins:
+                self._called = True
+                yield from self._leave()
+                yield from self._enter(
+                    "tool_use",
+                    {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}},
+                )
+            else:
+                yield self._delta({"type": "input_json_delta", "partial_json": piece.json})
+
+    def _enter(self, kind: str, block: Message) -> Iterator[Message]:
+        if self._open == kind:
+            return
+        yield from self._leave()
+        self._open, self._blanks = kind, []
+        if kind != "thinking":
+            self._thought.end()
+        yield {"type": "content_block_start", "index": self._index, "content_block": block}
+
+    def _leave(self, signature: str = "") -> Iterator[Message]:
+        """Close the open block. What ends a thought's text ends its held blanks."""
+        if self._open is None:
+            return
+        if self._open == "thinking":
+            self._thought.end()
+            yield self._delta(
+                {"type": "signature_delta", "signature": signature or self._signature}
+            )
+        yield {"type": "content_block_stop", "index": self._index}
+        self._open = None
+        self._index += 1
+
+    def _end(self) -> Iterator[Message]:
+        yield from self._tool_pieces(self._calls.end())
+        yield from self._undelayed()
+        yield from self._leave()
+        self._over = True
+        yield self._ending.delta(self._called)
+        yield {"type": "message_stop"}
+
+    def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
+        yield from self._tool_pieces(self._calls.end())
+        yield from self._undelayed()
+        self._over = True
+        self.failure = message
+        yield error_body(message, kind, status)
+
+    def _delta(self, delta: Message) -> Message:
+        self._ending.count(delta)
+        return {"type": "content_block_delta", "index": self._index, "delta": delta}
+
+
+def _fields(value: object) -> Fields:
+    return value if isinstance(value, dict) else {}
+
+
+def _counted(usage: object) -> Message:
+    """Return what a server's own message counts at its start."""
+    counts = usage.items() if isinstance(usage, dict) else []
+    return {
+        name: count
+        for name, count in counts
+        if name.endswith("input_tokens") and type(count) is int
+    }

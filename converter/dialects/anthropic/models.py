@@ -1,0 +1,50 @@
+"""The list of models, in the words of the Anthropic API."""
+
+import datetime
+
+from converter.wire import json_text
+
+_UNKNOWN = 0  # the API wants a date; of a model that names none: the epoch
+
+
+def write(body: bytes) -> dict[str, object] | None:
+    """Return the list (or the one model) that a chat-completions server told of; None for a body of
+    another shape.
+    """
+    try:
+        said = json_text.read(body)
+    except json_text.UnreadableError:
+        return None
+    if not isinstance(said, dict) or "has_more" in said or said.get("type") == "model":
+        return None  # no list, or in these words already
+    if isinstance(listed := said.get("data"), list):
+        models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
+        ids = [model["id"] for model in models] or [None]
+        return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
+    return _model(said) if _name(said) else None
+
+
+def _name(entry: dict[str, object]) -> str:
+    name = entry.get("id")
+    return name if isinstance(name, str) else ""
+
+
+def _date(created: object) -> str:
+    try:
+        seconds = created if isinstance(created, int) else _UNKNOWN
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        moment = datetime.datetime.fromtimestamp(_UNKNOWN, datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _model(entry: dict[str, object]) -> dict[str, object]:
+    length = entry.get("max_model_len")  # vLLM and SGLang tell
+    return {
+        "type": "model",
+        "id": entry["id"],
+        "display_name": entry["id"],
+        "created_at": _date(entry.get("created")),
+        "lifecycle": "active",
+        **({"max_input_tokens": length} if isinstance(length, int) else {}),
+    }

@@ -1,0 +1,279 @@
+"""A request of the Anthropic Messages API, read and checked.
+
+What breaks the format is refused with the place and in the words of the API, before anything goes
+to a server. What is valid but means nothing to a local server is dropped in silence
+(`cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed` and every
+other unknown field), or left out with a note when the client will miss it: server tools and their
+blocks.
+"""
+
+import re
+from collections.abc import Iterable
+
+from converter.conversation import (
+    Conversation,
+    Role,
+    Sampling,
+    ThinkingMode,
+    ThinkingSwitch,
+    Tool,
+    ToolChoice,
+    ToolUse,
+    Turn,
+)
+from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SYSTEM_BLOCKS, read_blocks
+from converter.wire.checked import Fields
+
+# Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
+# is new in each request and so makes every prompt look new to a server's prompt cache.
+BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
+
+LEAST_BUDGET = 1024
+THINKING_MODES: dict[str, ThinkingMode] = {
+    "enabled": "enabled",
+    "adaptive": "adaptive",
+    "disabled": "disabled",
+    "between_tools": "between_tools",
+}
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+# Not of the Messages API, but of local servers: a user who sends one (the SDK's extra_body) means
+# the server.
+EXTENSIONS = frozenset(
+    {
+        "chat_template_kwargs",
+        "frequency_penalty",
+        "grammar",
+        "ignore_eos",
+        "logit_bias",
+        "min_p",
+        "presence_penalty",
+        "reasoning_effort",
+        "reasoning_format",
+        "repeat_penalty",
+        "repetition_penalty",
+        "seed",
+        "separate_reasoning",
+        "structured_outputs",
+    }
+)
+UNEXPECTED_RESULT = (
+    "unexpected `tool_use_id` found in `tool_result` blocks: {}. "
+    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+)
+CHOICES: dict[str, ToolChoice] = {
+    "auto": ToolChoice("auto"),
+    "any": ToolChoice("required"),
+    "tool": ToolChoice("named"),
+    "none": ToolChoice("none"),
+}
+
+
+def read(body: object, *, counting: bool = False) -> Conversation:
+    """What a Messages request asks; `body` is its parsed JSON.
+
+    `counting` is for `count_tokens`, whose requests have no `max_tokens`. Raises RequestError, and
+    nothing else, for a body that breaks the format.
+    """
+    request = Fields(body)
+    notes: list[str] = []
+    max_tokens = None if counting else _max_tokens(request)
+    tools = _tools(request, notes)
+    return Conversation(
+        model=request.required("model", str),
+        turns=_turns(request, notes),
+        system=_system(request),
+        max_tokens=max_tokens,
+        tools=tools,
+        tool_choice=_tool_choice(request, tools, notes),
+        parallel_tool_use=_parallel(request),
+        stop_sequences=_stop_sequences(request),
+        sampling=Sampling(
+            request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
+        ),
+        stream=request.optional("stream", bool) or False,
+        thinking=_thinking(request, max_tokens, notes),
+        effort=_effort(request, notes),
+        output_schema=_output_schema(request),
+        user_id=_user_id(request),
+        extensions={name: value for name, value in request.values.items() if name in EXTENSIONS},
+        notes=tuple(notes),
+    )
+
+
+def _max_tokens(request: Fields) -> int:
+    max_tokens = request.required("max_tokens", int)
+    if max_tokens < 0:
+        raise request.error("max_tokens", "Input should be greater than or equal to 0")
+    return max_tokens
+
+
+def _system(request: Fields) -> tuple[str, ...]:
+    blocks = read_blocks(request, "system", SYSTEM_BLOCKS, [])
+    texts = (BILLING_LINES.sub("", block.text) for block in blocks)
+    return tuple(text for text in texts if text.strip())
+
+
+def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
+    request.required("messages", list)
+    messages = request.children("messages")
+    if not messages:
+        raise request.error("messages", "at least one message is required")
+    left_out: list[str] = []
+    turns = tuple(_turn(message, left_out) for message in messages)
+    _check_results(messages, turns)
+    if left_out:
+        notes.append(
+            f"blocks left out: {', '.join(sorted(set(left_out)))}: only Anthropic's servers can use them"
+        )
+    return turns
+
+
+def _turn(message: Fields, left_out: list[str]) -> Turn:
+    role = ROLES[message.one_of("role", tuple(ROLES))]
+    if message.values.get("content") is None:
+        raise message.error("content", "Field required")
+    return Turn(role, read_blocks(message, "content", ROLE_BLOCKS[role], left_out))
+
+
+def _check_results(messages: Iterable[Fields], turns: Iterable[Turn]) -> None:
+    """Every tool result answers a call of the turn before it; turns of one role in a row count as
+    one, system turns as none.
+    """
+    called: frozenset[str] = frozenset()
+    before = ""
+    for message, turn in zip(messages, turns, strict=True):
+        if turn.role == "assistant":
+            called = _calls(turn) | (called if before == "assistant" else frozenset())
+        if turn.role == "user":
+            _check_turn(message, called)
+        before = before if turn.role == "system" else turn.role
+
+
+def _calls(turn: Turn) -> frozenset[str]:
+    return frozenset(block.id for block in turn.blocks if isinstance(block, ToolUse))
+
+
+def _check_turn(message: Fields, called: frozenset[str]) -> None:
+    blocks = message.children("content") if isinstance(message.values["content"], list) else []
+    for block in blocks:
+        answered = block.values.get("tool_use_id")
+        if block.values["type"] == "tool_result" and answered not in called:
+            raise block.error("tool_use_id", UNEXPECTED_RESULT.format(answered))
+
+
+def _tools(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
+    tools: dict[str, Tool] = {}
+    left_out: list[str] = []
+    for tool in request.children("tools"):
+        kind = tool.optional("type", str) or "custom"
+        name = tool.optional("name", str)
+        if kind != "custom":
+            left_out.append(kind)
+        elif name in tools:
+            raise request.error("tools", "Tool names must be unique.")
+        else:
+            read = _tool(tool)
+            tools[read.name] = read
+    if left_out:
+        notes.append(
+            f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
+        )
+    return tuple(tools.values())
+
+
+def _tool(tool: Fields) -> Tool:
+    name = tool.required("name", str)
+    description = tool.optional("description", str) or ""
+    return Tool(
+        name,
+        tool.required("input_schema", dict),
+        description,
+        tool.optional("strict", bool) or False,
+    )
+
+
+def _tool_choice(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice | None:
+    asked = request.child("tool_choice")
+    if asked is None:
+        return None
+    choice = CHOICES[asked.one_of("type", tuple(CHOICES))]
+    if choice.mode != "named":
+        return choice
+    name = asked.required("name", str)
+    if name in {tool.name for tool in tools}:
+        return ToolChoice("named", name)
+    if name not in {tool.values.get("name") for tool in request.children("tools")}:
+        raise asked.error("name", f"Tool '{name}' not found in provided tools")
+    notes.append(f"tool_choice {name!r} left out: the model chooses")
+    return ToolChoice("auto")
+
+
+def _parallel(request: Fields) -> bool:
+    asked = request.child("tool_choice")
+    return asked is None or not asked.optional("disable_parallel_tool_use", bool)
+
+
+def _stop_sequences(request: Fields) -> tuple[str, ...]:
+    sequences = request.optional("stop_sequences", list) or []
+    for index, sequence in enumerate(sequences):
+        if not isinstance(sequence, str):
+            raise request.error(f"stop_sequences.{index}", "Input should be a valid string")
+        if not sequence.strip():
+            raise request.error(
+                f"stop_sequences.{index}", "each stop sequence must contain non-whitespace"
+            )
+    return tuple(sequences)
+
+
+def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch | None:
+    asked = request.child("thinking")
+    if asked is None:
+        return None
+    mode = THINKING_MODES[asked.one_of("type", tuple(THINKING_MODES))]
+    budget = _budget(asked, max_tokens, notes) if mode == "enabled" else None
+    return ThinkingSwitch(mode, budget, shown=asked.optional("display", str) != "omitted")
+
+
+def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
+    budget = asked.required("budget_tokens", int)
+    if (
+        budget < 0
+    ):  # opencode 1.18.33 sends -1 with its request for a title, for no limit; refused, it would have no titles
+        notes.append(f"thinking.budget_tokens {budget} read as no limit")
+        return None
+    if budget < LEAST_BUDGET:
+        raise asked.error(
+            "budget_tokens", f"Input should be greater than or equal to {LEAST_BUDGET}"
+        )
+    if max_tokens is not None and budget >= max_tokens:
+        raise asked.error(
+            "budget_tokens", "`max_tokens` must be greater than `thinking.budget_tokens`"
+        )
+    return budget
+
+
+def _effort(request: Fields, notes: list[str]) -> str | None:
+    config = request.child("output_config")
+    effort = None if config is None else config.optional("effort", str)
+    if effort is None or effort in EFFORTS:
+        return effort
+    notes.append(f"output_config.effort left out: {effort!r} is not known")
+    return None
+
+
+def _output_schema(request: Fields) -> dict[str, object] | None:
+    """`output_config.format`, or `output_format` as it was called in its beta."""
+    config = request.child("output_config")
+    asked = (config.child("format") if config is not None else None) or request.child(
+        "output_format"
+    )
+    if asked is None:
+        return None
+    asked.one_of("type", ("json_schema",))
+    return asked.required("schema", dict)
+
+
+def _user_id(request: Fields) -> str | None:
+    metadata = request.child("metadata")
+    return None if metadata is None else metadata.optional("user_id", str)

@@ -1,0 +1,282 @@
+"""Replies of chat completions, read: frames of a stream, or one whole body, to events.
+
+A frame's fields become events or ride in `Opaque` and `Start.head`, so that a frame written anew
+holds all that the server sent.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from converter.dialects.reasoning_fields import (
+    REASONING_FIELDS,
+    THINKING,
+    Mapped,
+    ReasoningMerger,
+    is_said,
+    words_of,
+)
+from converter.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    Vendor,
+)
+from converter.wire import json_text
+from converter.wire.sse import Frame
+
+STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
+"""Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
+numbers).
+"""
+IN_PARTS = "content[]"
+"""Field of what stood in a content of parts."""
+NOTHING_MAPPED: Mapping[str, Mapped] = {}
+_DONE = b"[DONE]"
+
+
+SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+"""What the head of a frame holds; anything else in it is a vendor's."""
+
+
+class _MisshapenError(Exception):
+    """The frame is JSON, but no chat completion."""
+
+
+class OpenAIDecoder:
+    """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`;
+    nothing is raised.
+
+    `mapped`: fields that are thinking, or a block of the user's, beside those that are thinking
+    anyway.
+    """
+
+    def __init__(self, mapped: Mapping[str, Mapped] = NOTHING_MAPPED) -> None:
+        self._head: Mapping[str, object] | None = None
+        rows = {**REASONING_FIELDS, **mapped}
+        self._thinking = [name for name, row in rows.items() if row == THINKING]
+        self._blocks = {name: row for name, row in rows.items() if row != THINKING}
+        self._voices: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
+        if frame.data is None:
+            return [OpaqueFrame(frame.raw, frame.comment)]
+        if frame.data.strip() == _DONE:
+            return [End(frame.raw)]
+        try:
+            body = _object(json_text.read(frame.data))
+            return self._failure(body, frame.raw) or self._body(body)
+        except (json_text.UnreadableError, _MisshapenError):
+            return [OpaqueFrame(frame.raw)]
+
+    def _failure(self, body: dict[str, object], raw: bytes) -> list[Event]:
+        error = body.get("error")
+        if not error:
+            return []
+        if not isinstance(error, dict):
+            return [Failure(str(error), raw=raw)]
+        code = error.get("code")
+        status = code if isinstance(code, int) else 0
+        return [
+            Failure(
+                str(error.get("message") or error),
+                str(error.get("type") or "api_error"),
+                raw,
+                status,
+            )
+        ]
+
+    def _body(self, body: dict[str, object]) -> list[Event]:
+        usage = body.get("usage")
+        choices = body.get("choices")
+        if choices is None and isinstance(usage, dict):
+            choices = []
+        if not isinstance(choices, list):
+            raise _MisshapenError
+        head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
+        beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
+        said = [
+            event
+            for position, choice in enumerate(choices)
+            for event in self._choice(_object(choice), position, beside)
+        ]
+        whole = any(choice.get("message") for choice in choices)
+        out: list[Event] = []
+        if head != self._head:
+            self._head = head
+            out.append(Start(_string(head.get("id")), _string(head.get("model")), head))
+        out += said
+        if isinstance(usage, dict):
+            out.append(_usage(usage))
+        return [*out, End()] if whole else out
+
+    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+        """`beside`: the frame says something next to its choices, which then has to find its place
+        though their text be held.
+        """
+        index = _index(choice, position)
+        key = "message" if choice.get("message") else "delta"
+        inner = dict(_object(choice.get(key) or {}))
+        outer = {
+            name: value
+            for name, value in choice.items()
+            if name not in ("index", key, "finish_reason")
+        }
+        thoughts = self._thoughts(inner, index)
+        answer = [*self._text(inner, index), *_tool_calls(inner, index)]
+        blocks = (
+            {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
+            if self._blocks
+            else {}
+        )
+        if key == "message" and (thoughts or answer) and "content" not in inner:
+            inner["content"] = ""
+        if inner or outer or beside:
+            yield Opaque(inner, outer, index, (*blocks, *_told_parts(inner)))
+        yield from thoughts
+        yield from (Vendor(row.block, row.key, inner[name], index) for name, row in blocks.items())
+        yield from answer
+        if reason := choice.get("finish_reason"):
+            stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
+            yield Finish(_string(reason), _string(stops[0]) if stops else None, index)
+
+    def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
+        """Take the reasoning fields out. What only repeats another name's words goes along with
+        them.
+        """
+        said: list[tuple[str, dict[str, object]]] = []
+        for name in [name for name in self._thinking if name in inner]:
+            if not (words := words_of(inner[name])):
+                continue
+            new = self._voices[index].feed(name, words)
+            sent = {name: inner.pop(name)}
+            if said and not (said[-1][0] and new):
+                new, sent = said[-1][0] + new, said.pop()[1] | sent
+            said.append((new, sent))
+        return [_thought(text, index, sent) for text, sent in said]
+
+    def _text(self, inner: dict[str, object], index: int) -> list[Event]:
+        content = inner.get("content")
+        if isinstance(content, list):
+            return self._parts(content, index)
+        said: list[Event] = []
+        for name, text in (("content", content), ("refusal", inner.get("refusal"))):
+            if text is None or text == "":
+                continue
+            if not isinstance(text, str):
+                raise _MisshapenError
+            del inner[name]
+            said.append(Text(text, index, name))
+        return said
+
+    def _parts(self, content: list[object], index: int) -> list[Event]:
+        """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
+        said: list[Event] = []
+        for part in map(_object, content):
+            kind = part.get("type")
+            if kind == "text":
+                said.append(Text(_string(part.get("text")), index, IN_PARTS))
+            elif kind == "thinking" and (
+                new := self._voices[index].feed(IN_PARTS, words_of([part]))
+            ):
+                said.append(Thinking(new, index, (IN_PARTS,)))
+        return said
+
+
+def _thought(text: str, index: int, sent: dict[str, object]) -> Thinking:
+    return Thinking(
+        text, index, tuple(sent), {} if all(value == text for value in sent.values()) else sent
+    )
+
+
+def _told_parts(inner: Mapping[str, object]) -> list[str]:
+    """Name the content, when all its parts are told."""
+    parts = inner.get("content")
+    told = isinstance(parts, list) and all(
+        isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
+    )
+    return ["content"] if told else []
+
+
+def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    if isinstance(legacy := inner.get("function_call"), dict):
+        del inner["function_call"]
+        return [
+            replace(_tool_call({"function": legacy}, 0, index), field="function_call", entry=legacy)
+        ]
+    entries = inner.get("tool_calls")
+    if not entries:
+        return []
+    if not isinstance(entries, list):
+        raise _MisshapenError
+    del inner["tool_calls"]
+    return [_tool_call(_object(entry), position, index) for position, entry in enumerate(entries)]
+
+
+def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+    function = _object(entry.get("function") or {})
+    arguments = function.get("arguments")
+    text = (
+        arguments
+        if isinstance(arguments, str)
+        else json_text.write(arguments or {}).decode()
+        if arguments
+        else ""
+    )
+    return ToolCall(
+        _index(entry, position),
+        _string(entry.get("id")),
+        _string(function.get("name")),
+        text,
+        choice,
+        entry,
+    )
+
+
+def _usage(entry: dict[str, object]) -> Usage:
+    prompt = entry.get("prompt_tokens_details")
+    details = entry.get("completion_tokens_details")
+    return Usage(
+        _number(entry, "prompt_tokens") or 0,
+        _number(entry, "completion_tokens") or 0,
+        cached=_number(prompt, "cached_tokens"),
+        thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
+        entry=entry,
+    )
+
+
+def _number(fields: object, name: str) -> int | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return int(value)
+
+
+def _index(fields: dict[str, object], position: int) -> int:
+    """Return where a choice or call stands; some servers send null, or leave it out."""
+    index = fields.get("index")
+    if index is None:
+        return position
+    if type(index) is not int:
+        raise _MisshapenError
+    return index
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _MisshapenError
+    return value
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,253 @@
+"""The messages of a chat-completions request, in the order in which things were said.
+
+The format allows less than a conversation holds. An assistant message is one string with its tool
+calls last; a tool message is text only; and chat templates want what servers do not check: system
+text only at the head (Qwen3.5, Mistral), user and assistant by turns (Mistral, Gemma), strings
+rather than lists of parts where there is only text. So turns of one role become one message, and
+what a format cannot hold is said in words at its place.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from converter.conversation import (
+    Block,
+    Conversation,
+    Data,
+    Document,
+    Image,
+    Link,
+    Stored,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.servers.profiles import History, Order
+
+type Message = dict[str, object]
+
+# Claude Code puts such tags around what it tells the model inside user turns; models that have seen
+# its traffic know them.
+INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
+# several templates skip a tool message without text, and the call then looks unanswered
+NO_OUTPUT = "(no output)"
+TOOL_ERROR = "[The tool reported an error.]"
+IMAGE_BELOW = "[image: in the next user message]"
+IMAGE_ABOVE = "[image from the result of tool call {}]"
+NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
+NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to say it: where earlier thoughts go and in which tags, whether tool results precede user
+    text, what the server takes.
+    """
+
+    history: History = "tags"
+    order: Order = "as-written"
+    tags: tuple[str, str] = ("<think>", "</think>")
+    image_links: bool = True
+    tool_turn_history: str = ""
+
+
+def write_messages(conversation: Conversation, manner: Manner) -> list[Message]:
+    """The messages, system text first. A last assistant turn stays last, for the server to
+    continue; an empty one is left out.
+    """
+    system, turns = _split_system(conversation)
+    messages: list[Message] = [{"role": "system", "content": system}] if system else []
+    for role, run in groupby(turns, key=lambda turn: turn.role):
+        blocks = tuple(block for turn in run for block in turn.blocks)
+        messages += [_assistant(blocks, manner)] if role == "assistant" else _user(blocks, manner)
+    if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
+        messages.pop()
+    return messages
+
+
+def _split_system(conversation: Conversation) -> tuple[str, list[Turn]]:
+    """System text at the head, and the turns; a system turn further down becomes a user turn that
+    says so, at its place.
+    """
+    turns = list(conversation.turns)
+    texts = list(conversation.system)
+    while turns and turns[0].role == "system":
+        texts += _texts(turns.pop(0))
+    return join_texts(texts), [_as_user(turn) if turn.role == "system" else turn for turn in turns]
+
+
+def _texts(turn: Turn) -> list[str]:
+    return [block.text for block in turn.blocks if isinstance(block, Text)]
+
+
+def _as_user(turn: Turn) -> Turn:
+    said = join_texts(_texts(turn))
+    return Turn("user", (Text(INLINE_SYSTEM.format(said)),) if said else ())
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """The texts, a blank line between two of them unless one brings its own line break there; blank
+    ones are left out.
+    """
+    joined = ""
+    for text in texts:
+        if text.strip():
+            gap = (
+                "\n\n" if joined and not joined.endswith("\n") and not text.startswith("\n") else ""
+            )
+            joined += gap + text
+    return joined
+
+
+# The assistant's side.
+
+
+def _assistant(blocks: Sequence[Block], manner: Manner) -> Message:
+    calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
+    field = manner.tool_turn_history if calls and manner.tool_turn_history else manner.history
+    message: Message = {
+        "role": "assistant",
+        "content": join_texts(_said(blocks, field, manner.tags)),
+    }
+    thoughts = join_texts(block.text for block in blocks if isinstance(block, Thinking))
+    if field not in ("tags", "drop") and (thoughts or (calls and manner.tool_turn_history)):
+        message[field] = thoughts
+    return message | ({"tool_calls": calls} if calls else {})
+
+
+def _said(blocks: Iterable[Block], field: str, tags: tuple[str, str]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Text):
+            yield block.text
+        elif isinstance(block, Thinking) and field == "tags" and block.text.strip():
+            yield f"{tags[0]}{block.text}{tags[1]}"
+
+
+def _tool_call(block: ToolUse) -> dict[str, object]:
+    arguments = json.dumps(block.input, ensure_ascii=False)
+    return {
+        "id": block.id,
+        "type": "function",
+        "function": {"name": block.name, "arguments": arguments},
+    }
+
+
+# The user's side.
+
+
+def _user(blocks: Sequence[Block], manner: Manner) -> list[Message]:
+    if manner.order == "tools-first":
+        blocks = sorted(blocks, key=lambda block: not isinstance(block, ToolResult))
+    messages: list[Message] = []
+    for of_tools, run in groupby(
+        _unfolded(blocks, manner), key=lambda block: isinstance(block, ToolResult)
+    ):
+        write = _tool_messages if of_tools else _user_message
+        messages += write(run)
+    return messages or [{"role": "user", "content": ""}]
+
+
+def _unfolded(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image | ToolResult]:
+    """The blocks as text, images and tool results of text alone; the images of a run of results
+    follow it.
+    """
+    waiting: list[Text | Image] = []
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            content = tuple(_readable(block.content, manner))
+            yield ToolResult(block.tool_use_id, content, block.is_error)
+            for image in content:
+                waiting += (
+                    [Text(IMAGE_ABOVE.format(block.tool_use_id)), image]
+                    if isinstance(image, Image)
+                    else []
+                )
+        else:
+            yield from waiting
+            waiting = []
+            yield from _readable((block,), manner)
+    yield from waiting
+
+
+def _tool_messages(blocks: Iterable[Text | Image | ToolResult]) -> list[Message]:
+    return [_tool_message(block) for block in blocks if isinstance(block, ToolResult)]
+
+
+def _tool_message(block: ToolResult) -> Message:
+    texts = [part.text if isinstance(part, Text) else IMAGE_BELOW for part in block.content]
+    content = join_texts(texts) or NO_OUTPUT
+    return {
+        "role": "tool",
+        "tool_call_id": block.tool_use_id,
+        "content": f"{TOOL_ERROR}\n{content}" if block.is_error else content,
+    }
+
+
+def _user_message(blocks: Iterable[Text | Image | ToolResult]) -> list[Message]:
+    parts = [
+        block
+        for block in blocks
+        if isinstance(block, Image) or (isinstance(block, Text) and block.text.strip())
+    ]
+    if any(isinstance(part, Image) for part in parts):
+        return [{"role": "user", "content": [_part(part) for part in parts]}]
+    text = join_texts(part.text for part in parts if isinstance(part, Text))
+    return [{"role": "user", "content": text}] if text else []
+
+
+def _part(block: Text | Image) -> dict[str, object]:
+    if isinstance(block, Text):
+        return {"type": "text", "text": block.text}
+    return {"type": "image_url", "image_url": {"url": _url(block)}}
+
+
+def _url(image: Image) -> str:
+    match image.source:
+        case Data(media_type, content):
+            return f"data:{media_type};base64,{content}"
+        case Link(url):
+            return url
+        case Stored(file_id):
+            return file_id
+
+
+def _readable(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image]:
+    """The blocks as text and images this server can be given; in place of what it cannot, words
+    that say so.
+    """
+    for block in blocks:
+        match block:
+            case Text():
+                yield block
+            case Image(Stored(file_id)):
+                yield Text(NOT_REACHABLE.format(f"the image {file_id}"))
+            case Image(Link(url)) if not manner.image_links:
+                yield Text(f"[image: {url}]")
+            case Image():
+                yield block
+            case Document():
+                yield from _document(block, manner)
+
+
+def _document(block: Document, manner: Manner) -> Iterator[Text | Image]:
+    name = f'the document "{block.title}"' if block.title else "a document"
+    match block.content:
+        case Data(media_type, _):
+            yield Text(NOT_READABLE.format(f"{name} ({media_type})"))
+        case Stored():
+            yield Text(NOT_REACHABLE.format(name))
+        case Link(url):
+            yield Text(NOT_READABLE.format(f"{name} ({url})"))
+        case content:
+            head = (
+                "<document>",
+                f"title: {block.title}" if block.title else "",
+                f"context: {block.context}" if block.context else "",
+            )
+            yield Text("\n".join(line for line in head if line))
+            yield from _readable(content, manner)
+            yield Text("</document>")

@@ -1,0 +1,207 @@
+"""A request of the OpenAI chat-completions API, written for one kind of server."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from converter.conversation import (
+    Block,
+    Conversation,
+    Document,
+    Image,
+    Stored,
+    Tool,
+    ToolChoice,
+    ToolResult,
+)
+from converter.dialects.openai_chat.messages import Manner, write_messages
+from converter.servers.profiles import (
+    GENERIC,
+    History,
+    Order,
+    Server,
+    system_switch,
+    thinking_fields,
+)
+
+type Body = dict[str, object]
+
+# Fields nobody misses: what a server does not take of them needs no line in a log.
+UNMISSED = frozenset({"user", "stream_options"})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSettings:
+    """How to write: where earlier thoughts go and in which tags, what comes first in a turn, for
+    which server.
+
+    `server_parses`: the server takes the thinking out of the text itself (it was started with a
+    reasoning parser).
+    """
+
+    history: History = "tags"
+    order: Order = "as-written"
+    tags: tuple[str, str] = ("<think>", "</think>")
+    server: Server = GENERIC
+    server_parses: bool = False
+
+
+def write(conversation: Conversation, settings: RequestSettings) -> Body:
+    """The body of a chat-completions request, as a value for `json.dumps`.
+
+    Nothing the server's row leaves out is in it, unless the client itself asks for it in the
+    server's words, and no signature ever is. Never raises for a conversation that a reader made.
+    """
+    body = {
+        name: value
+        for name, value in _fields(conversation, settings).items()
+        if name not in settings.server.leaves_out
+    }
+    for name, value in conversation.extensions.items():
+        known = body.get(name)
+        body[name] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
+    return body
+
+
+def notes(conversation: Conversation, settings: RequestSettings) -> tuple[str, ...]:
+    """What `write` leaves out that the client may miss, one line each, for a log."""
+    dropped = sorted(
+        _fields(conversation, settings).keys() & (settings.server.leaves_out - UNMISSED)
+    )
+    lines = [f"{name} left out: {settings.server.name} does not take it" for name in dropped]
+    unreadable = sum(1 for block in _all_blocks(conversation) if _is_unreadable(block))
+    return (
+        *lines,
+        *(
+            [f"{unreadable} attachment(s) left out: no text, or not sent with the request"]
+            if unreadable
+            else ()
+        ),
+    )
+
+
+def _all_blocks(conversation: Conversation) -> Iterator[Block]:
+    for turn in conversation.turns:
+        for block in turn.blocks:
+            yield block
+            if isinstance(block, ToolResult):
+                yield from block.content
+
+
+def _is_unreadable(block: Block) -> bool:
+    match block:
+        case Image(Stored()):
+            return True
+        case Document(content):
+            return not isinstance(content, tuple)
+    return False
+
+
+def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
+    if switch := system_switch(settings.server, conversation.thinking, conversation.model):
+        conversation = replace(conversation, system=(switch, *conversation.system))
+    messages = write_messages(conversation, _manner(settings))
+    body: Body = {"model": conversation.model, "messages": messages}
+    for fields in (
+        _limits(conversation),
+        _tools(conversation, settings.server),
+        _output(conversation),
+        _prefill(messages, settings.server),
+        thinking_fields(
+            settings.server,
+            conversation.thinking,
+            conversation.effort,
+            conversation.model,
+            settings.server_parses,
+        ),
+    ):
+        body |= fields
+    return body
+
+
+def _manner(settings: RequestSettings) -> Manner:
+    server = settings.server
+    return Manner(
+        settings.history,
+        settings.order,
+        settings.tags,
+        server.image_links,
+        server.tool_turn_history,
+    )
+
+
+def _limits(conversation: Conversation) -> Body:
+    sampling = conversation.sampling
+    fields: Body = {
+        # The Messages API takes 0, to fill its prompt cache; vLLM and SGLang want at least one
+        # token.
+        "max_tokens": None if conversation.max_tokens is None else max(1, conversation.max_tokens),
+        "stop": list(conversation.stop_sequences) or None,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "user": conversation.user_id,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _tools(conversation: Conversation, server: Server) -> Body:
+    choice = conversation.tool_choice or ToolChoice("auto")
+    tools = _offered(conversation.tools, choice, server)
+    if not tools:
+        return {}  # vLLM and OpenAI refuse a tool_choice without tools
+    body: Body = {"tools": [_tool(tool) for tool in tools]}
+    if conversation.tool_choice is not None:
+        body["tool_choice"] = _choice(choice, server)
+    if not conversation.parallel_tool_use:
+        body["parallel_tool_calls"] = False
+    return body
+
+
+def _offered(tools: tuple[Tool, ...], choice: ToolChoice, server: Server) -> tuple[Tool, ...]:
+    """The tools to offer: where the choice cannot be said, only what it allows."""
+    if choice.mode == "none" and "tool_choice" in server.leaves_out:
+        return ()
+    if choice.mode == "named" and (
+        not server.named_tool_choice or "tool_choice" in server.leaves_out
+    ):
+        return tuple(tool for tool in tools if tool.name == choice.name)
+    return tools
+
+
+def _tool(tool: Tool) -> Body:
+    described = {"description": tool.description} if tool.description else {}
+    strict = {"strict": True} if tool.strict else {}
+    return {
+        "type": "function",
+        "function": {"name": tool.name, **described, "parameters": tool.input_schema, **strict},
+    }
+
+
+def _choice(choice: ToolChoice, server: Server) -> object:
+    if choice.mode != "named":
+        return choice.mode
+    return (
+        {"type": "function", "function": {"name": choice.name}}
+        if server.named_tool_choice
+        else "required"
+    )
+
+
+def _output(conversation: Conversation) -> Body:
+    body: Body = (
+        {"stream": True, "stream_options": {"include_usage": True}} if conversation.stream else {}
+    )
+    if conversation.output_schema is not None:
+        # The format wants a name for the schema; the Messages API has none.
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "output", "schema": conversation.output_schema},
+        }
+    return body
+
+
+def _prefill(messages: list[Body], server: Server) -> Body:
+    last = messages[-1] if messages else {}
+    return (
+        dict(server.prefill) if last.get("role") == "assistant" and "tool_calls" not in last else {}
+    )

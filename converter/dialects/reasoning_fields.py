@@ -1,0 +1,185 @@
+"""Fields of a reply that no standard knows: which are thinking, and which blocks a user gives the
+others.
+
+A row says `FIELD=BLOCK:KEY`: what a server sends in `FIELD` of its message or delta, an Anthropic
+client gets in a block of type `BLOCK`, under `KEY`.
+"""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Where a field's value goes: a block's type, and the key in it."""
+
+    block: str
+    key: str
+
+
+THINKING = Mapped("thinking", "thinking")
+REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
+    (
+        "reasoning_content",  # DeepSeek, SGLang, llama.cpp, LM Studio, NIM
+        "reasoning",  # vLLM, Ollama, OpenRouter
+        "thinking_content",
+        "thinking",  # gateways
+        "reasoning_text",  # GitHub Copilot
+        "reasoning_details",  # a list; OpenRouter, beside the same text in `reasoning`
+        "thinking_blocks",  # a list; LiteLLM, beside the same text in `reasoning_content`
+    ),
+    THINKING,
+)
+"""Names under which servers send thinking; it is told under the first that says it."""
+
+STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
+"""Fields of a message or delta that are read as what they are."""
+TAKEN = re.compile(
+    # blocks
+    "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
+    r"|\w*tool_use|\w*tool_result"  # more blocks, one pair for each tool that the servers run
+    "|input_json|signature|citations"  # deltas
+)
+"""Names of the Messages API: clients expect its own keys under them."""
+_ROW = re.compile(r"([\w.-]+)=(\w+):(\w+)")
+_WORDS = ("text", "summary", "thinking")
+"""Where an entry of a list has its words: reasoning.text, reasoning.summary; thinking parts and
+blocks.
+"""
+_DEPTH = 4
+"""Mistral's thinking part is a list in an object in a list; nothing is known to nest deeper."""
+
+
+def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
+    """Return the rows by field. Raises ValueError saying what is allowed."""
+    rows: dict[str, Mapped] = {}
+    for row in written:
+        field, mapped = _read_row(row)
+        if field in rows:
+            raise ValueError(f"{row!r}: {field} has a row already")
+        rows[field] = mapped
+    return rows
+
+
+def _read_row(row: str) -> tuple[str, Mapped]:
+    match = _ROW.fullmatch(row)
+    if match is None:
+        raise ValueError(
+            f"{row!r} is not FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data"
+        )
+    field, mapped = match[1], Mapped(match[2], match[3])
+    if field in STANDARD:
+        raise ValueError(
+            f"{row!r}: {field} is no field of a vendor's; these have their place: {', '.join(STANDARD)}"
+        )
+    if mapped == THINKING:
+        return field, mapped
+    if TAKEN.fullmatch(mapped.block):
+        raise ValueError(
+            f"{row!r}: {mapped.block} is the API's own; allowed are thinking:thinking and blocks that it has not"
+        )
+    if mapped.key == "type":
+        raise ValueError(f"{row!r}: type is where a block says what it is; take another key")
+    return field, mapped
+
+
+def is_said(value: object) -> bool:
+    """Tell whether a field says something; servers send null and empty values in every frame."""
+    return value is not None and value not in ("", [], {})
+
+
+def words_of(value: object) -> str:
+    """Return the thinking in a field: a string, or a list whose entries hold some. What is
+    encrypted has no words.
+    """
+    return _words(value, _DEPTH) if isinstance(value, str | list) else ""
+
+
+def _words(value: object, depth: int) -> str:
+    if isinstance(value, str):
+        return value
+    if not depth:
+        return ""
+    if isinstance(value, list):
+        return "".join(_words(entry, depth - 1) for entry in value)
+    if isinstance(value, dict):
+        return next((words for name in _WORDS if (words := _words(value.get(name), depth - 1))), "")
+    return ""
+
+
+class _Thought:
+    """One thought as it grows. Any name may add to it, and those behind its end repeat it."""
+
+    def __init__(self) -> None:
+        self._words = io.StringIO(
+            newline=""
+        )  # grows and is read anywhere at a cost of the piece alone
+        self.length = 0
+
+    def words(self, start: int, length: int) -> str:
+        self._words.seek(start)
+        return self._words.read(length)
+
+    def agrees(self, start: int, text: str) -> bool:
+        return start == self.length or text.startswith(self.words(start, len(text)))
+
+    def add(self, start: int, text: str) -> str:
+        """Return what of `text` is new, `text` agreeing at `start`."""
+        new = text[self.length - start :]
+        if new:
+            self._words.seek(self.length)
+            self._words.write(new)
+            self.length += len(new)
+        return new
+
+
+class ReasoningMerger:
+    """What one choice thinks, told once though the server say it under several names, in pieces of
+    whatever length.
+
+    A name that repeats another up to a point and then goes on differently was a thought of its own
+    all along: it is told whole.
+    """
+
+    def __init__(self) -> None:
+        self._voices: list[_Thought] = []
+        self._places: dict[str, tuple[_Thought, int]] = {}
+
+    def feed(self, name: str, text: str) -> str:
+        """Return what of `text`, the next piece under `name`, is new."""
+        voice, place = self._places.get(name) or (None, 0)
+        if voice is None or not voice.agrees(place, text):
+            text, place = (voice.words(0, place) if voice else "") + text, 0
+            voice = self._agreeing(text)
+        self._places[name] = voice, place + len(text)
+        return voice.add(place, text)
+
+    def _agreeing(self, text: str) -> _Thought:
+        for voice in self._voices:
+            if voice.agrees(0, text):
+                return voice
+        self._voices.append(_Thought())
+        return self._voices[-1]
+
+
+def without(body: object, kinds: set[str]) -> object:
+    """Return a Messages request without the blocks that the user's own rows made of a reply: no
+    server knows them.
+    """
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not kinds or not isinstance(messages, list):
+        return body
+    return {**body, "messages": [_turn_without(message, kinds) for message in messages]}  # type: ignore[dict-item]
+
+
+def _turn_without(message: object, kinds: set[str]) -> object:
+    if not isinstance(message, dict) or not isinstance(message.get("content"), list):
+        return message
+    kept = [
+        block
+        for block in message["content"]
+        if not (isinstance(block, dict) and block.get("type") in kinds)
+    ]
+    return {**message, "content": kept}

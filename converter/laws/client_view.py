@@ -1,0 +1,85 @@
+"""What a client was told, as events to compare: runs of thinking and text in order, calls, the end,
+the counts.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from converter.laws.failures import BrokenLawError
+from converter.laws.server_words import ServerWords, listen
+from converter.laws.strict_reader import read_strictly
+from converter.laws.variants import Way, body_of
+from converter.recordings.recording import Recording
+from converter.rewriter import Dialect, Form
+
+type Told = list[tuple[object, ...]]
+_WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
+
+
+def message_of(recording: Recording, way: Way) -> dict[str, Any]:
+    """Return what an Anthropic client has at the end, read strictly: an error under `error`, beside
+    what came before.
+    """
+    return read_message(body_of(recording, way), way)
+
+
+def read_message(body: bytes, way: Way) -> dict[str, Any]:
+    """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
+    if way.form is Form.WHOLE:
+        message: dict[str, Any] = json.loads(body)
+        return message
+    try:
+        reader = read_strictly(body)
+    except AssertionError as error:
+        raise BrokenLawError(str(way), str(error)) from error
+    return reader.message | ({"error": reader.error["error"]} if reader.error else {})
+
+
+def completion_of(recording: Recording, way: Way) -> ServerWords:
+    """Return what a chat completions client has at the end; the words of a server, read back as
+    such.
+    """
+    return listen(body_of(recording, way), way.form, Dialect.OPENAI, recording.settings.map)
+
+
+def told(recording: Recording, way: Way) -> Told:
+    """Return what this client was told."""
+    if way.client is Dialect.ANTHROPIC:
+        return list(told_message(message_of(recording, way)))
+    return list(told_completion(completion_of(recording, way)))
+
+
+def told_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """Return a message's blocks, its end and its counts, or the error."""
+    for block in message.get("content", ()):
+        yield tuple(block.items())
+    if error := message.get("error"):
+        yield "error", error["type"], error["message"]
+    else:
+        yield from (
+            (name, message[name])
+            for name in ("id", "model", "stop_reason", "stop_sequence", "usage")
+        )
+
+
+def told_completion(said: ServerWords, ordered: bool = True) -> Iterator[tuple[object, ...]]:
+    """Return what each choice says. `ordered`: how thinking and text follow each other counts,
+    which a whole body does not tell.
+    """
+    for index, heard in sorted(said.choices.items()):
+        runs = groupby(
+            (piece for piece in heard.pieces if piece.kind in _WORDS),
+            key=lambda piece: _WORDS[piece.kind],
+        )
+        if ordered:
+            yield from ((index, kind, "".join(piece.text for piece in run)) for kind, run in runs)
+        yield index, "content", heard.joined("text", "raw")
+        yield from ((index, name, words) for name, words in sorted(heard.thoughts.items()))
+        yield from (
+            (index, "call", number, *call.values()) for number, call in sorted(heard.calls.items())
+        )
+        yield index, "finish", heard.finish
+    yield "usage", said.usage
+    yield "error", said.error

@@ -1,0 +1,113 @@
+"""A law that does not hold: of which recording, where, and the first event that differs."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+_AROUND = 60
+"""Characters shown before the place where two events part, and after it."""
+_NOTHING = "(nothing)"
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+class BrokenLawError(AssertionError):
+    """Raised by a law where it does not hold. `way`: the client and the cuts; `difference`: what
+    differs first.
+    """
+
+    def __init__(self, way: str, difference: str) -> None:
+        super().__init__(f"{way}: {difference}")
+        self.way = way
+        self.difference = difference
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A law that does not hold for a recording."""
+
+    recording: str
+    law: str
+    way: str
+    difference: str
+
+    def told(self, command: str) -> str:
+        """Return all of it; `command`, what shows or accepts it, is the last line."""
+        return f"{self.recording} breaks {self.law}\n{self.way}: {self.difference}\n{command}"
+
+
+def compare(way: str, expected: Sequence[object], got: Sequence[object]) -> None:
+    """Raise BrokenLawError with the first event that is not as expected."""
+    for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
+        if pair[0] != pair[1]:
+            wanted, came = map(_shown, pair)
+            place = next(
+                (
+                    place
+                    for place, letters in enumerate(zip(wanted, came, strict=False))
+                    if len({*letters}) > 1
+                ),
+                0,
+            )
+            raise BrokenLawError(
+                way,
+                f"event {index}\n  expected: {_around(wanted, place)}\n  got:      {_around(came, place)}",
+            )
+
+
+def compare_bytes(way: str, expected: bytes, got: bytes) -> None:
+    """The same of two bodies: their events are the frames of a stream, or the values in a whole
+    body.
+    """
+    if expected != got:
+        compare(way, events_of(expected), events_of(got))
+        raise BrokenLawError(
+            way,
+            f"the same values, other bytes\n  expected: {expected[:200]!r}\n  got:      {got[:200]!r}",
+        )
+
+
+def events_of(body: bytes) -> list[str]:
+    """Return a body as lines to compare, one for each frame or each value."""
+    try:
+        return list(_leaves(json.loads(body), ""))
+    except (ValueError, RecursionError):
+        return [frame.decode(errors="replace") for frame in _BLANK_LINE.split(body)]
+
+
+def _leaves(value: object, path: str) -> list[str]:
+    if isinstance(value, dict) and value:
+        return [
+            line
+            for name, inner in value.items()
+            for line in _leaves(inner, f"{path}.{name}" if path else name)
+        ]
+    if isinstance(value, list) and value:
+        return [
+            line for index, inner in enumerate(value) for line in _leaves(inner, f"{path}[{index}]")
+        ]
+    return [f"{path}: {json.dumps(value, ensure_ascii=False)}"]
+
+
+def _shown(event: object) -> str:
+    return (
+        event
+        if isinstance(event, str)
+        else " ".join(map(_word, event))
+        if isinstance(event, tuple)
+        else repr(event)
+    )
+
+
+def _word(part: object) -> str:
+    if isinstance(part, dict):
+        return json.dumps(part, sort_keys=True, ensure_ascii=False, default=repr)
+    return part if isinstance(part, str) and part.isidentifier() else repr(part)
+
+
+def _around(text: str, place: int) -> str:
+    """Return what stands around the place where they part, in one line."""
+    begin, end = max(0, place - _AROUND), place + _AROUND
+    cut = ("..." if begin else "") + text[begin:end] + ("..." if end < len(text) else "")
+    return cut.replace("\r", "\\r").replace("\n", "\\n")

@@ -1,0 +1,1 @@
+"""What is told of a reply beside the reply: summary, thought events, statistics, printable text."""

@@ -1,0 +1,153 @@
+"""Model text made fit to be shown: nothing in it acts on a terminal, and what nobody reads is told
+in a few words.
+"""
+
+import json
+import re
+
+_ACTING = re.compile(
+    # control characters, C1 among them; a lone CR writes over its line
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    # they turn or break lines, so that text reads as it is not
+    "|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+    "|[\ud800-\udfff\ufeff\ufffe\uffff]"  # no UTF-8 has the first, no YAML the others
+)
+_DELETE = 0x7F
+_DATA_URL = re.compile(r"data:([\w.+/-]{0,80});base64,([A-Za-z0-9+/=_-]{200,})")
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{1000,}+")
+"""The look-behind keeps the search linear: within a run that is too short nothing is tried again.
+"""
+
+_SHORT_WORDS = 72
+_SHORT_JSON = 400
+_LONGEST_READ = 500_000
+"""Characters of JSON; laying out costs a second for some millions, and nobody reads as many."""
+
+
+def visible(text: str) -> str:
+    """Return the text with all that acts on a terminal or a reader spelled out: `␛[2J`, `\\u202e`.
+    Lines end with LF.
+    """
+    return _ACTING.sub(_spelled, text).replace("\r\n", "\n")
+
+
+def one_line(text: str) -> str:
+    """Return the text in one line."""
+    return visible(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def without_data(text: str) -> str:
+    """Return the text with data URLs cut to a few words."""
+    return _DATA_URL.sub(_cut_url, text) if ";base64," in text else text
+
+
+def without_base64(text: str) -> str:
+    """Return raw JSON with long base64 cut to its size."""
+    return _BASE64.sub(lambda found: f"[base64, {in_bytes(size_of(found[0]))}]", without_data(text))
+
+
+def size_of(base64: str) -> int:
+    """Return how many bytes stand in so much base64."""
+    return max(0, len(base64) * 3 // 4 - base64[-2:].count("="))
+
+
+def trimmed(text: str) -> str:
+    """Return the text without line ends at both ends: models write blank lines around thoughts."""
+    return text.strip("\r\n")
+
+
+def laid_out(arguments: str) -> str:
+    """Return JSON in lines; what would not be the same JSON again, or is too long to be read, stays
+    as it came.
+    """
+    if len(arguments) > _LONGEST_READ:
+        return arguments
+    try:
+        return json.dumps(_exactly(arguments), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def object_of(arguments: str) -> dict[str, object] | None:
+    """Return the object that arguments are; None for what is none, would not be the same again, or
+    is too long to be read.
+    """
+    try:
+        value = _exactly(arguments) if len(arguments) <= _LONGEST_READ else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def compact(value: object) -> str:
+    """Return a value as JSON in one line, with blanks where it can be broken."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError, TypeError):
+        return "(nested too deeply to be shown)"
+
+
+def fits(value: object) -> bool:
+    """Tell whether a value reads well in one line: words as they are, all else as JSON, broken at
+    blanks by who shows it.
+    """
+    if isinstance(value, str):
+        return len(value) <= _SHORT_WORDS and "\n" not in value
+    return len(compact(value)) <= _SHORT_JSON
+
+
+def in_json(value: object) -> str:
+    """Return a value as JSON, indented when it holds others and is of a size that people read."""
+    line = compact(value)
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2) if _is_read(value, line) else line
+    except (ValueError, RecursionError, TypeError):
+        return line
+
+
+def _is_read(value: object, line: str) -> bool:
+    return isinstance(value, dict | list) and bool(value) and len(line) <= _LONGEST_READ
+
+
+def _exactly(text: str) -> object:
+    """Return what JSON says; ValueError where writing it again would not say the same."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < ord(" "):
+        return chr(0x2400 + code)
+    if code == _DELETE:
+        return "␡"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _cut_url(found: re.Match[str]) -> str:
+    return f"data:{found[1]};base64,[{in_bytes(size_of(found[2]))}]"
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError
+    return made
+
+
+def _refused(_: str) -> object:
+    raise ValueError
+
+
+def _number(written: str) -> float:
+    value = float(written)
+    if repr(value) != written:
+        raise ValueError
+    return value
+
+
+def in_bytes(count: int) -> str:
+    """Return a size as people say it: `840 B`, `12.3 kB`, `5.0 MB`."""
+    for unit, size in (("MB", 1_000_000), ("kB", 1_000)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,136 @@
+"""Many replies at a glance: how many, how much of them was thinking, and how long things took, per
+model and server.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from converter.observe.printable import one_line
+
+type Told = Mapping[str, object]
+
+TIMES = {
+    "first byte": "first_byte",
+    "first thought": "first_thought",
+    "first text": "first_text",
+    "thinking": "thinking_time",
+    "whole": "end",
+}
+"""The columns of times, and what a summary calls them."""
+_HEAD = ("model", "server", "replies", "failed", "thoughts", "share", *TIMES)
+_LEFT = 2
+"""Columns of words, which begin at the left; numbers end at the right."""
+_WIDEST = 40
+"""Characters of a model's or server's name that are shown."""
+LEGEND = "share: of the characters, those of thinking; times in seconds, p50/p95, all but the last of streamed replies"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply, by what its summary told. `address`: its server's; `server`: what that is, `generic`
+    or empty if nobody knows.
+    """
+
+    told: Told
+    address: str = ""
+    server: str = ""
+
+
+@dataclass(slots=True)
+class Group:
+    """What is counted of some replies."""
+
+    replies: int = 0
+    failed: int = 0
+    thoughts: int = 0
+    thinking: int = 0
+    text: int = 0
+    times: dict[str, list[float]] = field(
+        default_factory=lambda: {name: [] for name in TIMES.values()}
+    )
+
+    def add(self, told: Told) -> None:
+        """Count a reply, by what its summary told."""
+        self.replies += 1
+        self.failed += bool(told.get("failure")) or "finish" not in told
+        self.thoughts += _number(told, "thoughts")
+        self.thinking += _number(told, "thinking")
+        self.text += _number(told, "text")
+        whole = told.get("first_byte") == told.get("end")
+        for name, values in self.times.items():
+            at = told.get(name)
+            if isinstance(at, int | float) and (
+                name == "end" or not (whole or (name == "thinking_time" and at == 0))
+            ):
+                values.append(float(at))
+
+    @property
+    def share(self) -> str:
+        """Return how much of what was said was thinking."""
+        said = self.thinking + self.text
+        return f"{self.thinking / said:.0%}" if said else "-"
+
+    def cells(self) -> list[str]:
+        """Return the numbers as a row of the table."""
+        counts = [f"{count:,}" for count in (self.replies, self.failed, self.thoughts)]
+        return [*counts, self.share, *(_spread(values) for values in self.times.values())]
+
+
+def table(replies: Iterable[Reply]) -> list[str]:
+    """Return lines to print: a row per model and server, and one for all of several."""
+    groups: dict[tuple[str, str], Group] = {}
+    everything = Group()
+    names: dict[str, str] = {}
+    for reply in replies:
+        groups.setdefault((str(reply.told.get("model") or "-"), reply.address), Group()).add(
+            reply.told
+        )
+        everything.add(reply.told)
+        if reply.server not in ("", "generic"):
+            names[reply.address] = f"{reply.server} {reply.address}"
+    if not groups:
+        return ["no replies that the addon has rewritten"]
+    rows = [
+        [_short(model), _short(names.get(at, at)), *group.cells()]
+        for (model, at), group in sorted(groups.items())
+    ]
+    if len(groups) > 1:
+        rows.append(["all", "", *everything.cells()])
+    return [*_aligned([list(_HEAD), *rows]), LEGEND]
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that is not below `share` of them (nearest rank). There must be
+    one.
+    """
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{percentile(values, 0.5):.2f}/{percentile(values, 0.95):.2f}" if values else "-"
+
+
+def _number(told: Told, name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _short(name: str) -> str:
+    """Return a name as it may stand on a terminal; servers choose it."""
+    shown = one_line(name)
+    return shown if len(shown) <= _WIDEST else shown[: _WIDEST - 1] + "…"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    return [
+        "  ".join(
+            _cell(text, width, at) for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+
+
+def _cell(text: str, width: int, column: int) -> str:
+    return text.ljust(width) if column < _LEFT else text.rjust(width)

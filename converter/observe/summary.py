@@ -1,0 +1,150 @@
+"""What a person wants to know of a reply at a glance: how much was thought and said, when it began,
+why it ended.
+
+Events go in as they reach the client, each with the time at which it came; nothing here has a clock
+of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from converter.events import (
+    Event,
+    Failure,
+    Finish,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+
+type Told = dict[str, object]
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts and times of one reply. Times are seconds since its request began, None for what did
+    not come.
+
+    `thinking_time`: seconds from the first words of a thought to what came after it, over all
+    thoughts. `thinking` and `text` count characters.
+    """
+
+    model: str = ""
+    finish: str = ""
+    failure: str = ""
+    thoughts: int = 0
+    thinking: int = 0
+    text: int = 0
+    calls: int = 0
+    usage: Usage | None = None
+    first_byte: float | None = None
+    first_thought: float | None = None
+    first_text: float | None = None
+    thinking_time: float = 0.0
+    end: float | None = None
+    _began: dict[int, float] = field(default_factory=dict)
+    """When the thought that is still open began, by choice."""
+
+    def arrived(self, at: float) -> None:
+        """Take note of bytes, whatever they say."""
+        self.first_byte = at if self.first_byte is None else self.first_byte
+        self.end = at
+
+    def feed(self, event: Event, at: float) -> None:
+        """Take note of an event that came `at` so many seconds."""
+        match event:
+            case Thinking() if event.text:
+                self._think(event, at)
+            case Text() if event.text:
+                self._say(event, at)
+            case ToolCall():
+                self._ended(event.choice, at)
+                self.calls += bool(event.name)
+            case ThinkingEnd() | Finish():
+                self._ended(event.choice, at)
+                self.finish = event.reason if isinstance(event, Finish) else self.finish
+            case Usage():
+                self.usage = event
+            case Failure():
+                self.failure = event.message
+            case Start():
+                self.model = event.model or self.model
+            case _:
+                pass
+
+    def close(self, at: float) -> None:
+        """The reply is over, or broke off."""
+        for choice in list(self._began):
+            self._ended(choice, at)
+
+    def told(self) -> Told:
+        """Return it as plain values, for a flow's metadata; what is not known is left out."""
+        usage = self.usage
+        values = {
+            "model": self.model,
+            "finish": self.finish,
+            "failure": self.failure,
+            "thoughts": self.thoughts,
+            "thinking": self.thinking,
+            "text": self.text,
+            "calls": self.calls,
+            "input_tokens": usage.input if usage else None,
+            "output_tokens": usage.output if usage else None,
+            "thinking_tokens": usage.thinking if usage else None,
+            "cached_tokens": usage.cached if usage else None,
+            "first_byte": _rounded(self.first_byte),
+            "first_thought": _rounded(self.first_thought),
+            "first_text": _rounded(self.first_text),
+            "thinking_time": _rounded(self.thinking_time),
+            "end": _rounded(self.end),
+        }
+        return {name: value for name, value in values.items() if value not in (None, "")}
+
+    def _think(self, event: Thinking, at: float) -> None:
+        self.thinking += len(event.text)
+        if event.choice not in self._began and not event.text.isspace():
+            self._began[event.choice] = at
+            self.thoughts += 1
+            self.first_thought = at if self.first_thought is None else self.first_thought
+
+    def _say(self, event: Text, at: float) -> None:
+        self.text += len(event.text)
+        if not event.text.isspace():
+            self._ended(event.choice, at)
+            self.first_text = at if self.first_text is None else self.first_text
+
+    def _ended(self, choice: int, at: float) -> None:
+        began = self._began.pop(choice, None)
+        self.thinking_time += at - began if began is not None else 0.0
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 3)
+
+
+def in_words(told: Mapping[str, object]) -> str:
+    """Return the thinking of a reply in a few words, from what a summary told: `2 thoughts, 1,240
+    chars in 3.1 s`.
+    """
+    count, characters, seconds = (
+        told.get("thoughts"),
+        told.get("thinking"),
+        told.get("thinking_time"),
+    )
+    if not count:
+        return "no thought"
+    words = f"{count} thought{'s' if count != 1 else ''}, {characters:,} chars"
+    return (
+        f"{words} in {seconds:.1f} s"
+        if isinstance(seconds, float) and seconds >= SHORTEST
+        else words
+    )
+
+
+SHORTEST = 0.05
+"""Seconds of thinking worth telling: a whole reply comes at once, and its thinking time is not
+known.
+"""

@@ -1,0 +1,141 @@
+"""Every thought of a reply, told once as an event that other tools can follow, when it ends.
+
+What the think stage lets out goes in. Form and dialect do not matter: a thought in tags ends with
+its `ThinkingEnd`, one that the server sent as such (which chat completions never end) with whatever
+comes next.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from converter.events import End, Event, Failure, Finish, Text, Thinking, ThinkingEnd, ToolCall
+
+type ThoughtEvent = dict[str, object]
+type Fields = Mapping[str, object]
+
+_BILLING_LINES = re.compile(
+    r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE
+)  # Claude Code's, another in each request
+_SYSTEM_ROLES = ("system", "developer")
+_ID_LENGTH = 16
+"""Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
+a line stays readable.
+"""
+
+
+class ThoughtEvents:
+    """Events of a reply in; a thought event out for each thought that ended. `task`: the exchange;
+    `context`: the conversation.
+
+    A thought loses CR and LF at both ends; one of nothing but blanks makes no event. Choices are
+    kept apart.
+    """
+
+    def __init__(self, task: str, context: str) -> None:
+        self._task = task
+        self._context = context
+        self._said: dict[int, list[str]] = {}
+
+    def feed(self, event: Event) -> list[ThoughtEvent]:
+        """Return the thoughts that end with `event`."""
+        match event:
+            case Thinking():
+                self._said.setdefault(event.choice, []).append(event.text)
+                return []
+            case ThinkingEnd():
+                return self._end(event)
+            case Text() if event.text and not event.text.isspace():
+                return self._end(ThinkingEnd(event.choice))
+            case ToolCall() | Finish():
+                return self._end(ThinkingEnd(event.choice))
+            case End() | Failure():
+                return self.close()
+            case _:
+                return []
+
+    def close(self) -> list[ThoughtEvent]:
+        """Return what was thought so far: the reply is over, or cut."""
+        return [told for choice in sorted(self._said) for told in self._end(ThinkingEnd(choice))]
+
+    def _end(self, end: ThinkingEnd) -> list[ThoughtEvent]:
+        thought = "".join(self._said.pop(end.choice, [])).strip("\r\n")
+        return [self._event(thought, end)] if thought and not thought.isspace() else []
+
+    def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
+        return {
+            "kind": "thought-stream",
+            "taskId": self._task,
+            "contextId": self._context,
+            "thoughtType": "reasoning",
+            "thought": thought,
+            "metadata": _metadata(end),
+        }
+
+
+def _metadata(end: ThinkingEnd) -> dict[str, object]:
+    metadata: dict[str, object] = {"verbosity": "normal"}
+    if end.thought_type:
+        metadata["thoughtType"] = end.thought_type
+    if end.confidence is not None:
+        metadata["confidence"] = end.confidence
+    return metadata
+
+
+def conversation_id(body: Fields) -> str:
+    """Return an id that stays the same over the turns of one conversation, of a request of chat
+    completions or of Messages.
+
+    It is made of what a client repeats in every turn: the system text, the first message of the
+    user, and the user's id. What follows the first message, the model and the settings have no part
+    in it. Nothing a client sends makes it raise.
+    """
+    messages = body.get("messages")
+    beginning = list(_beginning(messages if isinstance(messages, list) else []))
+    system = [*_texts(body.get("system")), *(text for role, text in beginning if role != "user")]
+    first = [text for role, text in beginning if role == "user"]
+    metadata = body.get("metadata")
+    user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)
+    parts = [user if isinstance(user, str) else "", list(_without_billing(system)), first]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:_ID_LENGTH]
+
+
+def _beginning(messages: Iterable[object]) -> Iterator[tuple[str, str]]:
+    """Yield role and text of the system's messages before the user's first one, and of that one;
+    later turns are not looked at.
+    """
+    for message in messages:
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if isinstance(message, Mapping) and (role in _SYSTEM_ROLES or role == "user"):
+            yield from ((str(role), text) for text in _texts(message.get("content")))
+        if role == "user":
+            return
+
+
+def _without_billing(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts without Claude Code's lines, and what is empty without them not at all."""
+    yield from filter(str.strip, (_BILLING_LINES.sub("", text) for text in texts))
+
+
+def _texts(content: object) -> Iterator[str]:
+    """Yield what identifies a content, plain or in parts. Where the prompt's cache ends moves from
+    turn to turn: it is left out.
+    """
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, Mapping):
+            yield from _strings(part)
+
+
+def _strings(part: Fields) -> Iterator[str]:
+    """Yield the text, or all strings of a picture or file; two levels are all that such parts have."""
+    if isinstance(text := part.get("text"), str):
+        yield text
+        return
+    for name, value in sorted(part.items()):
+        inner = (
+            value.values() if isinstance(value, Mapping) and name != "cache_control" else [value]
+        )
+        yield from (item for item in inner if isinstance(item, str))

@@ -1,0 +1,111 @@
+"""A budget of thinking, kept at the proxy: when it is spent the thought ends for the client, and
+only the answer goes on.
+
+The model thinks on all the same; this hides words, it saves none. A stage behind the think stage:
+events in, events out.
+"""
+
+from dataclasses import dataclass, replace
+
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+
+BYTES_PER_TOKEN = 4
+"""UTF-8 bytes that stand for a token. Vocabularies of local models are made of bytes: a token of
+English prose is some 4 letters, each a byte, one of Russian 2 letters of two, one of Chinese 1 to 2
+characters of three. Counted characters would allow a Chinese thought several times the English one.
+It is an estimate: code takes more tokens than this says, up to a third.
+"""
+
+
+@dataclass(slots=True)
+class _Account:
+    """What is left to one choice. `open`: a thought went out and has not ended; `spent`: a word of
+    thinking was withheld.
+    """
+
+    left: int
+    open: bool = False
+    spent: bool = False
+
+
+class ThinkingBudget:
+    """Events in, events out: thinking of up to `tokens` a choice, all its thoughts together;
+    everything else untouched.
+
+    Cut anywhere, the same message: what passes are the first whole characters that the budget pays
+    for.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        self._limit = max(tokens, 0) * BYTES_PER_TOKEN
+        self._accounts: dict[int, _Account] = {}
+        self.cut = 0
+        """Characters withheld so far."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return what the client gets of `event`."""
+        match event:
+            case Thinking():
+                return self._think(event)
+            case ThinkingEnd():
+                return self._end(event)
+            case Text() | ToolCall() | Finish():
+                self._account(event.choice).open = False  # native thinking has no other end
+                return [event]
+            case _:
+                return [event]
+
+    def close(self) -> list[Event]:
+        """Return nothing: what came in time went out, what came too late stays away."""
+        return []
+
+    def _account(self, choice: int) -> _Account:
+        return self._accounts.setdefault(choice, _Account(self._limit))
+
+    def _think(self, event: Thinking) -> list[Event]:
+        account = self._account(event.choice)
+        paid = "" if account.spent else _beginning(event.text, account.left)
+        account.left -= _cost(paid)
+        account.open = account.open or bool(paid)
+        if len(paid) == len(event.text):
+            return [] if account.spent else [event]
+        self.cut += len(event.text) - len(paid)
+        out: list[Event] = [_shortened(event, paid)] if paid else []
+        if account.open:
+            out.append(
+                ThinkingEnd(event.choice)
+            )  # a server's signature would be that of the whole thought
+        account.open, account.spent = False, True
+        return out
+
+    def _end(self, event: ThinkingEnd) -> list[Event]:
+        """A thought that has ended for the client, or was never begun, has no second end."""
+        account = self._account(event.choice)
+        account.open = False
+        return [] if account.spent else [event]
+
+
+def _shortened(event: Thinking, text: str) -> Thinking:
+    """Return the beginning of a thought, without the fields that tell all of it in another form
+    than as a string.
+    """
+    names = tuple(name for name in event.names if isinstance(event.sent.get(name, ""), str))
+    return replace(event, text=text, names=names, sent={})
+
+
+def _cost(text: str) -> int:
+    return len(_bytes(text))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")  # JSON can say half a character
+
+
+def _beginning(text: str, limit: int) -> str:
+    """Return the whole characters that `limit` bytes hold."""
+    written = _bytes(text)
+    if len(written) <= limit:
+        return text
+    while limit and written[limit] & 0xC0 == 0x80:  # in the middle of a character
+        limit -= 1
+    return written[:limit].decode(errors="surrogatepass")

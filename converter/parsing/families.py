@@ -1,0 +1,257 @@
+"""Which marks stand around thinking: one row per family of models.
+
+Sources: the chat templates that llama.cpp ships, the parser registries of vLLM and SGLang, and the
+filter list of Open WebUI.
+"""
+
+from dataclasses import dataclass
+
+SUFFIX = "SUFFIX"
+"""In a row's marks, any word of 1 to 32 ASCII letters, digits, `_` and `-`; the closer repeats the
+opener's.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTags:
+    """One family of marks.
+
+    `ignored`: special tokens beside thinking; outside code they are no text. `answer_tags`: what an
+    answer stands in; its opener goes directly behind a thought, its closer at the reply's end if
+    the opener went. `model_pattern`: a regular expression, models whose names it finds switch the row on.
+    `ambiguous_in_prose`: an answer may say the marks and mean nothing by it. `attributes`: has forms with
+    attributes. `only_at_start`: the opener counts only where a message begins. `bare_close_means_thinking`: a closer without
+    an opener tells of a whole reply that it began inside a thought.
+    """
+
+    name: str
+    open: str
+    close: str
+    models: str = ""
+    also_open: tuple[str, ...] = ()
+    also_close: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    answer_tags: tuple[str, str] | None = None
+    model_pattern: str = ""
+    ambiguous_in_prose: bool = False
+    attributes: bool = False
+    only_at_start: bool = False
+    bare_close_means_thinking: bool = True
+
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """All that begins a thought."""
+        return (self.open, *self.also_open)
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        """All that ends a thought of this family."""
+        return (self.close, *self.also_close)
+
+
+FAMILIES = (
+    ThinkTags(
+        "think",
+        "<think>",
+        "</think>",
+        "DeepSeek, Qwen3, QwQ, GLM, MiniMax-M1/M2, Kimi-K2, Nemotron, SmolLM3, MiMo, Olmo 3 ...",
+    ),
+    ThinkTags(
+        "thinking", "<thinking>", "</thinking>", "Amazon Q, prompted agents", attributes=True
+    ),
+    ThinkTags(
+        "think-suffix",
+        f"<think:{SUFFIX}>",
+        f"</think:{SUFFIX}>",
+        "Hunyuan v3/v4, whose checkpoints name the suffix",
+    ),
+    ThinkTags("minimax", "<mm:think>", "</mm:think>", "MiniMax-M3"),
+    ThinkTags("seed", "<seed:think>", "</seed:think>", "Seed-OSS"),
+    ThinkTags("mistral", "[THINK]", "[/THINK]", "Magistral, Ministral-3, Mistral Small 4"),
+    ThinkTags("kimi", "◁think▷", "◁/think▷", "older Kimi thinking models"),
+    ThinkTags(
+        "kimi-k3",
+        "<|open|>think<|sep|>",
+        "<|close|>think<|sep|>",
+        "Kimi-K3; the answer's marks may come without the thought's closer",
+        also_close=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        ignored=(
+            "<|open|>response<|sep|>",
+            "<|close|>response<|sep|>",
+            "<|close|>message<|sep|>",
+            "<|end_of_msg|>",
+        ),
+    ),
+    ThinkTags(
+        "cohere",
+        "<|START_THINKING|>",
+        "<|END_THINKING|>",
+        "Command-A reasoning",
+        ignored=("<|START_TEXT|>", "<|END_TEXT|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ),
+    ThinkTags(
+        "harmony",
+        "<|channel|>analysis<|message|>",
+        "<|end|>",
+        "gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
+        also_close=(
+            "<|start|>assistant",
+            "<|channel|>final<|message|>",
+            "<|channel|>commentary<|message|>",
+        ),
+        ignored=(
+            "<|end|>",
+            "<|start|>assistant",
+            "<|channel|>final<|message|>",
+            "<|channel|>commentary<|message|>",
+            "<|return|>",
+        ),
+    ),
+    ThinkTags(
+        "solar",
+        "<|think|>",
+        "<|end|>",
+        "Solar Open",
+        ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
+    ),
+    ThinkTags("gemma", "<|channel>thought\n", "<channel|>", "Gemma 4"),
+    ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
+    ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
+    ThinkTags(
+        "inkling",
+        "<|content_thinking|>",
+        "<|end_message|>",
+        "Inkling",
+        also_close=("<|content_text|>",),
+        ignored=(
+            "<|end_message|>",
+            "<|content_text|>",
+            "<|message_model|>",
+            "<|content_model_end_sampling|>",
+        ),
+    ),
+    ThinkTags(
+        "openthoughts",
+        "<|begin_of_thought|>",
+        "<|end_of_thought|>",
+        "OpenThoughts, Sky-T1",
+        ignored=("<|begin_of_solution|>", "<|end_of_solution|>"),
+    ),
+    ThinkTags("ifm", "<ifm|think>", "</ifm|think>", "K2-Horizon"),
+    ThinkTags("ifm-fast", "<ifm|think_fast>", "</ifm|think_fast>", "K2-Horizon, low effort"),
+    ThinkTags(
+        "ifm-faster", "<ifm|think_faster>", "</ifm|think_faster>", "K2-Horizon, lowest effort"
+    ),
+    ThinkTags("budget", "<budget:thinking>", "</budget:thinking>", "gateways"),
+    ThinkTags(
+        "reasoning_content",
+        "<reasoning_content>",
+        "</reasoning_content>",
+        "models prompted to write it",
+    ),
+    ThinkTags(
+        "think-answer",
+        "<think>",
+        "</think>",
+        "Hunyuan-A13B",
+        answer_tags=("<answer>", "</answer>"),
+        model_pattern="hunyuan",
+        ambiguous_in_prose=True,
+    ),
+    ThinkTags(
+        "think-response",
+        "<think>",
+        "</think>",
+        "Granite 3.3, Ernie 4.5",
+        answer_tags=("<response>", "</response>"),
+        model_pattern=r"granite-?3\.3|ernie",
+        ambiguous_in_prose=True,
+    ),
+    ThinkTags(
+        "apriel",
+        "<thinking>",
+        "</thinking>",
+        "Apriel 1.5",
+        also_close=("[BEGIN FINAL RESPONSE]",),
+        ignored=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
+        model_pattern="apriel",
+        ambiguous_in_prose=True,
+        attributes=True,
+    ),
+    # not for everyone: a mark that begins with a blank or a letter would hold back words of any
+    # answer
+    ThinkTags(
+        "muse",
+        " to=self<|message|>",
+        "<|eom|>",
+        "Muse Glimmer; its prompt ends behind `<|start|>assistant`",
+        also_open=("to=self<|message|>",),
+        also_close=("<|start|>assistant",),
+        ignored=(
+            "<|eom|>",
+            "<|start|>assistant",
+            " to=user<|message|>",
+            "to=user<|message|>",
+            "<|eot|>",
+        ),
+        model_pattern=r"\bmuse\b|glimmer",
+        ambiguous_in_prose=True,
+    ),
+    ThinkTags(
+        "reasoning",
+        "<reasoning>",
+        "</reasoning>",
+        "Kimi-K2 and gpt-oss behind Bedrock, fine-tunes",
+        model_pattern=r"\bopenai\.gpt-oss|\bmoonshot(?:ai)?\.kimi",
+        ambiguous_in_prose=True,
+    ),
+    ThinkTags("reason", "<reason>", "</reason>", "fine-tunes", ambiguous_in_prose=True),
+    ThinkTags(
+        "thought",
+        "<thought>",
+        "</thought>",
+        "Gemini and MiniMax behind gateways, old fine-tunes",
+        model_pattern="gemini|minimax",
+        ambiguous_in_prose=True,
+    ),
+    ThinkTags("Thought", "<Thought>", "</Thought>", "old fine-tunes", ambiguous_in_prose=True),
+)
+PHRASES = (
+    ThinkTags(
+        "granite",
+        "Here is my thought process:",
+        "Here is my response:",
+        "Granite 3.2",
+        also_open=("Here's my thought process:",),
+        also_close=("Here's my response:",),
+        model_pattern=r"granite-?3\.2",
+        ambiguous_in_prose=True,
+        only_at_start=True,
+        bare_close_means_thinking=False,
+    ),
+    ThinkTags(
+        "apriel-phrase",
+        "Here are my reasoning steps:",
+        "[BEGIN FINAL RESPONSE]",
+        "Apriel 1.5 and 1.6; the template of 1.6 has said the opener",
+        ignored=("[END FINAL RESPONSE]",),
+        model_pattern="apriel",
+        ambiguous_in_prose=True,
+        only_at_start=True,
+    ),
+    ThinkTags(
+        "harmony-words",
+        "analysis",
+        "assistantfinal",
+        "gpt-oss whose special tokens were left out: `analysis...assistantfinal...`",
+        also_close=("assistantcommentary",),
+        model_pattern="gpt-?oss",
+        ambiguous_in_prose=True,
+        only_at_start=True,
+        bare_close_means_thinking=False,
+    ),
+)
+"""Families whose openers are words: they count only where a message begins, nothing but blanks
+before them.
+"""
+TABLE = (*FAMILIES, *PHRASES)

@@ -1,0 +1,181 @@
+"""Text in; text and thinking out, for models that mark their thoughts with nothing but the words
+they begin and end with.
+
+A heuristic, so it errs on one side: a thought shown as answer is what a reader would see without
+it, but an answer hidden in a thought is lost on him. So a thought begins only where a paragraph
+begins with one of the opening phrases, and ends easily: at a closing phrase, where a sentence or a
+line begins, and at a heading or a fenced block, which unmarked thoughts have not and answers have.
+Without any of these it ends with the reply, or with what interrupts it (a tool call); `unclosed`
+tells of it then.
+
+The phrases stay: the opening one belongs to the thought, the closing one to the text. Nothing is
+lost but the CR and LF at a thought's end. Cut anywhere, the same message: held is what may become a
+phrase, until it is decided, and the blanks at a thought's end.
+"""
+
+import enum
+import re
+from collections.abc import Iterable
+
+from converter.events import Text, Thinking, ThinkingEnd
+from converter.parsing.code_spans import CodeSpans
+from converter.parsing.think_parser import Thought
+
+type _Said = Text | Thinking | ThinkingEnd
+
+OPENING = ("let me think", "i need to think", "thinking:", "my reasoning")
+CLOSING = ("now i'll", "now i will", "let me proceed")
+LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
+"""What may stand before a closing phrase; a missed one costs the answer. Opening ones have none: a
+false one costs it as well.
+"""
+STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
+"""What a line of the answer may begin with, and no line of an unmarked thought does."""
+
+
+class _Place(enum.Enum):
+    """Where the next character stands; blanks do not leave a beginning."""
+
+    PARAGRAPH = enum.auto()
+    LINE = enum.auto()
+    SENTENCE = enum.auto()
+    STOPPED = enum.auto()  # behind a full stop, which ends a sentence only if a blank follows
+    WITHIN = enum.auto()
+
+
+_TOKENS = re.compile(
+    r"""(?P<newline>\n)|(?P<blank>[^\S\n]+)|(?P<stop>[.!?…]+)|(?P<quote>["'”’)\]*_]+)|(?P<word>[^\s.!?…"'”’)\]*_]+)"""
+)
+NEXT_PLACE = {
+    **{(place, "newline"): _Place.LINE for place in _Place},
+    (_Place.LINE, "newline"): _Place.PARAGRAPH,
+    (_Place.PARAGRAPH, "newline"): _Place.PARAGRAPH,
+    (_Place.PARAGRAPH, "blank"): _Place.PARAGRAPH,
+    (_Place.LINE, "blank"): _Place.LINE,
+    (_Place.SENTENCE, "blank"): _Place.SENTENCE,
+    (_Place.STOPPED, "blank"): _Place.SENTENCE,
+    **{(place, "stop"): _Place.STOPPED for place in _Place},
+    (_Place.STOPPED, "quote"): _Place.STOPPED,
+}
+"""A pair that is not here leads WITHIN a sentence."""
+
+
+class _Phrases:
+    """Rows to look for at one place of a text that arrives in pieces. Case does not matter; words
+    match whole.
+    """
+
+    def __init__(self, rows: Iterable[str]) -> None:
+        rows = tuple(rows)
+        beginnings = {
+            row[:length] for row in rows for length in range(1, len(row) + row[-1].isalnum())
+        }
+        self._whole = re.compile(rf"(?:{_either(rows)})(?:(?<!\w)|(?!\w))", re.IGNORECASE)
+        self._beginning = re.compile(_either(beginnings), re.IGNORECASE)
+        self._longest = max(map(len, rows))
+
+    def undecided(self, text: str, begin: int) -> bool:
+        """Tell whether more text may make a phrase of `text[begin:]`, or unmake the one it is."""
+        return (
+            len(text) - begin <= self._longest
+            and self._beginning.fullmatch(text, begin) is not None
+        )
+
+    def stand(self, text: str, begin: int) -> bool:
+        """Tell whether a phrase stands there."""
+        return self._whole.match(text, begin) is not None
+
+
+def _either(rows: Iterable[str]) -> str:
+    """A pattern of all rows; an apostrophe may be the typographic one."""
+    return "|".join(re.escape(row).replace("'", "['’]") for row in sorted(rows))
+
+
+_CLOSINGS = [lead + phrase for lead in LEADS for phrase in CLOSING]
+_AT_LINE = _Phrases([*_CLOSINGS, *STRUCTURE])
+PHRASES = {
+    (False, _Place.PARAGRAPH): _Phrases(OPENING),
+    (True, _Place.PARAGRAPH): _AT_LINE,
+    (True, _Place.LINE): _AT_LINE,
+    (True, _Place.SENTENCE): _Phrases(_CLOSINGS),
+}
+"""What turns text into thinking (False) and thinking into text (True), and where."""
+
+
+class PhraseParser:
+    """Pieces of one choice's text in, `Text`, `Thinking` and `ThinkingEnd` out; the interface of
+    `ThinkParser`.
+    """
+
+    def __init__(self, choice: int = 0) -> None:
+        self._choice = choice
+        self._thought = Thought(choice)
+        self._out: list[_Said] = []
+        self._said = self._coded = 0
+        self.unclosed = False
+        """Whether the last thought ended with the reply, or with what interrupted it: an answer may
+        be hidden in it.
+        """
+        self._begin()
+
+    def _begin(self) -> None:
+        self._thinking = False
+        self._place = _Place.PARAGRAPH
+        self._code = CodeSpans()
+        self._held = ""
+
+    def feed(self, text: str) -> list[_Said]:
+        """Return what is decided once `text` has arrived."""
+        self._read(self._held + text, last=False)
+        return self._drain()
+
+    def flush(self) -> list[_Said]:
+        """Return all that is held, as what it is if nothing follows; what does follow begins a new
+        block, and a paragraph.
+        """
+        self._read(self._held, last=True)
+        ends = self._thought.end()
+        self.unclosed = bool(ends) or self.unclosed
+        self._out += ends
+        self._begin()
+        return self._drain()
+
+    def _drain(self) -> list[_Said]:
+        out, self._out = self._out, []
+        return out
+
+    def _read(self, buffer: str, last: bool) -> None:
+        self._held = ""
+        self._said = self._coded = 0  # all before is given out, and told to the code spans
+        for token in _TOKENS.finditer(buffer):
+            if token.lastgroup not in ("newline", "blank") and (
+                phrases := PHRASES.get((self._thinking, self._place))
+            ):
+                if not last and phrases.undecided(buffer, token.start()):
+                    self._held = buffer[token.start() :]
+                    break
+                if phrases.stand(buffer, token.start()):
+                    self._turn(buffer, token.start())
+            self._place = NEXT_PLACE.get((self._place, str(token.lastgroup)), _Place.WITHIN)
+        end = len(buffer) - len(self._held)
+        self._code.feed(buffer[self._coded : end])
+        self._say(buffer[self._said : end])
+
+    def _turn(self, buffer: str, place: int) -> None:
+        """Go from text to thinking or back, unless what stands here is code."""
+        self._code.feed(buffer[self._coded : place])
+        self._coded = place
+        if self._code.inside():
+            return
+        self._say(buffer[self._said : place])
+        self._said = place
+        if self._thinking:
+            self._out += self._thought.end()
+        self._thinking, self.unclosed = not self._thinking, False
+
+    def _say(self, text: str) -> None:
+        """Give out text, as what it is."""
+        if self._thinking:
+            self._out += self._thought.feed(text)
+        elif text:
+            self._out.append(Text(text, self._choice))

@@ -1,0 +1,38 @@
+"""A closer without its opener, in a text that was read as beginning outside of any thought: the
+sign of a wrong guess.
+"""
+
+import re
+from collections.abc import Iterable
+
+from converter.parsing.code_spans import CodeSpans
+
+
+class UnmatchedCloser:
+    """Feed the text; `found` tells whether a closer stood in it, outside of code. Nothing is held,
+    and nothing changed.
+    """
+
+    def __init__(self, closers: Iterable[str]) -> None:
+        marks = sorted(closers, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
+        self._reach = max(map(len, marks), default=1) - 1
+        self._tail = ""
+        self._code = CodeSpans()
+        self.found = False
+
+    def feed(self, text: str) -> None:
+        """Look at the next piece of the text; a closer may have begun in the one before."""
+        if self.found:
+            return
+        window = self._tail + text
+        seen = 0
+        for closer in self._pattern.finditer(window):
+            begin = max(0, closer.start() - len(self._tail))
+            self._code.feed(text[seen:begin])
+            seen = begin
+            if closer.end() > len(self._tail) and not self._code.inside():
+                self.found = True
+                return
+        self._code.feed(text[seen:])
+        self._tail = window[max(0, len(window) - self._reach) :]

@@ -1,0 +1,170 @@
+"""What of a request may be in a recording: an allow-list, so that what nobody thought of is left
+out.
+
+A table says for each field what is kept of it: ALL, a table for the objects in it, or a function
+that gives what is kept.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+type Table = Mapping[str, "Rule"]
+type Rule = Table | Callable[[object], object] | None
+
+ALL: Rule = None
+HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
+QUERY = "beta=true"
+_HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
+"""A list of media types, of betas, or a version: what else stands in such a header may be anything.
+"""
+
+
+def _names(words: str) -> list[str]:
+    return words.split()
+
+
+def is_kept(name: str, value: str | None) -> bool:
+    """Tell whether a request's header may be in a recording."""
+    return name in HEADERS and value is not None and _HEADER_VALUE.fullmatch(value) is not None
+
+
+def cut_link(link: object) -> object:
+    """Return a link without what may let somebody in: its query, fragment and user."""
+    if not isinstance(link, str) or not link.lower().startswith(("http:", "https:")):
+        return link
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return "http://127.0.0.1:8000/"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _image(value: object) -> object:
+    return (
+        cut_link(value) if isinstance(value, str) else kept(value, {"url": cut_link, "detail": ALL})
+    )
+
+
+def _file(_: object) -> object:
+    return "file_recording"
+
+
+_SOURCE: dict[str, Rule] = {
+    "type": ALL,
+    "media_type": ALL,
+    "data": ALL,
+    "url": cut_link,
+    "file_id": _file,
+}
+_BLOCK: dict[str, Rule] = {
+    **dict.fromkeys(
+        (
+            "type",
+            "text",
+            "thinking",
+            "signature",
+            "data",
+            "id",
+            "name",
+            "input",
+            "tool_use_id",
+            "is_error",
+        )
+    ),
+    **dict.fromkeys(("title", "context", "tool_name", "refusal", "closed")),
+    "source": lambda value: cut_link(value) if isinstance(value, str) else kept(value, _SOURCE),
+    "image_url": _image,
+    "input_audio": {"data": ALL, "format": ALL},
+}
+_BLOCK["content"] = _SOURCE["content"] = _BLOCK
+_FUNCTION = dict.fromkeys(("name", "description", "parameters", "strict", "arguments"))
+_CALL: Table = {"id": ALL, "type": ALL, "index": ALL, "function": _FUNCTION}
+_MESSAGE: Table = {
+    **dict.fromkeys(
+        (
+            "role",
+            "name",
+            "tool_call_id",
+            "reasoning_content",
+            "reasoning",
+            "reasoning_text",
+            "thinking",
+        )
+    ),
+    **dict.fromkeys(("thinking_blocks", "refusal", "prefix", "partial")),
+    "content": _BLOCK,
+    "tool_calls": _CALL,
+    "function_call": _FUNCTION,
+}
+_TOOL: Table = {
+    **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
+    "function": _FUNCTION,
+}
+_STREAM_OPTIONS: Table = dict.fromkeys(
+    ("include_usage", "include_obfuscation", "continuous_usage_stats")
+)
+_TOOL_CHOICE: Table = {
+    **dict.fromkeys(("type", "name", "disable_parallel_tool_use")),
+    "function": {"name": ALL},
+}
+_SAMPLING = _names("""
+    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias logprobs top_logprobs
+    frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos skip_special_tokens
+""")
+_LIMITS = _names("""
+    max_tokens max_completion_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
+    continue_final_message add_generation_prompt stream parallel_tool_calls function_call
+""")
+_MANNER = _names("""
+    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning include_reasoning enable_thinking think
+    chat_template_kwargs thinking_forced_open verbosity
+    response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice guided_grammar output_format
+""")
+REQUEST: Table = {
+    **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER]),
+    "stream_options": _STREAM_OPTIONS,
+    "tool_choice": _TOOL_CHOICE,
+    "messages": _MESSAGE,
+    "system": {"type": ALL, "text": ALL},
+    "tools": _TOOL,
+    "functions": _FUNCTION,
+    "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
+    "output_config": dict.fromkeys(("effort", "format")),
+    "nvext": {"max_thinking_tokens": ALL},
+}
+"""The fields of chat completions and Messages, and of local servers, that decide what a reply is.
+"""
+PROTOCOL = frozenset(
+    {
+        *(
+            name
+            for table in (REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION)
+            for name in table
+        ),
+        *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
+        *_names("""
+            system assistant developer function enabled disabled adaptive omitted ephemeral object string number integer boolean
+            properties required document base64 application/json text/event-stream message error refusal
+            choices delta created usage completion_tokens prompt_tokens total_tokens finish_reason stop_reason
+            tool_use tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter length standard_only
+            chat.completion chat.completion.chunk message_start message_delta message_stop partial_json
+            content_block content_block_start content_block_delta content_block_stop
+            text_delta thinking_delta signature_delta input_json_delta
+        """),
+    }
+)
+"""Words of the wire formats themselves: they are nobody's secret, and to hide one would break what
+is kept.
+"""
+
+
+def kept(value: object, table: Rule) -> object:
+    """Return what of a value is kept; items of an array are each as their table says."""
+    if callable(table):
+        return table(value)
+    if table is None or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        return [kept(item, table) for item in value]
+    return {name: kept(inner, table[name]) for name, inner in value.items() if name in table}

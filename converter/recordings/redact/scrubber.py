@@ -1,0 +1,152 @@
+"""Secrets, addresses and paths of a machine, replaced wherever they occur in what is kept."""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from urllib.parse import quote
+
+from converter.parsing.tag_matcher import for_model
+from converter.recordings.redact.allow_list import PROTOCOL
+
+HERE = "127.0.0.1:8000"
+"""Where every recorded server stands."""
+LEAST_SECRET = 6
+"""Characters; anything shorter stands in too many places by chance."""
+_HOST = HERE.partition(":")[0]
+_LOOPBACK = frozenset({"localhost", _HOST, "::1", "0.0.0.0"})
+_ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_NEVER = "(?!)"
+
+
+class Scrubber:
+    """What to hide and what to rename. A secret becomes as many x; so it may be cut anywhere, as
+    text is in a stream.
+    """
+
+    def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
+        found = {
+            secret
+            for secret in secrets
+            if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}
+        }
+        self.secrets = sorted(
+            {form for secret in found for form in _forms(secret)}, key=len, reverse=True
+        )
+        self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
+        self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
+        self._names: dict[str, str] = _renamed_paths(
+            {path for said in paths for path in (said, self.hidden(said))}
+        )
+        self._name = re.compile(
+            "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
+        )
+        self._places = sorted({*places} - _LOOPBACK - {""}, key=len, reverse=True)
+        self._place = re.compile("|".join(map(_place, self._places)) or _NEVER)
+        self._long = sorted([*self._names, *self._places], key=len, reverse=True)
+        self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
+
+    def hidden(self, text: str) -> str:
+        """Return the text without secrets, and without the beginning of one that it breaks off in."""
+        if not _holds(text, self._begins):
+            return text
+        text = self._secret.sub(lambda found: "x" * len(found[0]), text)
+        for secret in self.secrets:
+            if secret[:LEAST_SECRET] not in text:
+                continue
+            for length in range(min(len(secret) - 1, len(text)), LEAST_SECRET - 1, -1):
+                if text.endswith(secret[:length]):
+                    return text[:-length] + "x" * length
+        return text
+
+    def hidden_over(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the parts of a text without secrets, and with as many x for each place or name
+        that is cut over several.
+        """
+        whole = "".join(parts)
+        hidden = self.hidden(whole)
+        if _holds(hidden, self._long):
+            hidden = self._without_cut(hidden, list(accumulate(map(len, parts))))
+        if hidden == whole:
+            return parts
+        return [
+            hidden[start:end] for start, end in pairwise(accumulate(map(len, parts), initial=0))
+        ]
+
+    def _without_cut(self, text: str, ends: Sequence[int]) -> str:
+        def masked(found: re.Match[str]) -> str:
+            first, last = (bisect_right(ends, at) for at in (found.start(), found.end() - 1))
+            return found[0] if first == last else "x" * len(found[0])
+
+        return self._anywhere.sub(masked, text)
+
+    def renamed(self, text: str) -> str:
+        """Return the text with other places and names, of the same meaning to whoever reads it."""
+        if _holds(text, self._names):
+            text = self._name.sub(lambda found: self._names[found[0]], text)
+        if _holds(text, self._places):
+            text = self._place.sub(lambda found: HERE if _has_port(found[0]) else _HOST, text)
+        return text
+
+    def text(self, text: str) -> str:
+        """Return a text that stands by itself, replaced."""
+        return self.renamed(self.hidden(text))
+
+    def words(self, text: str) -> str:
+        """Return mitmproxy's words of an error, in which every address is one of this machine."""
+        return _ADDRESS.sub(_HOST, self.text(text))
+
+
+def _holds(text: str, parts: Iterable[str]) -> bool:
+    """Tell whether one of the parts is in a text: to look for each is far quicker than to try a
+    pattern at each character.
+    """
+    return any(part in text for part in parts)
+
+
+def _forms(secret: str) -> set[str]:
+    """Return the secret as it is, in JSON, and in an address."""
+    return {
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, safe="", errors="replace"),
+    }
+
+
+def _has_port(place: str) -> bool:
+    host, colon, port = place.rpartition(":")
+    return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+
+
+def _place(place: str) -> str:
+    """Return a pattern. A bare word may be any word, so only what stands in an address is meant."""
+    before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
+    return before + re.escape(place) + r"(?![\w-]|\.\w)"
+
+
+def _anywhere(long: str) -> str:
+    """Return a pattern for a place or name that is cut: what stands around it may belong to another
+    text.
+    """
+    return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
+
+
+def is_path(name: str) -> bool:
+    """Tell a file's path from a model's name."""
+    return bool(re.match(r"[/~\\].|[A-Za-z]:[\\/]", name))
+
+
+def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return the last part of each path that tells the same of the model, and nothing in place of
+    the folder that it is in.
+    """
+    names = {}
+    for path in filter(is_path, paths):
+        *folders, last = [part for part in re.split(r"[\\/]+", path) if part] or ["model"]
+        told = (part for part in (last, *reversed(folders)) if for_model(part) == for_model(path))
+        names[path] = next(told, last)
+        if len(folders) > 1:
+            names[path[: path.rindex(last)]] = ""
+    return names

@@ -1,0 +1,144 @@
+"""What the addon asks a server on its own account: what it is, and how many tokens a prompt has.
+
+Sans I/O: a question is a generator that yields what to ask and is sent the answer, None when there
+was none; its return value is the result. Who drives it does the network's part.
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+
+from converter.servers.initial_state import of_prompt
+from converter.servers.profiles import GENERIC, SERVERS, Mark, Server
+from converter.settings import Start
+from converter.wire import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRequest:
+    """A request to the server; a GET when there is no body. `path` begins after the prefix of the
+    server's API.
+    """
+
+    path: str
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The server's answer: header names in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def value(self) -> object:
+        """Return the body's JSON, None when it is none or an error."""
+        try:
+            return json_text.read(self.body) if self.status == 200 else None
+        except json_text.UnreadableError:
+            return None
+
+
+type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]
+
+
+def recognise() -> Probe[Server | None]:
+    """Return the row of the server that answers, generic when no row's marks fit; None when it
+    would not say.
+    """
+    replies: dict[str, Reply] = {}
+    for path in dict.fromkeys(mark.path for server in SERVERS for mark in server.marks):
+        reply = yield ProbeRequest(path)
+        if reply is None and not replies:
+            return None
+        if reply:
+            replies[path] = reply
+    known = next(
+        (server for server in SERVERS if any(_fits(mark, replies) for mark in server.marks)), None
+    )
+    if known is None and any(
+        reply.status in _SHUT or reply.status >= 500 for reply in replies.values()
+    ):
+        return None
+    return known or GENERIC
+
+
+def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
+    reply = replies.get(mark.path)
+    if reply is None:
+        return False
+    if mark.header:
+        return mark.value in reply.headers.get(mark.header, "").lower()
+    value = reply.value()
+    listed = value.get("data") if isinstance(value, dict) else None
+    places = [value, *listed] if isinstance(listed, list) else [value]
+    found = [
+        place[mark.field] for place in places if isinstance(place, dict) and mark.field in place
+    ]
+    return mark.value in found if mark.value else bool(found)
+
+
+def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None]:
+    """Return how many tokens the prompt of a chat completion has, None when the server has no
+    tokenizer to ask.
+    """
+    if server.name == "llama.cpp":
+        return (yield from _count_on_llama(body))
+    if server.name == "vllm":
+        asked = {name: body[name] for name in _TEMPLATED if name in body}
+        reply = yield ProbeRequest("/tokenize", json_text.write(asked))
+        count = _field(reply, "count")
+        return count if type(count) is int else None
+    return None
+
+
+def begins(server: Server, body: Mapping[str, object]) -> Probe[Start | None]:
+    """Return where the reply to a chat completion begins, None when the server cannot be asked for
+    its prompt.
+    """
+    if server.name == "vllm":
+        asked = {name: body[name] for name in _TEMPLATED if name in body}
+        tokens = _field(
+            (
+                yield ProbeRequest(
+                    "/tokenize", json_text.write({**asked, "return_token_strs": True})
+                )
+            ),
+            "token_strs",
+        )
+        tail = "".join(map(str, tokens[-_TAIL:])) if isinstance(tokens, list) else None
+        return (
+            of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " ")) if tail else None
+        )  # byte-level BPE's LF and blank
+    return None
+
+
+def _count_on_llama(body: Mapping[str, object]) -> Probe[int | None]:
+    prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
+    if not isinstance(prompt, str):
+        return None
+    asked = {"content": prompt, "add_special": True, "parse_special": True}
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(asked))), "tokens")
+    return len(tokens) if isinstance(tokens, list) else None
+
+
+def _field(reply: Reply | None, name: str) -> object:
+    value = reply.value() if reply else None
+    return value.get(name) if isinstance(value, dict) else None
+
+
+_SHUT = (401, 403)
+"""A server that did not let the client in has said nothing of itself, nor has one that is still
+starting.
+"""
+_TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
+_TAIL = 12
+"""Tokens at a prompt's end that hold its last mark."""
+CHARACTERS_PER_TOKEN = 4
+"""Of English text and JSON; the estimate for servers without a tokenizer to ask."""
+
+
+def estimate_tokens(body: Mapping[str, object]) -> int:
+    """Return a rough count: of the characters of what the model reads."""
+    read = json_text.write([body.get("messages"), body.get("tools")]).decode()
+    return max(1, len(read) // CHARACTERS_PER_TOKEN)

@@ -1,0 +1,40 @@
+"""Asking a model to think: an instruction in the system turn of a chat completion, for models that
+do not think by themselves.
+"""
+
+from collections.abc import Mapping
+
+TAG = "<thinking>"
+_ASKS = (
+    "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
+    "Close the tag, then write the answer outside of the tags."
+)
+_LIMIT = ", in at most about {budget} tokens"
+
+
+def add(body: Mapping[str, object], budget: int | None) -> dict[str, object] | None:
+    """Return the request with the instruction at the end of its system turn; None when a system
+    turn speaks of the tags already.
+    """
+    messages = body.get("messages")
+    if not isinstance(messages, list) or any(_speaks_of_it(message) for message in messages):
+        return None
+    words = _ASKS.format(limit=_LIMIT.format(budget=budget) if budget else "")
+    first = messages[0] if messages else None
+    if (
+        isinstance(first, dict)
+        and first.get("role") == "system"
+        and isinstance(first.get("content"), str)
+    ):
+        asked = [{**first, "content": f"{first['content']}\n\n{words}"}, *messages[1:]]
+    else:
+        asked = [{"role": "system", "content": words}, *messages]
+    return {**body, "messages": asked}
+
+
+def _speaks_of_it(message: object) -> bool:
+    return (
+        isinstance(message, dict)
+        and message.get("role") == "system"
+        and TAG in str(message.get("content"))
+    )

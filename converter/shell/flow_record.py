@@ -1,0 +1,196 @@
+"""What is kept of an exchange for people to look at: both requests, both replies, the server's
+chunks with their times.
+
+A flow shows what the client asked and got. What the server was asked and said is its backup, so
+that mitmproxy's own *Revert* shows that; both are saved with the flow. How the server's body was
+cut, and what decided its reading, is one JSON text in the flow's metadata: mitmproxy copies all
+metadata each time it looks at a flow, and a text costs nothing to copy.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
+
+from converter.exchange import Exchange
+from converter.observe.printable import one_line
+from converter.observe.summary import in_words
+from converter.recordings import notes
+from converter.recordings.notes import METADATA
+from converter.recordings.recording import Found
+
+MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
+"""Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
+CLIENT_LEFT = "Client disconnected"
+_LONGEST = 80
+"""Characters of a note in a comment, which is one cell of a table."""
+
+
+@dataclass
+class FlowRecord:
+    """One exchange while it runs. `asked`: the client's request; `answered`: the server's response,
+    `chunks` its body so far.
+
+    `headers`: the client's, before the addon added its own. `options`: those in force. `full`:
+    somebody will look at it, so the bodies are kept too. `hints` and `notes`: what a person may and
+    should know. `cuts`: the length of each chunk, and when it came. `got`: what the client has got
+    of a stream.
+    """
+
+    exchange: Exchange
+    headers: Headers
+    options: Mapping[str, object]
+    full: bool = False
+    hints: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    asked: Request | None = None
+    sent: Request | None = None
+    answered: Response | None = None
+    chunks: list[bytes] = field(default_factory=list)
+    cuts: list[tuple[int, float]] = field(default_factory=list)
+    got: bytearray | None = None
+
+    def asks(self, request: Request) -> None:
+        """Keep the client's request, before anything is changed but the headers."""
+        self.asked = request.copy()
+        self.asked.headers = self.headers
+
+    def answers(self, flow: HTTPFlow) -> None:
+        """Keep the head of the server's response; from now on the flow shows what the client asked."""
+        if flow.response and self.asked and self.sent is None:
+            self.answered = flow.response.copy()
+            self.answered.stream = False
+            self.sent, flow.request = flow.request, self.asked
+
+    def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
+        """Keep a chunk of a stream, and what went out for it."""
+        self.got = bytearray() if self.got is None else self.got
+        if self.full:
+            self.came(chunk, at)
+            for piece in pieces:
+                self.got += piece
+
+    def came(self, body: bytes, at: float) -> None:
+        """Keep bytes of the server's."""
+        if body and self.full:
+            self.chunks.append(body)
+            self.cuts.append((len(body), round(at, 4)))
+
+    def finish(self, flow: HTTPFlow) -> None:
+        """Make the flow what is described above."""
+        if self.got is not None and flow.response and self.full:
+            flow.response.data.content = bytes(self.got)
+        if flow.response is None and self.asked and self.sent is None:  # the server never answered
+            self.sent, flow.request = flow.request, self.asked
+        self._mark(flow)
+        if self.full:
+            flow.metadata[METADATA] = self._told(flow)
+            self._back_up(flow)
+        if flow.response and callable(flow.response.stream):
+            # by its tap the flow would hold all of this, twice over, for as long as it is listed
+            flow.response.stream = True
+
+    def _mark(self, flow: HTTPFlow) -> None:
+        rewriter = self.exchange.rewriter
+        moved = rewriter and rewriter.summary.thoughts and rewriter.changed
+        failed = (flow.error and not flow.error.msg.startswith(CLIENT_LEFT)) or (
+            rewriter and rewriter.summary.failure
+        )
+        thought = (
+            ["🧠 " + in_words(rewriter.summary.told())]
+            if rewriter and rewriter.summary.thoughts
+            else []
+        )
+        passed = (
+            [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
+        )  # an error as it came
+        flow.comment = flow.comment or " · ".join(
+            filter(None, [*thought, *self.hints, *self.notes, *passed])
+        )
+        flow.marked = flow.marked or (
+            TROUBLE if self.notes or failed else MOVED if moved else NOTHING
+        )
+
+    def _back_up(self, flow: HTTPFlow) -> None:
+        if not (self.sent and self.asked) or (flow.response and not self.answered):
+            return
+        if self.answered:
+            self.answered.headers.pop(
+                "content-encoding", None
+            )  # the chunks of a compressed reply are uncompressed
+            self.answered.raw_content = b"".join(self.chunks)
+            self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
+        if (_request(self.asked), _reply(flow.response)) != (
+            _request(self.sent),
+            _reply(self.answered),
+        ):
+            asked, got = self.asked, flow.response
+            flow.request, flow.response = self.sent, self.answered
+            try:
+                flow._backup = (
+                    None  # a person who edited a held request has made one, and it holds no reply
+                )
+                flow.backup()
+            finally:
+                flow.request, flow.response = (
+                    asked,
+                    got,
+                )  # whatever happens: a whole reply is still to be sent
+
+    def _told(self, flow: HTTPFlow) -> str:
+        exchange = self.exchange
+        begins, prompted = exchange.begins.value, exchange.prompted
+        found = Found(
+            exchange.server.name, exchange.server_parses, begins, exchange.counted, prompted
+        )
+        noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
+        summary = exchange.rewriter.summary.told() if exchange.rewriter else {}
+        return notes.write(noted, summary, comment=flow.comment, marker=flow.marked)
+
+
+def in_short(note: str) -> str:
+    """Return the few words that a note begins with, before its colon, as they may stand in a
+    comment.
+    """
+    short = one_line(" ".join(note.split())).partition(": ")[0]
+    return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
+
+
+UNDER_WAY: dict[str, FlowRecord] = {}
+"""Exchanges that run now, by the ids of their flows. It outlives the script: loaded anew, it
+finishes what it had begun.
+"""
+
+
+def _request(request: Request) -> object:
+    """Return what tells one request from another, to who looks at them."""
+    return request.path, request.raw_content
+
+
+def _reply(response: Response | None) -> object:
+    return response and (response.status_code, response.raw_content)
+
+
+def told(flow: HTTPFlow) -> dict[str, object]:
+    """Return what the addon noted of a flow, nothing for one that it did not rewrite; notes it
+    cannot read count as none.
+    """
+    try:
+        noted = json.loads(flow.metadata.get(METADATA) or "{}")
+    except (ValueError, TypeError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def told_of_reply(flow: HTTPFlow) -> dict[str, object]:
+    """Return what the addon noted of a reply: its summary, and the words of what broke it off, if
+    it did.
+    """
+    noted = told(flow)
+    summary, ended = noted.get("summary"), noted.get("ended")
+    if not isinstance(summary, dict):
+        return {}
+    return summary | (
+        {"broke_off": ended} if ended and not summary.get("finish") else {}
+    )  # SDKs hang up at the last event

@@ -1,0 +1,1 @@
+"""Thinking and answers printed in the terminal as they come."""

@@ -1,0 +1,124 @@
+"""Several replies on one terminal, readable: one has it, and is printed as it comes; the others
+wait.
+
+A reply that ends while another has the terminal is printed then, as a whole, under its own head.
+When the one that has the terminal ends, the oldest that waits gets it, with all that has come of it
+so far.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from converter.events import Event, Start
+from converter.observe.printable import one_line
+from converter.transcript.accumulator import Accumulator, Said
+from converter.transcript.terminal import TerminalWriter
+from converter.transcript.turns import Field
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+class _Reply:
+    """A reply that is being said; `waiting` is what could not be printed yet. `path` and `model`
+    are in its head.
+    """
+
+    def __init__(self, path: str, number: int, coloured: bool) -> None:
+        self._path = path
+        self._number = number
+        self._model = ""
+        self._writer = TerminalWriter(coloured)
+        self._choices: dict[int, Accumulator] = {}
+        self._later: dict[int, list[Said]] = defaultdict(list)
+        self.waiting = ""
+
+    def hear(self, events: Sequence[Event]) -> None:
+        """Take what is new. Of several choices the first is printed as it comes, the others after
+        it.
+        """
+        for event in events:
+            if isinstance(event, Start):
+                self._model = event.model or self._model
+            choice = getattr(event, "choice", 0)
+            growing = self._choices.setdefault(choice, Accumulator(choice))
+            self._say(choice, growing.feed(event))
+
+    def close(self) -> None:
+        """Take the end; fields of the server's own, told now, are nothing to print."""
+        for choice, growing in self._choices.items():
+            self._say(
+                choice, [said for said in growing.close() if not isinstance(said.part, Field)]
+            )
+        for _, later in sorted(self._later.items()):
+            self.waiting += self._writer.feed(later)
+        self.waiting += self._writer.close()
+
+    def head(self, goes_on: bool) -> str:
+        """Return the line above its words."""
+        name = " ".join(
+            filter(
+                None, (f"#{self._number}", self._path, self._model, "goes on" if goes_on else "")
+            )
+        )
+        return f"── {one_line(name)} ──"
+
+    def _say(self, choice: int, said: list[Said]) -> None:
+        if choice == min(self._choices):
+            self.waiting += self._writer.feed(said)
+        else:
+            self._later[choice] += said
+
+
+class Multiplexer:
+    """Told what each reply says, returns what to print."""
+
+    def __init__(self, coloured: bool) -> None:
+        self._coloured = coloured
+        self._replies: dict[str, _Reply] = {}
+        self._begun: set[str] = set()
+        self._owner = ""
+        self._last = ""
+        self._open = False
+        self._count = 0
+
+    def hear(self, name: str, path: str, events: Sequence[Event]) -> str:
+        """Return what to print now that the reply `name` has said more."""
+        if name not in self._replies:
+            self._count += 1
+            self._replies[name] = _Reply(path, self._count, self._coloured)
+        self._replies[name].hear(events)
+        self._owner = self._owner or name
+        return self._shown(name) if self._owner == name else ""
+
+    def end(self, name: str) -> str:
+        """Return what to print now that the reply is over."""
+        if name not in self._replies:
+            return ""
+        self._replies[name].close()
+        out = self._shown(name) + self.interrupt()
+        del self._replies[name]
+        self._begun.discard(name)
+        if self._owner == name:
+            self._owner = next(iter(self._replies), "")
+            out += self._shown(self._owner) if self._owner else ""
+        return out
+
+    def interrupt(self) -> str:
+        """Return what ends a line that is still open, so that others may print theirs."""
+        was, self._open = self._open, False
+        return "\n" if was else ""
+
+    def _shown(self, name: str) -> str:
+        reply = self._replies[name]
+        text, reply.waiting = reply.waiting, ""
+        if not text:
+            return ""
+        head = self._head(name, reply) if name != self._last else ""
+        self._last = name
+        self._begun.add(name)
+        self._open = not text.removesuffix(_PLAIN).endswith("\n")
+        return head + text
+
+    def _head(self, name: str, reply: _Reply) -> str:
+        line = reply.head(name in self._begun)
+        return self.interrupt() + (f"{_BOLD}{line}{_PLAIN}\n" if self._coloured else f"{line}\n")

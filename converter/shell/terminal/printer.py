@@ -1,0 +1,174 @@
+"""What a person at mitmdump's or mitmweb's terminal sees: a line per exchange, and with
+`think_print` what the model says, live.
+
+mitmproxy's console draws the whole screen by itself: there the lines go to its event log, and
+nothing is printed.
+"""
+
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping
+from typing import TextIO
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.endpoints import Route
+from converter.exchange import Exchange
+from converter.observe.printable import one_line
+from converter.observe.statistics import Reply, table
+from converter.observe.summary import in_words
+from converter.rewriter import Rewriter
+from converter.shell.flow_record import CLIENT_LEFT, told
+from converter.shell.terminal.multiplexer import Multiplexer
+from converter.shell.terminal.writer import Writer
+
+_log = logging.getLogger(__name__)
+_PATIENCE = 0.05
+"""Seconds that a line of the log waits, at most, for what was printed before it."""
+_LAST_PATIENCE = 1.0
+"""Seconds that mitmproxy's end waits, at most, for a terminal that does not take the rest."""
+_REMEMBERED = 100_000
+"""Replies that the table at the end is made of: the last ones."""
+
+
+class Terminal:
+    """An addon of its own. Told of each reply as it comes and ends; prints nothing by which a model
+    could act on the terminal.
+    """
+
+    name = "think-terminal"
+
+    def __init__(self) -> None:
+        self._screen: Multiplexer | None = None
+        self._writer: Writer | None = None
+        self._replies: deque[Reply] = deque(maxlen=_REMEMBERED)
+        self._over = False
+
+    @property
+    def prints(self) -> bool:
+        """Tell whether replies are to be printed as they come: asked for, and there is a terminal
+        that nobody draws on.
+        """
+        return bool(ctx.options.think_print) and self._log_handler() is not None
+
+    def heard(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
+        """Print what a reply has said since the last time."""
+        said, rewriter.said = rewriter.said, [] if rewriter.said is not None else None
+        if said and not self._over:
+            screen, writer = self._opened()
+            writer.write(screen.hear(flow.id, _path(flow), said))
+
+    def ended(self, flow: HTTPFlow, exchange: Exchange) -> None:
+        """Print the rest of a reply, and the line of its exchange."""
+        if exchange.rewriter:
+            self.heard(flow, exchange.rewriter)
+        if self._screen and self._writer:
+            self._writer.write(self._screen.end(flow.id))
+            self._make_room()  # mitmdump prints a line of its own after ours
+        if exchange.route in (Route.CHAT, Route.MESSAGES):
+            _log.info("reply: %s", in_a_line(flow, exchange))
+        if exchange.rewriter and ctx.options.think_stats:
+            self._replies.append(
+                Reply(exchange.rewriter.summary.told(), address_of(flow), exchange.server.name)
+            )
+
+    def response(self, flow: HTTPFlow) -> None:
+        """Count what was read from a file; the rest is counted as it ends."""
+        if not flow.live and ctx.options.think_stats and (reply := reply_of(flow)):
+            self._replies.append(reply)
+
+    error = response
+
+    def done(self) -> None:
+        """Print the table that was asked for, and give the terminal back."""
+        if ctx.options.think_stats and self._log_handler():
+            self._make_room()
+            self._opened()[1].write(
+                "\n".join([*table(self._replies), ""])
+            )  # asked for, so even with --quiet
+        if self._screen and self._writer:
+            self._writer.write(self._screen.interrupt())
+            self._writer.close(_LAST_PATIENCE)
+        if handler := self._log_handler():
+            handler.removeFilter(self._make_room)
+        self._screen = self._writer = None
+        self._over = True  # a script that is loaded anew has a terminal of its own
+
+    def _opened(self) -> tuple[Multiplexer, Writer]:
+        if self._screen is None or self._writer is None:
+            handler = self._log_handler()
+            file: TextIO = getattr(handler, "file", None) or sys.stdout
+            if hasattr(file, "reconfigure"):
+                file.reconfigure(
+                    line_buffering=True
+                )  # or lines of the log would come late, and cut in two
+            self._screen, self._writer = Multiplexer(_coloured(file)), Writer(file)
+            if handler:
+                handler.addFilter(self._make_room)
+        return self._screen, self._writer
+
+    def _make_room(self, _: logging.LogRecord | None = None) -> bool:
+        """End the open line before somebody else prints one."""
+        if self._screen and self._writer:
+            self._writer.write(self._screen.interrupt())
+            self._writer.settle(_PATIENCE)
+        return True
+
+    def _log_handler(self) -> logging.Handler | None:
+        """Return what prints the log on the terminal; mitmproxy's console has none."""
+        termlog = ctx.master.addons.get("termlog")
+        return termlog.logger if termlog else None
+
+
+def in_a_line(flow: HTTPFlow, exchange: Exchange) -> str:
+    """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
+    byte 0.2 s, whole 4 s · stop`.
+    """
+    summary = exchange.rewriter.summary.told() if exchange.rewriter else {}
+    model = str(summary.get("model") or exchange.model or exchange.body.get("model") or "")
+    thoughts = in_words(summary) if exchange.rewriter else ""
+    status = flow.response.status_code if flow.response else 0
+    failed = f"status {status}" if status >= 400 else ""
+    ended = str(summary.get("failure") or summary.get("finish") or "")
+    if flow.error and not (ended and _client_left(flow)):  # SDKs hang up at the last event
+        ended = flow.error.msg
+    parts = [f"{_path(flow)} {model}", thoughts, _times(summary), failed, ended]
+    return one_line(" · ".join(part.strip() for part in parts if part.strip()))
+
+
+def _client_left(flow: HTTPFlow) -> bool:
+    return bool(flow.error and flow.error.msg.startswith(CLIENT_LEFT))
+
+
+def _times(summary: Mapping[str, object]) -> str:
+    first, end = summary.get("first_byte"), summary.get("end")
+    if not isinstance(first, int | float) or not isinstance(end, int | float):
+        return ""
+    return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
+
+
+def reply_of(flow: HTTPFlow) -> Reply | None:
+    """Return what is known of a reply that the addon has rewritten and kept."""
+    noted = told(flow)
+    summary = noted.get("summary")
+    return (
+        Reply(summary, address_of(flow), str(noted.get("server") or ""))
+        if isinstance(summary, dict) and summary
+        else None
+    )
+
+
+def address_of(flow: HTTPFlow) -> str:
+    """Return where a reply came from."""
+    return f"{flow.request.host}:{flow.request.port}"
+
+
+def _path(flow: HTTPFlow) -> str:
+    return flow.request.path.partition("?")[0]
+
+
+def _coloured(file: TextIO) -> bool:
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

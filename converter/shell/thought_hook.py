@@ -1,0 +1,92 @@
+"""Who hears of thoughts: any addon with a `thought` hook, and the file of `think_events`."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mitmproxy import ctx
+from mitmproxy.addonmanager import traverse
+from mitmproxy.hooks import Hook
+from mitmproxy.http import HTTPFlow
+from mitmproxy.log import ALERT
+
+from converter.observe.printable import one_line
+from converter.observe.thought_events import ThoughtEvent
+from converter.rewriter import Rewriter
+from converter.shell.flow_record import in_short
+from converter.wire import json_text
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class ThoughtHook(Hook):
+    """A thought has ended: any addon may have a method `thought(self, event)`."""
+
+    name = "thought"
+    event: ThoughtEvent
+
+
+class ThoughtTeller:
+    """Passes on thoughts that have ended, at once; `path` is the file, empty for none."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    def tell(self, rewriter: Rewriter, path: str) -> None:
+        """Pass on what has ended since the last time."""
+        told, rewriter.stage.told = rewriter.stage.told, []
+        if told and _somebody_listens():
+            task = asyncio.ensure_future(_pass_on(told))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if told and path:
+            _append(path, told)
+
+
+def _somebody_listens() -> bool:
+    """Tell whether any addon has the hook: mitmproxy would ask them all for each thought, of which
+    a reply may have thousands.
+    """
+    return any(hasattr(addon, ThoughtHook.name) for addon in traverse(ctx.master.addons.chain))
+
+
+async def _pass_on(told: Sequence[ThoughtEvent]) -> None:
+    for event in told:
+        await ctx.master.addons.trigger_event(ThoughtHook(event))
+
+
+def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:
+    """Say in one line of the log what a person should know; return it in a few words for the flow's
+    comment.
+    """
+    said = [
+        one_line(" ".join(note.split())) for note in words if note
+    ]  # servers' words are among them
+    if said:
+        _log.log(
+            level,
+            "think: %s %s: %s",
+            flow.request.method,
+            flow.request.path.partition("?")[0],
+            "; ".join(said),
+        )
+    return [in_short(note) for note in said]
+
+
+def announce(words: str) -> None:
+    """Say what was done for a person who has just asked for it; mitmweb's page lists no alerts, the
+    console shows nothing else.
+    """
+    _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
+
+
+def _append(path: str, told: Sequence[ThoughtEvent]) -> None:
+    """Write a line for each, at once; a file that cannot be written costs a log line and no reply."""
+    try:
+        with Path(path).expanduser().open("ab") as file:
+            file.write(b"".join(json_text.write(event) + b"\n" for event in told))
+    except OSError as error:
+        _log.error("think: think_events: %s", error)

@@ -1,0 +1,229 @@
+"""Parts of one choice as they grow: events in, what is new of them out, and all of them at any
+time.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter import events
+from converter.dialects.reasoning_fields import is_said
+from converter.transcript.blocks import part_of
+from converter.transcript.turns import Failure, Field, Part, Text, Thinking, ToolCall
+
+_CONTENT = ("content", "content[]")
+_NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
+"""A number or more for each token: nobody reads them, and a reply has thousands."""
+_TOLD_INNER = ("role", "content", "refusal")
+_TOLD_PARTS = ("text", "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is new. `part`: a part, whole, or the next words of the text or thought before, unless
+    it is `fresh`.
+    """
+
+    part: Part
+    choice: int = 0
+    fresh: bool = True
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A part that grows, or one that came whole."""
+
+    kind: type[Text | Thinking | ToolCall] | None
+    pieces: list[str] = field(default_factory=list)
+    label: str = ""
+    id: str = ""
+    whole: Part | None = None
+
+    def part(self) -> Part:
+        self.pieces = ["".join(self.pieces)]
+        if self.kind is ToolCall:
+            return ToolCall(self.label, self.id, self.pieces[0])
+        if self.kind is Text or self.kind is Thinking:
+            return self.kind(self.pieces[0], self.label)
+        assert self.whole
+        return self.whole
+
+
+class FieldAccumulator:
+    """Fields that come in every frame: strings are pieces of one, other values are kept when they
+    change.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[object]] = {}
+
+    def add(self, name: str, value: object) -> None:
+        """Take one frame's value."""
+        values = self._values.setdefault(name, [])
+        if isinstance(value, str) or not values or values[-1] != value:
+            values.append(value)
+
+    def parts(self) -> tuple[Field, ...]:
+        """Return the fields as they are by now."""
+        return tuple(Field(name, _gathered(values)) for name, values in self._values.items())
+
+
+def _gathered(values: list[object]) -> object:
+    words = [value for value in values if isinstance(value, str)]
+    if len(words) == len(values):
+        return "".join(words)
+    return values[0] if len(values) == 1 else values
+
+
+class Accumulator:
+    """One choice. `feed` returns what can be shown by now: text and thoughts as they come, calls
+    with the finish:
+
+    before it, more of their arguments may come, text in between or not.
+    """
+
+    def __init__(self, choice: int = 0) -> None:
+        self._choice = choice
+        self._entries: list[_Entry] = []
+        self._open: _Entry | None = None
+        self._calls: dict[tuple[str, int], _Entry] = {}
+        self._untold: list[_Entry] = []
+        self._fields = FieldAccumulator()
+        self.finish = ""
+        self.stop_sequence: str | None = None
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return all that has come, fields of the server's own last."""
+        return (*(entry.part() for entry in self._entries), *self._fields.parts())
+
+    def feed(self, event: events.Event) -> list[Said]:
+        """Return what the event makes known."""
+        complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
+        return [*complete, *self._read(event)]
+
+    def close(self) -> list[Said]:
+        """Return what has not been told: calls, and the server's own fields."""
+        return [*self._told_calls(), *(Said(part, self._choice) for part in self._fields.parts())]
+
+    def _told_calls(self) -> list[Said]:
+        told, self._untold = self._untold, []
+        return [Said(entry.part(), self._choice) for entry in told]
+
+    def _read(self, event: events.Event) -> list[Said]:
+        """What no row knows has no place in a choice."""
+        read = _READERS.get(type(event))
+        return read(self, event) if read else []
+
+    def _text(self, event: events.Text) -> list[Said]:
+        return self._grow(Text, event.text, "" if event.field in _CONTENT else event.field)
+
+    def _thinking(self, event: events.Thinking) -> list[Said]:
+        return self._grow(Thinking, event.text)
+
+    def _grow(self, kind: type[Text | Thinking], words: str, label: str = "") -> list[Said]:
+        entry = self._open
+        fresh = entry is None or entry.kind is not kind or (kind is Text and entry.label != label)
+        if entry is None or fresh:
+            entry = self._open = _Entry(kind, label=label)
+            self._entries.append(entry)
+        entry.pieces.append(words)
+        return [Said(kind(words, label), self._choice, fresh)]
+
+    def _thinking_end(self, event: events.ThinkingEnd) -> list[Said]:
+        if self._open and self._open.kind is Thinking:
+            known = [
+                event.thought_type or "",
+                "" if event.confidence is None else f"confidence {event.confidence}",
+            ]
+            self._open.label = ", ".join(filter(None, known))
+        self._open = None
+        return []
+
+    def _tool_call(self, event: events.ToolCall) -> list[Said]:
+        key = event.field, event.index
+        entry = self._calls.get(key)
+        if entry is None or (event.id and entry.id and event.id != entry.id):
+            entry = self._begin_call(key)
+        inner = event.entry.get("custom")
+        custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
+        entry.id = entry.id or event.id
+        entry.label = entry.label or event.name or str(custom.get("name") or "")
+        entry.pieces.append(event.arguments or str(custom.get("input") or ""))
+        return []
+
+    def _begin_call(self, key: tuple[str, int]) -> _Entry:
+        self._open = None
+        entry = self._calls[key] = _Entry(ToolCall)
+        self._entries.append(entry)
+        self._untold.append(entry)
+        return entry
+
+    def _finish(self, event: events.Finish) -> list[Said]:
+        self._open = None
+        self.finish, self.stop_sequence = event.said or event.reason, event.stop_sequence
+        return []
+
+    def _failure(self, event: events.Failure) -> list[Said]:
+        return self._append(Failure(event.message, event.kind))
+
+    def _append(self, part: Part) -> list[Said]:
+        self._open = None
+        self._entries.append(_Entry(None, whole=part))
+        return [Said(part, self._choice)]
+
+    def _vendor(self, event: events.Vendor) -> list[Said]:
+        self._fields.add(f"{event.block}.{event.key}", event.value)
+        return []
+
+    def _opaque(self, event: events.Opaque) -> list[Said]:
+        beside = {
+            name: value
+            for name, value in event.inner.items()
+            if name not in (*_TOLD_INNER, *event.told)
+        }
+        for name, value in [*beside.items(), *event.outer.items()]:
+            if name not in _NUMBERS and is_said(value):
+                self._fields.add(name, value)
+        content = event.inner.get("content")
+        untold = (
+            [part for part in content if part.get("type") not in _TOLD_PARTS]
+            if isinstance(content, list)
+            else []
+        )
+        return [said for block in untold for part in part_of(block) for said in self._append(part)]
+
+    def _block(self, event: events.Block) -> list[Said]:
+        block, delta = event.event.get("content_block"), event.event.get("delta")
+        if isinstance(delta, dict):
+            kind = str(delta.get("type")).removesuffix("_delta")
+            for name, value in delta.items():
+                if name != "type":
+                    self._fields.add(f"{kind}.{name}", value)
+        if not isinstance(block, dict) or not any(
+            is_said(value) for name, value in block.items() if name != "type"
+        ):
+            return []
+        return [said for part in part_of(block) for said in self._whole(part, event)]
+
+    def _whole(self, part: Part, event: events.Block) -> list[Said]:
+        """A server's own tool is called as any other: its arguments come in pieces."""
+        if not isinstance(part, ToolCall):
+            return self._append(part)
+        index = event.event.get("index")
+        entry = self._begin_call(("tool_calls", index if isinstance(index, int) else 0))
+        entry.id, entry.label = part.id, part.name
+        entry.pieces.append("" if part.arguments == "{}" else part.arguments)
+        return []
+
+
+_READERS: Mapping[type, Callable[[Accumulator, Any], list[Said]]] = {
+    events.Text: Accumulator._text,
+    events.Thinking: Accumulator._thinking,
+    events.ThinkingEnd: Accumulator._thinking_end,
+    events.ToolCall: Accumulator._tool_call,
+    events.Finish: Accumulator._finish,
+    events.Failure: Accumulator._failure,
+    events.Vendor: Accumulator._vendor,
+    events.Opaque: Accumulator._opaque,
+    events.Block: Accumulator._block,
+}

@@ -1,0 +1,78 @@
+"""Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
+
+import math
+from collections.abc import Sequence
+
+from converter.conversation import RequestError
+
+# JSON type -> its name in the messages of Anthropic's API.
+TYPE_NAMES: dict[type, str] = {
+    str: "a valid string",
+    int: "a valid integer",
+    bool: "a valid boolean",
+    dict: "an object",
+    list: "a valid array",
+}
+
+
+class Fields:
+    """One JSON object and the place it stands at.
+
+    `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
+    reader raises `RequestError` with the place of the field (`messages.0.content.1.text`) when its
+    value is of another type, or absent though required.
+    """
+
+    def __init__(self, value: object, place: str = "") -> None:
+        if not isinstance(value, dict):
+            raise RequestError(place, "Input should be an object")
+        self.place = place
+        self.values = value
+
+    def place_of(self, name: str) -> str:
+        """The path to a field of this object."""
+        return f"{self.place}.{name}" if self.place else name
+
+    def error(self, name: str, problem: str) -> RequestError:
+        """What to raise when this field is wrong."""
+        return RequestError(self.place_of(name), problem)
+
+    def optional[T](self, name: str, kind: type[T]) -> T | None:
+        """The field, or None when it is absent."""
+        value = self.values.get(name)
+        if value is None or type(value) is kind:
+            return value
+        raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
+
+    def required[T](self, name: str, kind: type[T]) -> T:
+        """The field, which must be there."""
+        value = self.optional(name, kind)
+        if value is None:
+            raise self.error(name, "Field required")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """The field as a finite number, or None when it is absent."""
+        value = self.values.get(name)
+        if value is None or (type(value) in (int, float) and math.isfinite(value)):
+            return value
+        raise self.error(name, "Input should be a valid number")
+
+    def one_of(self, name: str, choices: Sequence[str]) -> str:
+        """The field, which must be one of these words."""
+        value = self.required(name, str)
+        if value not in choices:
+            raise self.error(
+                name, f"Input should be {' or '.join(repr(choice) for choice in choices)}"
+            )
+        return value
+
+    def child(self, name: str) -> "Fields | None":
+        """The object in this field, or None when it is absent."""
+        value = self.optional(name, dict)
+        return None if value is None else Fields(value, self.place_of(name))
+
+    def children(self, name: str) -> "list[Fields]":
+        """The objects of the array in this field; none when it is absent."""
+        items = self.optional(name, list) or []
+        return [Fields(item, f"{self.place_of(name)}.{index}") for index, item in enumerate(items)]

@@ -1,0 +1,95 @@
+"""Bytes to frames and back: server-sent events, cut wherever the network cut them.
+
+A frame ends with a blank line. Lines end with LF, CRLF or CR; only these, while `str.splitlines`
+would also break at U+2028, which models write. The bytes of all frames together are the bytes fed,
+so that an unchanged frame can go on as it came.
+"""
+
+import re
+from dataclasses import dataclass
+
+FRAME_LIMIT = 32 * 1024 * 1024
+"""Bytes of one frame; a longer one goes on in unread pieces. Replies' frames are some hundred
+bytes; a whole reply or an inline picture stays far below.
+"""
+
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+_LONGEST_BLANK_LINE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One unit of a stream. `data`: its data lines joined by LF, None without any. `raw`: its
+    bytes, terminator included.
+    """
+
+    raw: bytes
+    data: bytes | None
+    event: str = ""
+    comment: bool = False
+
+
+class FrameDecoder:
+    """Bytes in, frames out, cut anywhere. A last frame without its blank line comes out of `close`."""
+
+    def __init__(self, limit: int = FRAME_LIMIT) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._searched = 0
+        self._oversized = False
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that `chunk` completes."""
+        self._buffer += chunk
+        frames = []
+        begin = 0
+        while end := _BLANK_LINE.search(self._buffer, max(begin, self._searched)):
+            frames.append(self._frame(bytes(self._buffer[begin : end.end()])))
+            begin = self._searched = end.end()
+        del self._buffer[:begin]
+        self._searched = max(0, len(self._buffer) - _LONGEST_BLANK_LINE + 1)
+        if len(self._buffer) > self._limit:
+            frames.append(self._oversized_piece())
+        return frames
+
+    def close(self) -> list[Frame]:
+        """Return what is left, as a frame: a server that dies cuts its last one short."""
+        rest = bytes(self._buffer)
+        self._buffer.clear()
+        return [self._frame(rest)] if rest else []
+
+    def _frame(self, raw: bytes) -> Frame:
+        oversized, self._oversized = self._oversized, False
+        return Frame(raw, None) if oversized else read_frame(raw)
+
+    def _oversized_piece(self) -> Frame:
+        cut = (
+            len(self._buffer) - _LONGEST_BLANK_LINE + 1
+        )  # a blank line's beginning may be among the last bytes
+        piece = bytes(self._buffer[:cut])
+        del self._buffer[:cut]
+        self._searched = 0
+        self._oversized = True
+        return Frame(piece, None)
+
+
+def read_frame(raw: bytes) -> Frame:
+    """Read one frame's fields; fields other than `data` and `event` stay in `raw` only."""
+    data: list[bytes] = []
+    event = ""
+    comment = True
+    for line in raw.removeprefix(b"\xef\xbb\xbf").splitlines():
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        comment = comment and not name
+        if name == b"data":
+            data.append(value)
+        elif name == b"event":
+            event = value.decode(errors="replace")
+    return Frame(raw, b"\n".join(data) if data else None, event, comment)
+
+
+def write_frame(data: bytes, event: str = "") -> bytes:
+    """Write one frame; `data` is one line."""
+    head = b"event: " + event.encode() + b"\n" if event else b""
+    return head + b"data: " + data + b"\n\n"

@@ -1,0 +1,187 @@
+"""Frames and whole messages for Anthropic clients."""
+
+import pytest
+
+from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
+from converter.dialects.anthropic.message_events import CUT_SHORT
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    OpaqueFrame,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    Vendor,
+)
+from tests.support.frames_of import ASKED, Json
+from tests.support.messages_of import HEAD, folded, streamed, whole
+
+PING = OpaqueFrame(b": ping\n\n", comment=True)
+CALL = ToolCall(0, "a", "f", '{"x":[1,"é"]}')
+
+REPLIES: dict[str, list[Event]] = {
+    "text": [HEAD, Text("a"), Finish("stop"), Usage(7, 5, cached=2), End()],
+    "thinking and text": [
+        HEAD,
+        Thinking("a"),
+        ThinkingEnd(),
+        Text("b"),
+        Thinking("c"),
+        Finish("length"),
+    ],
+    "calls": [HEAD, Text("a"), CALL, ToolCall(1, "b", "g", ""), Finish("tool_calls"), End()],
+    "calls whose pieces alternate": [
+        HEAD,
+        ToolCall(0, "a", "f", '{"x":'),
+        ToolCall(1, "b", "g", '{"y"'),
+        Text("later"),
+        ToolCall(0, "", "", "1}"),
+        ToolCall(1, "", "", ":2}"),
+        Finish("tool_calls"),
+    ],
+    "blocks of the user's": [
+        HEAD,
+        Thinking("a"),
+        Vendor("custom", "data", "b"),
+        Vendor("custom", "data", "c"),
+        Vendor("custom", "data", {"d": 1}),
+        Text("e"),
+        Finish("stop"),
+    ],
+    "a stop string": [HEAD, Text("a"), Finish("stop", "END")],
+    "half a surrogate pair": [HEAD, Text("\ud83d"), Finish("stop")],
+    "nothing but a finish": [HEAD, Finish("stop")],
+    "an error": [HEAD, Text("a"), Failure("gone")],
+    "a cut": [HEAD, Text("a")],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("events", REPLIES.values(), ids=REPLIES)
+def test_a_whole_message_is_the_stream_folded(events: list[Event]) -> None:
+    assert whole(events) == folded(streamed(events))
+
+
+def test_a_whole_message_has_all_its_fields() -> None:
+    assert whole([HEAD, Thinking("a"), ThinkingEnd(), Text("b"), Finish("stop"), Usage(7, 5)]) == {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "asked",
+        "content": [
+            {"type": "thinking", "thinking": "a", "signature": "ours"},
+            {"type": "text", "text": "b"},
+        ],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 7,
+            "output_tokens": 5,
+            "output_tokens_details": {"thinking_tokens": 2},
+        },
+    }
+
+
+def test_a_whole_call_has_an_object_for_input() -> None:
+    assert whole([HEAD, CALL, Finish("tool_calls")])["content"] == [
+        {"type": "tool_use", "id": "a", "name": "f", "input": {"x": [1, "é"]}}
+    ]
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
+    encoder = AnthropicWholeEncoder("ours", ASKED)
+    encoder.feed([HEAD, ToolCall(0, "a", "f", f'{{"x":{number}}}'), Finish("tool_calls")])
+    written = b"".join(encoder.close())
+    assert b"NaN" not in written
+    assert b"Infinity" not in written
+
+
+def test_a_delta_without_words_costs_nothing() -> None:
+    odd: list[Json] = [
+        {"type": "content_block_start", "content_block": {"type": "new", "a": 1}},
+        {"type": "content_block_delta", "delta": {"type": "new_delta"}},
+        {"type": "content_block_delta", "delta": {"type": "new_delta", "b": "x"}},
+        {"type": "content_block_stop"},
+    ]
+    assert whole([HEAD, *map(Block, odd), Finish("stop")])["content"] == [{"type": "new", "a": 1}]
+
+
+def test_deep_arguments_do_not_cost_the_message() -> None:
+    deep = '{"x":' + "[" * 30_000 + "]" * 30_000 + "}"
+    encoder = AnthropicWholeEncoder("ours", ASKED)
+    encoder.feed([HEAD, Text("important"), ToolCall(0, "a", "f", deep), Finish("tool_calls")])
+    assert b"important" in b"".join(encoder.close())
+
+
+def test_every_frame_names_its_event() -> None:
+    frames = streamed(REPLIES["thinking and text"])
+    assert all(
+        frame.startswith(b"event: " + name + b'\ndata: {"type":"' + name + b'"')
+        for frame in frames
+        for name in [_name(frame)]
+    )
+    assert all(frame.endswith(b"}\n\n") and frame.count(b"\n") == 3 for frame in frames)
+
+
+def _name(frame: bytes) -> bytes:
+    return frame.removeprefix(b"event: ").partition(b"\n")[0]
+
+
+def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
+    assert b"[DONE]" not in b"".join(
+        streamed([HEAD, Text("a"), Finish("stop"), End(b"data: [DONE]\n\n")])
+    )
+
+
+def test_comments_pass_at_once_and_wherever_they_come() -> None:
+    encoder = AnthropicStreamEncoder("ours", ASKED)
+    assert encoder.feed([PING]) == [PING.raw]
+    encoder.feed([HEAD, Text("a")])
+    assert encoder.feed([PING]) == [PING.raw]
+
+
+def test_comments_have_no_place_in_a_whole_message() -> None:
+    assert whole([PING, HEAD, PING, Text("a"), Finish("stop")])["content"] == [
+        {"type": "text", "text": "a"}
+    ]
+
+
+def test_other_frames_do_not_pass() -> None:
+    assert (
+        AnthropicStreamEncoder("ours", ASKED).feed([OpaqueFrame(b"data: {}\n\n")], b"data: {}\n\n")
+        == []
+    )
+
+
+@pytest.mark.parametrize("kind", [AnthropicStreamEncoder, AnthropicWholeEncoder])
+def test_an_encoder_tells_why_the_client_got_an_error(
+    kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
+) -> None:
+    encoder = kind("ours", ASKED)
+    encoder.feed([HEAD, Text("a")])
+    assert encoder.failure == ""
+    encoder.close()
+    assert encoder.failure == CUT_SHORT
+
+
+@pytest.mark.parametrize("kind", [AnthropicStreamEncoder, AnthropicWholeEncoder])
+def test_an_encoder_tells_what_was_mended(
+    kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
+) -> None:
+    encoder = kind("ours", ASKED)
+    encoder.feed([HEAD, ToolCall(0, "a", "f", "no object"), Finish("tool_calls")])
+    encoder.close()
+    assert "'f'" in encoder.notes[0]
+
+
+def test_an_error_in_place_of_a_message_has_no_part_of_one() -> None:
+    assert whole([HEAD, Text("a"), Failure("gone")]) == {
+        "type": "error",
+        "error": {"type": "api_error", "message": "gone"},
+    }

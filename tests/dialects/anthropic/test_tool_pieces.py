@@ -1,0 +1,291 @@
+"""Tool calls as servers stream them, to blocks of which one is open at a time."""
+
+import json
+
+import pytest
+
+from converter.dialects.anthropic.tool_pieces import ToolCalls
+from converter.events import End, Event, Finish, Text, Thinking, ToolCall
+from tests.support.messages_of import blocks, complete, ending
+
+CALLED = Finish("tool_calls")
+
+
+def _piece(index: int, arguments: str = "", name: str = "", id_: str = "") -> ToolCall:
+    return ToolCall(index, id_, name, arguments)
+
+
+def _calls(*pieces: Event) -> list[tuple[str, str, object]]:
+    """Each call's id, name and input, of a message that must be right."""
+    stream = complete([*pieces, CALLED])
+    heads = [event["content_block"] for event in stream if event["type"] == "content_block_start"]
+    inputs = [
+        json.loads(said.partition(" ")[2]) for kind, said in blocks(stream) if kind == "tool_use"
+    ]
+    named = [(head["id"], head["name"]) for head in heads if head["type"] == "tool_use"]
+    return [(*head, given) for head, given in zip(named, inputs, strict=True)]
+
+
+def _notes(*pieces: ToolCall) -> list[str]:
+    calls = ToolCalls()
+    for piece in pieces:
+        calls.feed(piece)
+    calls.end()
+    return calls.notes
+
+
+BOTH = [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
+WAYS: dict[str, list[ToolCall]] = {
+    "one after another": [
+        _piece(0, '{"x":', "f", "a"),
+        _piece(0, "1}"),
+        _piece(1, '{"y":', "g", "b"),
+        _piece(1, "2}"),
+    ],
+    "each in one piece": [_piece(0, '{"x":1}', "f", "a"), _piece(1, '{"y":2}', "g", "b")],
+    "alternating": [
+        *[_piece(0, "", "f", "a"), _piece(1, "", "g", "b"), _piece(0, '{"x"'), _piece(1, '{"y"')],
+        *[_piece(0, ":1"), _piece(1, ":2"), _piece(1, "}"), _piece(0, "}")],
+    ],
+    "the second complete first": [
+        _piece(0, '{"x":', "f", "a"),
+        _piece(1, '{"y":2}', "g", "b"),
+        _piece(0, "1}"),
+    ],
+    "a new id at the same index": [
+        _piece(0, '{"x":1', "f", "a"),
+        _piece(0, "}"),
+        _piece(0, '{"y":', "g", "b"),
+        _piece(0, "2}"),
+    ],
+    "the id repeated in each piece": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(1, '{"y"', "g", "b"),
+            _piece(0, ":1}", "", "a"),
+            _piece(1, ":2}", "", "b"),
+        ],
+    ],
+    "id and name repeated in each piece": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(0, ":1}", "f", "a"),
+            _piece(1, '{"y"', "g", "b"),
+            _piece(1, ":2}", "g", "b"),
+        ],
+    ],
+    "alternating, all at index 0, the id repeated": [
+        *[
+            _piece(0, '{"x"', "f", "a"),
+            _piece(0, '{"y"', "g", "b"),
+            _piece(0, ":1}", "", "a"),
+            _piece(0, ":2}", "", "b"),
+        ],
+    ],
+    "the name late": [
+        _piece(0, "", "", "a"),
+        _piece(0, '{"x"'),
+        _piece(0, ":1}", "f"),
+        _piece(1, '{"y":2}', "", "b"),
+        _piece(1, "", "g"),
+    ],
+    "the id late": [
+        _piece(0, '{"x"', "f"),
+        _piece(0, ":1}", "", "a"),
+        _piece(1, '{"y"', "g"),
+        _piece(1, ":2}", "", "b"),
+    ],
+    "empty last pieces": [
+        _piece(0, '{"x":1}', "f", "a"),
+        _piece(0, ""),
+        _piece(1, '{"y":2}', "g", "b"),
+        _piece(1, ""),
+        _piece(0, "\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("pieces", WAYS.values(), ids=WAYS)
+def test_nothing_is_lost_and_nothing_gets_into_the_wrong_call(pieces: list[ToolCall]) -> None:
+    assert [(name, given) for _, name, given in _calls(*pieces)] == [
+        (name, given) for _, name, given in BOTH
+    ]
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "the id late"])
+def test_a_call_keeps_its_id(way: str) -> None:
+    assert _calls(*WAYS[way]) == BOTH
+
+
+def test_calls_without_ids_get_ids_of_their_own() -> None:
+    first, second = _calls(_piece(0, "{}", "f"), _piece(1, "{}", "g"))
+    assert len({first[0], second[0], ""}) == 3
+
+
+@pytest.mark.parametrize("ids", [("ab", "a"), ("a", "ab")])
+def test_an_id_that_begins_another_is_another(ids: tuple[str, str]) -> None:
+    calls = _calls(_piece(0, '{"x":1}', "f", ids[0]), _piece(0, '{"y":2}', "g", ids[1]))
+    assert calls == [(ids[0], "f", {"x": 1}), (ids[1], "g", {"y": 2})]
+
+
+def test_two_calls_of_one_id_are_still_two() -> None:
+    assert [
+        (name, given)
+        for _, name, given in _calls(_piece(0, "{}", "f", "a"), _piece(1, '{"x":1}', "g", "a"))
+    ] == [
+        ("f", {}),
+        ("g", {"x": 1}),
+    ]
+
+
+def test_a_name_in_a_piece_after_the_arguments_is_no_second_call_when_nothing_follows() -> None:
+    assert [
+        (name, given) for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, "", "f"))
+    ] == [("f", {"x": 1})]
+
+
+def test_a_second_call_at_the_same_index_without_ids_is_known_by_its_name() -> None:
+    assert [
+        (name, given)
+        for _, name, given in _calls(_piece(0, '{"x":1}', "f"), _piece(0, '{"x":2}', "f"))
+    ] == [
+        ("f", {"x": 1}),
+        ("f", {"x": 2}),
+    ]
+
+
+def test_the_first_call_goes_out_as_it_comes() -> None:
+    calls = ToolCalls()
+    begin, *_ = calls.feed(_piece(0, "", "f", "a"))
+    assert (begin.begins, begin.id, begin.name) == (True, "a", "f")
+    assert [piece.json for piece in calls.feed(_piece(0, '{"x":"long'))] == ['{"x":"long']
+
+
+def test_the_second_call_waits_until_the_first_is_complete() -> None:
+    calls = ToolCalls()
+    calls.feed(_piece(0, '{"x":', "f", "a"))
+    assert calls.feed(_piece(1, '{"y":2}', "g", "b")) == []
+    assert [piece.name or piece.json for piece in calls.feed(_piece(0, "1}"))] == [
+        "1}",
+        "g",
+        '{"y":2}',
+    ]
+
+
+INPUTS: dict[str, tuple[str, object]] = {
+    "nothing": ("", {}),
+    "blanks": (" \n", {}),
+    "an empty object": ("{}", {}),
+    "a list": ("[1,2]", {"arguments": "[1,2]"}),
+    "words": ("hello world", {"arguments": "hello world"}),
+    "one word": ("hello", {"arguments": "hello"}),
+    "a number": ("5", {"arguments": "5"}),
+    "cut in a text": ('{"x":"a', {"x": "a"}),
+    "cut in a key": ('{"x":1,"y', {"x": 1, "y": None}),
+    "cut before a value": ('{"x":', {"x": None}),
+    "cut in a word": ('{"x":tru', {"x": None}),
+    "cut in a list": ('{"x":[1,{"y":"z', {"x": [1, {"y": "z"}]}),
+    "cut behind a comma": ('{"x":1,', {"x": 1}),
+    "cut in an escape": ('{"x":"a\\u00', {"x": "a"}),
+    "garbage behind the object": ('{"x":1} </tool_call>', {"x": 1}),
+    "two objects": ('{"x":1}{"y":2}', {"x": 1}),
+}
+AS_IT_SHOULD_BE = ("nothing", "blanks", "an empty object")
+
+
+@pytest.mark.parametrize(("arguments", "expected"), INPUTS.values(), ids=INPUTS)
+def test_an_input_is_an_object_whatever_the_model_wrote(arguments: str, expected: object) -> None:
+    assert _calls(_piece(0, arguments, "f", "a")) == [("a", "f", expected)]
+    assert _calls(_piece(0, "", "f", "a"), *(_piece(0, character) for character in arguments)) == [
+        ("a", "f", expected)
+    ]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind not in AS_IT_SHOULD_BE])
+def test_what_was_mended_is_noted_once_with_the_calls_name(kind: str) -> None:
+    [note] = _notes(_piece(0, INPUTS[kind][0], "f", "a"))
+    assert "'f'" in note
+
+
+@pytest.mark.parametrize("kind", AS_IT_SHOULD_BE)
+def test_a_call_without_arguments_is_nothing_to_note(kind: str) -> None:
+    assert _notes(_piece(0, INPUTS[kind][0], "f", "a")) == []
+
+
+def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
+    stream = complete(
+        [
+            *(_piece(0, character, "f", "a") for character in '{"a":[true,null],"b":"\\u00e9"}'),
+            CALLED,
+        ]
+    )
+    pieces = [
+        event["delta"]["partial_json"] for event in stream if event["type"] == "content_block_delta"
+    ]
+    assert len(pieces) > 5
+    assert all(pieces)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_json_has_not_is_in_no_input(number: str) -> None:
+    stream = complete([_piece(0, f'{{"x":{number}}}', "f", "a"), CALLED])
+    assert number not in blocks(stream)[0][1]
+
+
+@pytest.mark.parametrize("between", [Text("later"), Thinking("later")])
+def test_words_between_the_pieces_of_a_call_are_delayed_and_not_lost(
+    between: Text | Thinking,
+) -> None:
+    stream = complete([Text("a"), _piece(0, '{"x":', "f", "a"), between, _piece(0, "1}"), CALLED])
+    assert blocks(stream) == [
+        ("text", "a"),
+        ("tool_use", 'f {"x":1}'),
+        (type(between).__name__.lower(), "later"),
+    ]
+
+
+def test_words_after_a_call_come_at_once() -> None:
+    stream = complete(
+        [_piece(0, '{"x":1}', "f", "a"), Text("b"), _piece(1, "{}", "g", "b"), CALLED]
+    )
+    assert blocks(stream) == [("tool_use", 'f {"x":1}'), ("text", "b"), ("tool_use", "g {}")]
+
+
+def test_words_delayed_behind_a_call_that_is_never_completed_come_at_the_end() -> None:
+    stream = complete([_piece(0, '{"x":', "f", "a"), Text("b"), Finish("length"), End()])
+    assert blocks(stream) == [("tool_use", 'f {"x":null}'), ("text", "b")]
+
+
+REASONS = {
+    "a call": ([_piece(0, "{}", "f", "a")], Finish("tool_calls"), ("tool_use", None)),
+    "the old word for it": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("function_call"),
+        ("tool_use", None),
+    ),
+    "a forced call that ends with stop": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("stop"),
+        ("tool_use", None),
+    ),
+    "a call wins over a stop string": (
+        [_piece(0, "{}", "f", "a")],
+        Finish("stop", "END"),
+        ("tool_use", None),
+    ),
+    "length wins over a call": ([_piece(0, "{", "f", "a")], Finish("length"), ("max_tokens", None)),
+    "a call that was announced and never came": ([], Finish("tool_calls"), ("end_turn", None)),
+}
+
+
+@pytest.mark.parametrize(("pieces", "finish", "expected"), REASONS.values(), ids=REASONS)
+def test_why_a_message_with_calls_stopped(
+    pieces: list[ToolCall], finish: Finish, expected: tuple[str, str | None]
+) -> None:
+    assert ending(complete([Text("a"), *pieces, finish])) == expected
+
+
+def test_a_call_without_a_name_is_still_a_call() -> None:
+    [(id_, name, given)] = _calls(_piece(0, '{"x":1}', "", "a"))
+    assert (id_, given) == ("a", {"x": 1})
+    assert name

@@ -1,0 +1,126 @@
+"""Whole bodies for OpenAI clients."""
+
+import json
+
+import pytest
+
+from tests.support.frames import TOKENS, whole
+from tests.support.frames_of import OPENAI, WHOLE, Json, body_of, entry, passed, rewriter
+
+BOTH = ["reasoning_content", "reasoning"]
+
+
+def _completion(*messages: Json, **fields: object) -> Json:
+    choices = [
+        {"index": index, "message": message, "finish_reason": "stop"}
+        for index, message in enumerate(messages)
+    ]
+    return {"id": "chatcmpl-1", "model": "small", "choices": choices, **fields}
+
+
+def _messages(body: object, **options: object) -> list[Json]:
+    return [choice["message"] for choice in body_of(body, **options)["choices"]]
+
+
+UNCHANGED = {
+    "no thinking": whole("Hi."),
+    "spaces and line breaks": json.dumps(_completion({"content": "a < b"}), indent=2).encode(),
+    "thinking under the name asked for": whole("<think>text</think>", reasoning_content="a"),
+    "no content": whole(None, tool_calls=[entry(None, "f", "{}", id="a")]),
+    "no choices": b'{"choices":[], "usage":{"prompt_tokens":1}}',
+    "an error": b'{"error": {"message":"no"}}',
+    "HTML": b"<html>\n<think></html>",
+    "JSON of another shape": b'["<think>a</think>"]',
+    "a body cut off": b'{"choices":[{"message":{"content":"<think>a',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", UNCHANGED.values(), ids=UNCHANGED)
+def test_what_has_nothing_to_change_goes_on_as_it_came(body: bytes) -> None:
+    assert b"".join(passed(rewriter(OPENAI, WHOLE), [body[:7], body[7:]])) == body
+
+
+def test_thinking_leaves_the_content() -> None:
+    [message] = _messages(whole("<think>\na\n</think>\n\nb"))
+    assert message == {"role": "assistant", "content": "\n\nb", "reasoning_content": "a"}
+
+
+def test_all_other_fields_are_kept() -> None:
+    sent = _completion(
+        {"role": "assistant", "content": "<think>a</think>b", "vendor": [1]},
+        usage=TOKENS,
+        vendor={"x": None},
+    )
+    sent["choices"][0] |= {"logprobs": {"content": [1]}, "stop_reason": 5}
+    expected = json.loads(json.dumps(sent))
+    expected["choices"][0]["message"] |= {"content": "b", "reasoning_content": "a"}
+    assert body_of(sent) == expected
+
+
+@pytest.mark.parametrize("names", [["reasoning_content"], ["reasoning"], BOTH])
+def test_thinking_goes_under_every_name_asked_for(names: list[str]) -> None:
+    [message] = _messages(whole("<think>a</think>b"), fields=names)
+    assert message == {"role": "assistant", "content": "b", **dict.fromkeys(names, "a")}
+
+
+def test_thoughts_are_joined_by_a_blank_line_and_texts_by_nothing() -> None:
+    [message] = _messages(whole("<think>a</think>b<think>c</think>d"))
+    assert (message["reasoning_content"], message["content"]) == ("a\n\nc", "bd")
+
+
+@pytest.mark.parametrize("content", ["<think>a</think>", "<think>a", "a</think>"])
+def test_content_that_was_all_thinking_is_an_empty_text(content: str) -> None:
+    [message] = _messages(whole(content))
+    assert (message["content"], message["reasoning_content"]) == ("", "a")
+
+
+def test_every_choice_has_thoughts_of_its_own() -> None:
+    messages = _messages(
+        _completion({"content": "<think>a</think>b"}, {"content": "c"}, {"content": "d</think>e"})
+    )
+    assert [message.get("reasoning_content") for message in messages] == ["a", None, "d"]
+    assert [message["content"] for message in messages] == ["b", "c", "e"]
+
+
+def test_every_choice_of_a_server_that_says_reasoning_gets_the_name_asked_for() -> None:
+    messages = _messages(
+        _completion({"content": "x", "reasoning": "a"}, {"content": "y", "reasoning": "b"})
+    )
+    assert [(message["reasoning"], message["reasoning_content"]) for message in messages] == [
+        ("a", "a"),
+        ("b", "b"),
+    ]
+
+
+def test_null_content_stays_null_in_a_body_written_anew() -> None:
+    called = entry(None, "f", "{}", id="a", vendor=1)
+    [message] = _messages(whole(None, reasoning="a", tool_calls=[called]))
+    assert message == {
+        "role": "assistant",
+        "content": None,
+        "reasoning": "a",
+        "reasoning_content": "a",
+        "tool_calls": [called],
+    }
+
+
+def test_calls_stay_as_they_are_beside_text_that_changes() -> None:
+    calls = [entry(None, "f", "{}", id="a", vendor=1), entry(None, "g", '{"a":1}', id="b")]
+    [message] = _messages(whole("<think>a</think>b", tool_calls=calls))
+    assert message["tool_calls"] == calls
+
+
+def test_half_a_surrogate_pair_is_escaped_again() -> None:
+    assert (
+        _messages(b'{"choices":[{"message":{"content":"<think>\\ud83d</think>b"}}]}')[0][
+            "reasoning_content"
+        ]
+        == "\ud83d"
+    )
+
+
+def test_a_body_fed_in_pieces_is_one_body() -> None:
+    body = whole("<think>ä</think>b")
+    pieces = [body[index : index + 1] for index in range(len(body))]
+    assert passed(rewriter(OPENAI, WHOLE), pieces) == passed(rewriter(OPENAI, WHOLE), [body])

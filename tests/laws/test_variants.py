@@ -1,0 +1,70 @@
+"""The ways of a reply: which clients, which forms, which cuts."""
+
+import pytest
+
+from converter.laws import variants as ways
+from converter.laws.failures import BrokenLawError
+from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, with_body
+from converter.recordings.recording import Recording
+from converter.rewriter import Dialect, Form
+from tests.support.native_streams import STREAMS
+from tests.support.recordings_of import native, of_whole, streamed
+
+ANTHROPIC = [Way(Dialect.ANTHROPIC, form) for form in Form]
+
+
+@pytest.mark.parametrize(
+    ("recording", "form"), [(streamed("a"), Form.STREAM), (of_whole("a"), Form.WHOLE)]
+)
+def test_a_reply_goes_to_both_clients_to_one_of_them_in_both_forms(
+    recording: Recording, form: Form
+) -> None:
+    assert list(ways.ways(recording)) == [Way(Dialect.OPENAI, form), *ANTHROPIC]
+    assert list(ways.ways(recording, Dialect.ANTHROPIC)) == ANTHROPIC
+    assert list(ways.ways(recording, Dialect.OPENAI)) == [Way(Dialect.OPENAI, form)]
+
+
+def test_a_servers_own_messages_reply_goes_to_anthropic_clients_as_it_came() -> None:
+    recording = native(STREAMS["pings"][0])
+    assert list(ways.ways(recording)) == [Way(Dialect.ANTHROPIC, Form.STREAM)]
+    assert list(ways.ways(recording, Dialect.OPENAI)) == []
+
+
+def test_a_reply_is_rewritten_with_the_options_that_were_in_force() -> None:
+    recording = with_body(streamed("a"), streamed("[T]b[/T]c").body, tags=["[T] [/T]"])
+    assert b"[T]" not in body_of(recording, Way(Dialect.OPENAI, Form.STREAM))
+    assert b"[T]" in body_of(streamed("[T]b[/T]c"), Way(Dialect.OPENAI, Form.STREAM))
+
+
+def test_another_body_may_have_another_form() -> None:
+    whole = with_body(streamed("a"), of_whole("b").body, Form.WHOLE)
+    assert (whole.server_form, whole.body) == (Form.WHOLE, of_whole("b").body)
+
+
+def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
+    with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
+        rewrite(streamed("a"), Way(Dialect.OPENAI, Form.STREAM))
+
+
+def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("converter.rewriter.Rewriter.close", lambda _: [b""])
+    with pytest.raises(BrokenLawError, match="is empty"):
+        rewrite(streamed("a"), Way(Dialect.OPENAI, Form.STREAM))
+
+
+@pytest.mark.parametrize("whole", ["", "a", "ab", "abcdefgh" * 9])
+def test_drawn_cuts_lose_nothing_hold_no_empty_piece_and_are_the_same_each_time(whole: str) -> None:
+    cuts = [
+        [cut_anywhere(whole, 5, drawing) for _ in range(20)]
+        for drawing in (luck(streamed("a"), 1), luck(streamed("a"), 1))
+    ]
+    assert cuts[0] == cuts[1]
+    assert {"".join(pieces) for pieces in cuts[0]} == {whole}
+    assert all(len(pieces) <= 5 and (all(pieces) or not whole) for pieces in cuts[0])
+    assert (
+        cuts[0] != [cut_anywhere(whole, 5, luck(streamed("a", name="other"), 1)) for _ in range(20)]
+        or len(whole) < 3
+    )

@@ -1,0 +1,268 @@
+"""Each thought is one event, told when it ends; and a conversation's id, the same in every turn."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.observe.thought_events import ThoughtEvents, conversation_id
+from converter.parsing.tag_matcher import choose, tag_set
+from converter.parsing.think_parser import ThinkParser
+from tests.support.strategies import cut, law
+
+CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")
+
+
+def told(*events: Event) -> list[list[str]]:
+    """The thoughts told at each event, and at the close."""
+    thoughts = ThoughtEvents("flow", "conversation")
+    out = [thoughts.feed(event) for event in events] + [thoughts.close()]
+    return [[str(event["thought"]) for event in step] for step in out]
+
+
+def native(said: str, choice: int = 0) -> Thinking:
+    return Thinking(said, choice, ("reasoning_content",))
+
+
+ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
+    ("nothing is nothing", [], [[]]),
+    (
+        "a thought in tags ends with its end",
+        [Thinking("a"), Thinking("b"), ThinkingEnd(), Text("c")],
+        [[], [], ["ab"], [], []],
+    ),
+    (
+        "a native one with the text",
+        [native("a"), native("b"), Text("c"), Text("d")],
+        [[], [], ["ab"], [], []],
+    ),
+    (
+        "not with blanks",
+        [native("a"), Text("\n \t"), native("b"), Text("c")],
+        [[], [], [], ["ab"], []],
+    ),
+    ("not with empty text", [native("a"), Text(""), STOP], [[], [], ["a"], []]),
+    ("with a refusal", [native("a"), Text("no", 0, "refusal")], [[], ["a"], []]),
+    ("with a tool call", [native("a"), CALL, CALL], [[], ["a"], [], []]),
+    ("with the finish", [native("a"), STOP, End()], [[], ["a"], [], []]),
+    ("with the end", [native("a"), End()], [[], ["a"], []]),
+    ("with a failure", [native("a"), Failure("died")], [[], ["a"], []]),
+    (
+        "with its own end, told twice",
+        [Thinking("a"), ThinkingEnd(signature="s"), ThinkingEnd()],
+        [[], ["a"], [], []],
+    ),
+    ("when the stream is cut", [native("a")], [[], ["a"]]),
+    (
+        "not with bookkeeping",
+        [native("a"), Usage(1, 2), Opaque({}, {"a": 1}), STOP],
+        [[], [], [], ["a"], []],
+    ),
+    ("CR and LF go at both ends", [native("\r\n a\n\nb \n"), STOP], [[], [" a\n\nb "], []]),
+    ("blanks make no event", [native(" \n\t\u00a0"), STOP], [[], [], []]),
+    ("many blanks make no event", [native(" " * 10_000), STOP], [[], [], []]),
+    (
+        "two thoughts are two events",
+        [Thinking("a"), ThinkingEnd(), Thinking("b"), ThinkingEnd()],
+        [[], ["a"], [], ["b"], []],
+    ),
+    ("an end of nothing is none", [ThinkingEnd(), STOP, End()], [[], [], [], []]),
+    (
+        "choices are kept apart",
+        [native("a"), native("b", 1), Text("x", 1), native("c"), STOP],
+        [[], [], ["b"], [], ["ac"], []],
+    ),
+    ("a cut stream tells each choice", [native("b", 1), native("a")], [[], [], ["a", "b"]]),
+]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+def test_rule(events: list[Event], expected: list[list[str]]) -> None:
+    assert told(*events) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "metadata"),
+    [
+        (ThinkingEnd(), {}),
+        (ThinkingEnd(0, None, 0.5), {"confidence": 0.5}),
+        (ThinkingEnd(0, "reflection", 0.7), {"thoughtType": "reflection", "confidence": 0.7}),
+        (ThinkingEnd(0, "", 0.0), {"confidence": 0.0}),
+    ],
+)
+def test_the_events_shape(end: ThinkingEnd, metadata: dict[str, object]) -> None:
+    thoughts = ThoughtEvents("flow", "conversation")
+    assert thoughts.feed(Thinking("a")) == []
+    [event] = thoughts.feed(end)
+    assert event == {
+        "kind": "thought-stream",
+        "taskId": "flow",
+        "contextId": "conversation",
+        "thoughtType": "reasoning",
+        "thought": "a",
+        "metadata": {"verbosity": "normal"} | metadata,
+    }
+
+
+SAID = (
+    "<think>\na\n</think>b<think> </think>[THINK]c[/THINK]"
+    "<thinking thought='d' thought_type='plan' confidence='0.9'/> <thinking thought=\"e\">\n</thinking>f<think>g\n"
+)
+
+
+@pytest.mark.parametrize("place", range(len(SAID)))
+def test_thoughts_of_each_form_are_told_wherever_the_text_is_cut(place: int) -> None:
+    parser, thoughts = ThinkParser(tag_set(choose(["auto"]))), ThoughtEvents("", "")
+    events = [event for piece in (SAID[:place], SAID[place:]) for event in parser.feed(piece)]
+    out = [
+        told for event in [*events, *parser.flush()] for told in thoughts.feed(event)
+    ] + thoughts.close()
+    plain = {"verbosity": "normal"}
+    assert [(event["thought"], event["metadata"]) for event in out] == [
+        ("a", plain),
+        ("c", plain),
+        ("d", plain | {"thoughtType": "plan", "confidence": 0.9}),
+        ("e", plain | {"confidence": 0.5}),
+        ("g", plain),
+    ]
+
+
+@law(200)
+@given(st.data(), st.text(st.sampled_from("a \r\n🙂"), max_size=12))
+def test_a_native_thought_is_the_same_however_it_is_cut(data: st.DataObject, said: str) -> None:
+    expected = [said.strip("\r\n")] if said.strip() else []
+    for pieces in (said, data.draw(cut(said))):
+        steps = told(*map(native, pieces), Text("x"))
+        assert [thought for step in steps for thought in step] == expected
+
+
+# The conversation's id.
+
+SYSTEM, FIRST = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}
+TURN: dict[str, Any] = {"messages": [SYSTEM, FIRST]}
+ID = conversation_id(TURN)
+BILLING = "x-anthropic-billing-header: cc_version=2.1.197.a1; cch={};"
+LATER = [
+    {"role": "assistant", "content": "Hi.", "tool_calls": []},
+    {"role": "user", "content": "More"},
+    {"role": "tool", "content": "1", "tool_call_id": "a"},
+    {"role": "system", "content": "late"},
+    {"role": "developer", "content": "late"},
+    None,
+]
+
+
+def test_the_id_is_short_hex() -> None:
+    assert re.fullmatch("[0-9a-f]{16}", ID)
+
+
+@law(100)
+@given(
+    st.lists(st.sampled_from(LATER), max_size=6),
+    st.dictionaries(st.sampled_from(["model", "stream", "temperature"]), st.integers()),
+)
+def test_later_turns_and_settings_do_not_change_it(
+    later: list[object], others: dict[str, int]
+) -> None:
+    assert conversation_id({**others, "messages": [SYSTEM, FIRST, *later]}) == ID
+
+
+def parts(*texts: str) -> list[dict[str, object]]:
+    return [
+        {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}} for text in texts
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [{"role": "developer", "content": "Be brief."}, FIRST]},
+        {
+            "messages": [
+                {"role": "system", "content": parts("Be brief.")},
+                {"role": "user", "content": parts("Hello")},
+            ]
+        },
+        {"messages": [{"role": "system", "content": f"{BILLING.format(1)}\nBe brief."}, FIRST]},
+        {"messages": [{"role": "system", "content": parts(BILLING.format(2), "Be brief.")}, FIRST]},
+        {"messages": [FIRST], "system": "Be brief."},
+        {"messages": [FIRST], "system": parts(BILLING.format(3), "Be brief.")},
+        {"messages": [SYSTEM, {"role": "assistant", "content": "How can I help?"}, FIRST]},
+    ],
+)
+def test_the_same_words_in_another_form_are_the_same_conversation(body: dict[str, object]) -> None:
+    assert conversation_id(body) == ID
+
+
+def picture(data: str) -> dict[str, object]:
+    return {
+        "role": "user",
+        "content": [
+            {"type": "image_url", "image_url": {"url": data}, "cache_control": {"type": data}}
+        ],
+    }
+
+
+DIFFERENT: list[dict[str, Any]] = [
+    TURN,
+    {},
+    {"messages": [FIRST]},
+    {"messages": [SYSTEM]},
+    {"messages": [SYSTEM, {"role": "user", "content": "Be brief."}]},
+    {"messages": [{"role": "system", "content": "Hello"}, FIRST]},
+    {"messages": [{"role": "system", "content": "Be brief.Hello"}]},
+    {"messages": [{"role": "user", "content": "Be brief."}, FIRST]},
+    TURN | {"user": "me"},
+    TURN | {"user": "you"},
+    {"messages": [SYSTEM, picture("data:a")]},
+    {"messages": [SYSTEM, picture("data:b")]},
+]
+
+
+def test_other_beginnings_are_other_conversations() -> None:
+    assert len({conversation_id(body) for body in DIFFERENT}) == len(DIFFERENT)
+
+
+def test_the_user_of_a_messages_request_counts_the_same() -> None:
+    assert conversation_id(TURN | {"metadata": {"user_id": "me"}}) == conversation_id(
+        TURN | {"user": "me"}
+    )
+
+
+def test_a_moved_cache_mark_changes_nothing() -> None:
+    unmarked = [{"type": "image_url", "image_url": {"url": "data:a"}}]
+    assert conversation_id({"messages": [picture("data:a")]}) == conversation_id(
+        {"messages": [{"role": "user", "content": unmarked}]}
+    )
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.just("\ud83d"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "text", "a"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@law(300)
+@given(st.dictionaries(st.sampled_from(["messages", "system", "user", "metadata"]), JSON))
+def test_nothing_a_client_sends_makes_it_raise(body: dict[str, object]) -> None:
+    assert len(conversation_id(body)) == 16

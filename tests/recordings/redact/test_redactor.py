@@ -1,0 +1,297 @@
+"""Cleaning: nothing secret survives, once is enough, and what comes of a reply is the same as
+before.
+"""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converter.recordings import flow_file
+from converter.recordings.recording import Answered, Asked, Chunk, Recording, RecordingError
+from converter.recordings.redact.redactor import cleaned
+from converter.recordings.replay import dialects_of, replayed
+from converter.rewriter import Dialect, Form
+from converter.wire.sse import FrameDecoder, write_frame
+from tests.recordings.conftest import ECHO, PLANTED, Capture
+from tests.support.frames import data, stream, text, whole
+from tests.support.native_streams import STREAMS as NATIVE_STREAMS
+from tests.support.raw_exchanges import CHAT, JSON, SSE, STREAMS, WHOLE, exchange, with_reply
+
+SECRET = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=6, max_size=24
+).map(lambda text: f"{text}7Q")
+
+
+def all_bytes(recording: Recording) -> bytes:
+    """All that is in a recording, and its file."""
+    bodies = [recording.asked.body, recording.sent.body, recording.body, recording.got.body]
+    return b"\n".join(
+        [*bodies, repr(replace(recording, chunks=())).encode(), flow_file.dumps(recording)]
+    )
+
+
+@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_comes_of_a_cleaned_reply_is_the_cleaned_reply(name: str, client: Dialect) -> None:
+    raw = exchange(STREAMS[name], client)
+    clean = cleaned(raw)
+    assert clean != raw
+    assert replayed(clean, client).body == clean.got.body
+    assert cleaned(clean) == clean
+    assert [len(chunk.data) > 0 for chunk in clean.chunks] == [True] * len(raw.chunks)
+
+
+@pytest.mark.parametrize("client", Dialect)
+def test_the_same_of_a_whole_reply(client: Dialect) -> None:
+    clean = cleaned(exchange(WHOLE, client, Form.WHOLE))
+    assert replayed(clean, client).body == clean.got.body
+    assert json.loads(clean.body)["id"] == "chatcmpl-recording"
+
+
+@pytest.mark.parametrize("name", NATIVE_STREAMS)
+def test_the_same_of_a_server_s_own_messages(name: str) -> None:
+    frames = [
+        write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
+    ]
+    clean = cleaned(exchange(frames, Dialect.ANTHROPIC, options={"messages": "native"}))
+    assert replayed(clean, Dialect.ANTHROPIC).body == clean.got.body
+    assert cleaned(clean) == clean
+
+
+def test_the_same_of_real_replies(capture: Capture) -> None:
+    found = list(flow_file.read_all(capture.file))
+    assert len(found) == 8
+    for raw in found:
+        clean = cleaned(raw)
+        assert cleaned(clean) == clean
+        for client in dialects_of(raw):
+            if client is raw.client:
+                assert replayed(clean, client).body == clean.got.body
+            with_other = cleaned(
+                replace(raw, got=replace(raw.got, body=replayed(raw, client).body))
+            )
+            assert with_other.got.body == replayed(clean, client).body
+
+
+def test_no_planted_secret_is_in_a_real_recording(capture: Capture) -> None:
+    ports = [address.rpartition(":")[2].encode() for address in capture.addresses]
+    assert all(word in capture.file.read_bytes() for word in [*PLANTED, *ports])
+    for raw in flow_file.read_all(capture.file):
+        kept = all_bytes(cleaned(raw))
+        assert [word for word in [*PLANTED, *ports] if word in kept] == []
+
+
+def test_a_secret_that_the_server_says_is_hidden_even_when_it_is_cut(capture: Capture) -> None:
+    echo = list(flow_file.read_all(capture.file))[-1]
+    hidden = {secret: "x" * len(secret) for secret in map(bytes.decode, PLANTED)}
+    said = ECHO
+    for secret, masked in hidden.items():
+        said = said.replace(secret, masked)
+    words = "".join(
+        json.loads(frame.data or b"{}").get("delta", {}).get("text", "")
+        for frame in FrameDecoder().feed(cleaned(echo).got.body)
+    )
+    assert words == said
+
+
+PLACES = [
+    "authorization",
+    "x-api-key",
+    "cookie",
+    "x-unknown",
+    "query",
+    "user",
+    "metadata",
+    "mcp_servers",
+    "mcp_url",
+    "file",
+    "image",
+]
+
+
+def planted(secret: str, place: str) -> Recording:
+    """A raw recording with a secret in this place of its request."""
+    raw = exchange(STREAMS["pings in between"])
+    headers, path, body = dict(raw.asked.headers), CHAT, json.loads(raw.asked.body)
+    match place:
+        case "authorization":
+            headers[place] = f"Bearer {secret}"
+        case "cookie":
+            headers[place] = f"a=b; c={secret.replace(';', '_')}"
+        case "x-api-key" | "x-unknown":
+            headers[place] = secret
+        case "query":
+            path += "?beta=true&k=" + "".join(f"%{byte:02X}" for byte in secret.encode())
+        case "image":
+            link = "https://h.example/a.png?k=" + "".join(
+                f"%{byte:02X}" for byte in secret.encode()
+            )
+            body["messages"][0]["content"] = [{"type": "image_url", "image_url": {"url": link}}]
+        case "mcp_url":
+            link = (
+                "https://mcp.example/s/"
+                + "".join(f"%{byte:02X}" for byte in secret.encode())
+                + "/mcp"
+            )
+            body["mcp_servers"] = [{"type": "url", "url": link}]
+        case "file":
+            body["messages"][0]["content"] = [{"type": "file", "file": {"id": secret}}]
+        case _:
+            body[place] = {"deep": [secret]}
+    asked = Asked("POST", path, headers, json.dumps(body).encode())
+    return replace(raw, asked=asked, sent=asked)
+
+
+@settings(max_examples=150)
+@given(SECRET, st.sampled_from(PLACES), st.data())
+def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject) -> None:
+    secret = secret.replace(";", "_") if place == "cookie" else secret
+    cut = drawn.draw(st.integers(0, len(secret)))
+    body = b"".join(stream(f"<think>{secret}</think>", secret[:cut], secret[cut:]))
+    body += (
+        b": "
+        + secret.encode()
+        + b"\n\n"
+        + data({"error": {"message": f"bad key {secret}", secret: 1}})
+    )
+    cuts = sorted(drawn.draw(st.sets(st.integers(0, len(body)), max_size=5)) | {0, len(body)})
+    chunks = tuple(Chunk(0.1, body[start:end]) for start, end in pairwise(cuts))
+    raw = with_reply(replace(planted(secret, place), chunks=chunks, ended=f"lost {secret}"))
+    clean = cleaned(raw)
+    kept = all_bytes(clean)
+    assert secret.encode() not in kept
+    assert json.dumps(secret)[1:-1].encode() not in kept
+    assert cleaned(clean) == clean
+    assert len(clean.chunks) <= len(chunks)
+    for frame in FrameDecoder().feed(clean.body):
+        assert frame.data is None or frame.data == b"[DONE]" or json.loads(frame.data)
+
+
+@given(
+    st.lists(st.binary(max_size=60), max_size=5),
+    st.sampled_from([SSE, JSON]),
+    st.sampled_from(Dialect),
+)
+def test_whatever_a_server_sends_is_cleaned_once(
+    pieces: list[bytes], kind: str, client: Dialect
+) -> None:
+    raw = exchange(pieces, client, Form.STREAM if kind == SSE else Form.WHOLE)
+    clean = cleaned(raw)
+    assert cleaned(clean) == clean
+    assert clean.body == raw.body or b"{" in raw.body or b"[" in raw.body
+
+
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=5) | st.floats() | st.integers(),
+        lambda inner: st.lists(inner, max_size=3),
+    )
+)
+def test_whatever_a_client_asks_is_cleaned_once(content: object) -> None:
+    clean = cleaned(exchange(asked={"stop": content, "seed": content}))
+    assert cleaned(clean) == clean
+
+
+def test_borders_still_cut_the_body() -> None:
+    body = b"".join(text("a", "b"))
+    at = body.index(b"chatcmpl-1") + len("chatcmpl-1")
+    raw = exchange([body[:at], body[at:]])
+    first, second = cleaned(raw).chunks
+    assert first.data.endswith(b'"chatcmpl-r')
+    assert second.data.startswith(b'ecording", "created": 1700000000')
+
+
+def test_times_are_rounded_and_never_run_backwards() -> None:
+    raw = exchange([b"a", b"", b"c", b"d"])
+    raw = replace(
+        raw,
+        chunks=tuple(
+            replace(chunk, at=at)
+            for chunk, at in zip(raw.chunks, [-1, 0.5, 0.12345, 2.00049], strict=True)
+        ),
+    )
+    assert [(chunk.at, chunk.data) for chunk in cleaned(raw).chunks] == [
+        (0, b"a"),
+        (0.5, b"c"),
+        (2.0, b"d"),
+    ]
+
+
+def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
+    raw = exchange(
+        [whole("x").replace(b"small", b"/home/bob/m.gguf")],
+        form=Form.WHOLE,
+        asked={"model": "/home/bob/m.gguf"},
+        places=["gpu.lan:81"],
+    )
+    raw = replace(
+        raw,
+        asked=replace(raw.asked, path=f"/tenant-7/llm{CHAT}"),
+        ended="no gpu.lan:81, no 10.0.0.9",
+    )
+    clean = cleaned(raw)
+    assert (clean.asked.path, clean.ended, clean.places) == (
+        CHAT,
+        "no 127.0.0.1:8000, no 127.0.0.1",
+        frozenset(),
+    )
+    assert [
+        json.loads(body)["model"] for body in (clean.asked.body, clean.body, clean.got.body)
+    ] == ["m.gguf"] * 3
+    assert b"bob" not in all_bytes(clean)
+
+
+def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
+    raw = exchange(
+        headers={"accept": "*/*", "x-trace": "abc", "user-agent": "curl"},
+        query="?beta=true&x=1",
+        options={"start": "text", "events": "/tmp/e"},
+    )
+    clean = cleaned(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
+    assert set(clean.asked.headers) == {"accept", "content-type"}
+    assert clean.asked.path == f"{CHAT}?beta=true"
+    assert clean.options == {"start": "text"}
+    assert clean.answered.content_type == "text/event-stream; charset=utf-8"
+
+
+def test_a_request_that_is_no_json_is_left_out() -> None:
+    raw = exchange()
+    assert cleaned(replace(raw, asked=replace(raw.asked, body=b"{oops"))).asked.body == b""
+
+
+def test_claude_codes_billing_line_is_left_out() -> None:
+    clean = cleaned(
+        exchange(
+            asked={
+                "system": [
+                    {"type": "text", "text": "x-anthropic-billing-header: cch=1ab;\nBe nice."}
+                ]
+            }
+        )
+    )
+    assert json.loads(clean.asked.body)["system"] == [{"type": "text", "text": "Be nice."}]
+
+
+def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
+    raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
+    asked = Asked("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
+    clean = cleaned(with_reply(replace(raw, asked=asked, sent=asked)))
+    assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
+    assert replayed(clean, Dialect.ANTHROPIC).body == clean.got.body
+    assert b'"id":"m"' in clean.got.body
+
+
+def test_the_endpoint_stays_whatever_was_left_out() -> None:
+    clean = cleaned(exchange(headers={"x-original-uri": CHAT}, query="?a=completions"))
+    assert clean.asked.path == CHAT
+    assert cleaned(clean) == clean
+
+
+def test_what_the_addon_does_not_act_on_is_no_recording() -> None:
+    raw = exchange()
+    with pytest.raises(RecordingError, match="no request that the addon acts on"):
+        cleaned(replace(raw, asked=replace(raw.asked, path="/favicon.ico")))

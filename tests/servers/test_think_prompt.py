@@ -1,0 +1,59 @@
+"""Asking a model to think: once, in the system turn, with the client's own budget."""
+
+from typing import Any
+
+import pytest
+
+from converter.servers.think_prompt import TAG, add
+
+USER = {"role": "user", "content": "hi"}
+
+
+def _asked(messages: list[Any], budget: int | None = None) -> list[Any]:
+    asked = add({"model": "m", "messages": messages}, budget)
+    assert asked
+    assert asked["model"] == "m"
+    return asked["messages"]  # type: ignore[return-value]
+
+
+def test_a_request_without_a_system_turn_gets_one() -> None:
+    first, *rest = _asked([USER])
+    assert (first["role"], TAG in first["content"], rest) == ("system", True, [USER])
+
+
+def test_a_system_turn_is_kept_and_goes_on() -> None:
+    first, *rest = _asked([{"role": "system", "content": "be brief"}, USER])
+    assert first["content"].startswith("be brief\n\n")
+    assert TAG in first["content"]
+    assert rest == [USER]
+
+
+def test_a_system_turn_in_parts_is_left_as_it_is() -> None:
+    parts = {"role": "system", "content": [{"type": "text", "text": "be brief"}]}
+    assert _asked([parts, USER])[1:] == [parts, USER]
+
+
+def test_the_clients_budget_is_named() -> None:
+    assert "2048 tokens" in _asked([USER], 2048)[0]["content"]
+    assert "tokens" not in _asked([USER])[0]["content"]
+
+
+def test_never_twice() -> None:
+    once = add({"messages": [USER]}, 2048)
+    assert once
+    assert add(once, 2048) is None
+
+
+def test_a_user_who_speaks_of_the_tag_is_no_instruction() -> None:
+    assert len(_asked([{"role": "user", "content": f"what is {TAG}?"}])) == 2
+
+
+@pytest.mark.parametrize("messages", [None, "hi", 5])
+def test_a_request_without_messages_is_left_alone(messages: object) -> None:
+    assert add({"messages": messages}, 1) is None
+
+
+def test_the_request_itself_is_not_changed() -> None:
+    body = {"messages": [{"role": "system", "content": "be brief"}, USER]}
+    add(body, None)
+    assert body == {"messages": [{"role": "system", "content": "be brief"}, USER]}

@@ -1,0 +1,86 @@
+"""Thoughts reach who listens; what a person should know is a log line and a few words of a comment."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from converter.observe.thought_events import ThoughtEvent
+from converter.shell.thought_hook import report
+from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
+from tests.support.frames import stream
+from tests.support.kept_flows import Watched, pass_on, watched
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[ThoughtEvent] = []
+
+    def thought(self, event: ThoughtEvent) -> None:
+        self.heard.append(event)
+
+
+def exchanged(there: Watched) -> None:
+    flow = there.begin(streaming(), response(EVENT_STREAM))
+    pass_on(flow, *stream("<think>a</think>", "b"), b"")
+    there.end(flow)
+
+
+def test_any_addon_hears_of_thoughts_and_so_does_the_file(tmp_path: Path) -> None:
+    path, listener = tmp_path / "events.jsonl", Listener()
+    with watched(events=str(path)) as there:
+        there.add(listener)
+        exchanged(there)
+    written = [json.loads(line) for line in path.read_text().splitlines()]
+    assert (
+        [event["thought"] for event in listener.heard]
+        == [event["thought"] for event in written]
+        == ["a"]
+    )
+
+
+def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_listens() -> None:
+    listener, many = Listener(), [f"<think>{number}</think>b" for number in range(50)]
+    with watched() as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        pass_on(flow, b"".join(stream(*many)))
+        assert not there.addon._telling._tasks
+        there.add(listener)
+        pass_on(flow, b"".join(stream(*many)), b"")
+        there.end(flow)
+    assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+
+
+def test_a_file_that_cannot_be_written_costs_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watched(events=str(tmp_path / "events")) as there:
+        (tmp_path / "events").mkdir()
+        exchanged(there)
+    assert "think_events" in caplog.text
+
+
+NOTES = {
+    "nothing to say": ([], [], ""),
+    "empty notes say nothing": (["", ""], [], ""),
+    "a note ends at its colon": (
+        ["opener missing: it began so"],
+        ["opener missing"],
+        "opener missing: it began so",
+    ),
+    "each note for itself": (["a: b", "c"], ["a", "c"], "a: b; c"),
+    "a colon inside a word is none": (["no a:b"], ["no a:b"], "no a:b"),
+    "lines become one": (["a\n b"], ["a b"], "a b"),
+    "a long one is cut": (["x" * 100], ["x" * 79 + "…"], "x" * 100),
+    "nothing acts on a terminal": (["a\x9b31m"], ["a\\x9b31m"], "a\\x9b31m"),
+}
+
+
+@pytest.mark.parametrize(("words", "short", "line"), NOTES.values(), ids=NOTES)
+def test_notes_in_few_words(
+    words: list[str], short: list[str], line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert report(request(f"{CHAT}?key=secret"), words) == short
+    assert [record.getMessage() for record in caplog.records] == (
+        [f"think: POST {CHAT}: {line}"] if line else []
+    )

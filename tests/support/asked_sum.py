@@ -1,0 +1,49 @@
+"""One question and its answer, with a thought, for tests of what mitmweb's page shows."""
+
+import json
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import OPENAI, Client, Dialect
+from tests.support.frames import stream, whole
+from tests.support.mitmweb import Mitmweb
+from tests.support.scripted_server import Asked
+
+QUESTION = "What is 12 times 7?"
+THOUGHT = "Seventy and fourteen."
+ANSWER = "The answer is 84."
+TAGGED = f"<think>{THOUGHT}</think>\n\n{ANSWER}"
+
+
+def question(streamed: bool) -> bytes:
+    """A question that means the same in both dialects."""
+    turns = [{"role": "user", "content": QUESTION}]
+    return json.dumps(
+        {"model": "small", "max_tokens": 200, "messages": turns, "stream": streamed}
+    ).encode()
+
+
+class Script:
+    """The server says it, streamed or whole as it is asked to."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def __call__(self, asked: Asked) -> Says:
+        streamed = json.loads(asked.body).get("stream")
+        return (
+            Says(steps=stream(*self._said.partition("</think>")))
+            if streamed
+            else Says(whole(self._said))
+        )
+
+
+def ask(
+    web: Mitmweb,
+    server: ByPathServer,
+    said: str = TAGGED,
+    dialect: Dialect = OPENAI,
+    streamed: bool = True,
+) -> bytes:
+    server.rows[CHAT] = Script(said)
+    with Client(web.port) as client:
+        return client.ask(dialect.path, question(streamed)).body

@@ -1,0 +1,133 @@
+"""A server on loopback that answers by path, several replies one after another, as a whole model
+server has to for an agent.
+
+`tests.support.scripted_server` answers every request alike; the addon's own questions (what are
+you? how many tokens?) need more than that.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from tests.support.scripted_server import JSON, STREAM, Asked
+
+type Step = bytes | threading.Event
+type Script = Callable[[Asked], "Says"]
+CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
+FORWARD = 1  # the port of the forward proxy
+SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
+
+
+class Says:
+    """A reply. `body`: JSON when it is no bytes; `steps` are sent one by one, at an event the
+    server waits for the test.
+    """
+
+    def __init__(
+        self,
+        body: object = b"",
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        *,
+        steps: Sequence[Step] = (),
+    ) -> None:
+        whole = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.status = status
+        self.headers = headers or (STREAM if steps else JSON)
+        self.steps: Sequence[Step] = steps or [whole]
+
+
+def owned_by(owner: str) -> dict[str, Says]:
+    """The list of models, by whose owner most servers are recognised."""
+    return {"/v1/models": Says({"object": "list", "data": [{"id": "small", "owned_by": owner}]})}
+
+
+NOT_FOUND = Says({"detail": "Not Found"}, 404)
+
+
+class ByPathServer(ThreadingHTTPServer):
+    """What has no row is a 404 in FastAPI's words. The last reply of a row is given again and
+    again.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def __init__(
+        self, rows: Mapping[str, Says | Script | Sequence[Says]] | None = None, port: int = 0
+    ) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.rows: dict[str, Says | Script | Sequence[Says]] = dict(rows or {})
+        self.asked: list[Asked] = []
+        self._lock = threading.Lock()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def paths(self) -> list[str]:
+        return [asked.target for asked in self.asked]
+
+    def bodies(self, path: str = CHAT) -> list[dict[str, Any]]:
+        """What was asked of one endpoint, in order."""
+        return [
+            json.loads(asked.body) for asked in self.asked if asked.target.partition("?")[0] == path
+        ]
+
+    def reply(self, asked: Asked) -> Says:
+        path = asked.target.partition("?")[0]
+        row = self.rows.get(path, NOT_FOUND)
+        with self._lock:
+            self.asked.append(asked)
+            before = sum(1 for other in self.asked if other.target.partition("?")[0] == path) - 1
+        if isinstance(row, Says):
+            return row
+        return row(asked) if callable(row) else row[min(before, len(row) - 1)]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away in the middle is part of some tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ByPathServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 0
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.reply(Asked(self.command, self.path, headers, body))
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for step in reply.steps:
+            self._take(step)
+        self.wfile.write(b"0\r\n\r\n")
+
+    do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
+
+    def _take(self, step: Step) -> None:
+        if isinstance(step, threading.Event):
+            assert step.wait(SECONDS_TO_WAIT), "nobody waited for this"
+        elif step:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(step), step))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (its name in http.server)
+        """Say nothing."""

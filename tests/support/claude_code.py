@@ -1,0 +1,162 @@
+"""Claude Code, the real one, as a client of the addon: installed with npm, run without a terminal,
+its words read back.
+
+`python -m tests.support.claude_code [PROMPT]`, from the repository root, runs it through the addon
+against llama.cpp's server and the small model, without tools and with one, and prints what it
+showed.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.harness import TESTS, Program, start_proxy
+
+VERSION = "2.1.197"  # the newest that runs on Node 20
+PACKAGE = f"@anthropic-ai/claude-code@{VERSION}"
+CACHE = TESTS.parent / ".cache" / f"claude-code-{VERSION}"
+SECONDS_TO_INSTALL = 300
+SECONDS_TO_ANSWER = 120
+ALONE = {
+    "ANTHROPIC_API_KEY": "dummy",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+}
+"""It is to speak to the addon and to nobody else."""
+NO_TOOLS = ("--tools", "", "--system-prompt", "be brief")
+ONE_TOOL = ("--tools", "Read", "--allowedTools", "Read", "--system-prompt", "be brief")
+CONTEXT = "16384"
+
+
+class MissingError(Exception):
+    """Claude Code cannot be had on this machine; the message says why."""
+
+
+def install() -> Path:
+    """The program, which a second call finds where the first has put it."""
+    program = CACHE / "node_modules" / ".bin" / "claude"
+    if not program.exists():
+        _download()
+    return program
+
+
+def _download() -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise MissingError("npm is not installed")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        _run_npm([npm, "install", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE])
+        Path(folder, "node_modules").rename(
+            CACHE / "node_modules"
+        )  # at once: half of it is never there
+
+
+def _run_npm(command: list[str]) -> None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS_TO_INSTALL
+        )
+    except subprocess.TimeoutExpired:
+        raise MissingError(
+            f"npm has not installed {PACKAGE} within {SECONDS_TO_INSTALL} seconds"
+        ) from None
+    if done.returncode:
+        raise MissingError(f"npm cannot install {PACKAGE}: {done.stderr.strip()[-500:]}")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What it printed, an object a line, and how it ended."""
+
+    status: int
+    lines: list[dict[str, Any]]
+    errors: str
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The blocks of the model's messages, in order."""
+        messages = [line["message"] for line in self.lines if line["type"] == "assistant"]
+        return [block for message in messages for block in message["content"]]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What its tools gave, and what else it said to the model of its own accord."""
+        messages = [line["message"] for line in self.lines if line["type"] == "user"]
+        return [block for message in messages for block in message["content"]]
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """Its last line: the answer or the error that a person sees, and what it cost."""
+        return self.lines[-1]
+
+
+def ask(program: Path, port: int, folder: Path, prompt: str, *arguments: str) -> Session:
+    """One prompt, in an empty home and an empty folder of work."""
+    home, work = folder / "home", folder / "work"
+    for made in (home, work):
+        made.mkdir(exist_ok=True)
+    environment = {
+        **ALONE,
+        "HOME": str(home),
+        "PATH": os.environ["PATH"],
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+    }
+    command = [
+        str(program),
+        "-p",
+        prompt,
+        "--model",
+        "tiny",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        *arguments,
+    ]
+    done = subprocess.run(
+        command,
+        cwd=work,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=SECONDS_TO_ANSWER,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return Session(done.returncode, lines, done.stderr.decode(errors="replace"))
+
+
+def main(prompt: str) -> None:
+    program = install()
+    serve = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", CONTEXT]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        with Program(serve, folder / "llama.log", folder / "llama.errors") as server:
+            address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
+            with start_proxy([f"reverse:{address}"], [], folder, "proxy") as proxy:
+                for title, arguments in (("Without tools", NO_TOOLS), ("With one tool", ONE_TOOL)):
+                    session = ask(program, proxy.ports[0], folder, prompt, *arguments)
+                    print(
+                        f"{title}: it ended with status {session.status}, and showed:\n{shown(session)}\n"
+                    )
+
+
+def shown(session: Session) -> str:
+    """The blocks and the end, a line each."""
+    said = [
+        f"  {block['type']}: {block.get(block['type'], block.get('input'))}"
+        for block in session.blocks
+    ]
+    return "\n".join([*said, f"  in the end: {session.end.get('result')}", session.errors]).rstrip()
+
+
+if __name__ == "__main__":
+    main(" ".join(sys.argv[1:]) or "12 * 7")

@@ -1,0 +1,297 @@
+"""Plain HTTP clients for the end-to-end tests, and the two dialects read by hand, strictly.
+
+The official SDKs hide what a proxy may do wrong (connections, headers, the moment at which
+something arrives), so most tests read the bytes themselves.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from types import TracebackType
+from typing import Any, Self
+
+SECONDS = 10  # a reply that is held for ever must fail the test, not stop it
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a client gets to see. `blocks`: Anthropic's, as (type, text); `stop`: the dialect's own
+    word for why the reply ended.
+    """
+
+    thinking: str
+    text: str
+    stop: object = None
+    blocks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Client:
+    """One connection, kept for all requests; it never connects anew by itself."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        self._connection.connect()
+        self._connection.auto_open = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def begin(
+        self,
+        target: str,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        method: str = "POST",
+    ) -> None:
+        """Send a request and wait for nothing."""
+        self._connection.request(
+            method, target, body, {"content-type": "application/json", **(headers or {})}
+        )
+
+    def send(
+        self,
+        target: str,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        method: str = "POST",
+    ) -> HTTPResponse:
+        """Send a request and wait for the head of its reply."""
+        self.begin(target, body, headers, method)
+        return self._connection.getresponse()
+
+    def answer(self) -> Answer:
+        """The whole reply to the request begun before."""
+        response = self._connection.getresponse()
+        return Answer(response.status, headers_of(response), response.read())
+
+    def ask(
+        self,
+        target: str,
+        body: bytes,
+        headers: Mapping[str, str] | None = None,
+        method: str = "POST",
+    ) -> Answer:
+        self.begin(target, body, headers, method)
+        return self.answer()
+
+
+class Live:
+    """A reply as it arrives."""
+
+    def __init__(self, response: HTTPResponse) -> None:
+        self._response = response
+        self.got = b""
+
+    def until(self, marker: bytes) -> bytes:
+        """All there is so far, once `marker` is in it. Only what the proxy has let through can
+        bring it.
+        """
+        while marker not in self.got:
+            piece = self._response.read1()
+            assert piece, f"the reply ended without {marker!r}: {self.got!r}"
+            self.got += piece
+        return self.got
+
+    def rest(self) -> bytes:
+        """The whole reply, after its end."""
+        self.got += self._response.read()
+        return self.got
+
+
+def headers_of(response: HTTPResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.getheaders()}
+
+
+def payloads(body: bytes) -> list[dict[str, Any]]:
+    """The JSON objects of a stream's data lines."""
+    lines = [
+        line.removeprefix(b"data:").strip()
+        for line in body.split(b"\n")
+        if line.startswith(b"data:")
+    ]
+    return [json.loads(line) for line in lines if line != b"[DONE]"]
+
+
+def read_openai_stream(body: bytes, index: int = 0) -> Said:
+    """One choice of a stream."""
+    said: dict[str, str] = {"reasoning_content": "", "content": ""}
+    stop = None
+    for payload in payloads(body):
+        for choice in (choice for choice in payload["choices"] if choice["index"] == index):
+            stop = choice.get("finish_reason") or stop
+            for name in said:
+                said[name] += choice["delta"].get(name) or ""
+    return Said(said["reasoning_content"], said["content"], stop)
+
+
+def read_openai_whole(body: bytes, index: int = 0) -> Said:
+    choice = json.loads(body)["choices"][index]
+    message = choice["message"]
+    return Said(
+        message.get("reasoning_content") or "", message["content"] or "", choice["finish_reason"]
+    )
+
+
+def read_anthropic_stream(body: bytes) -> Said:
+    """A whole stream, which must be strictly sequential: blocks 0, 1, 2 ... each started, filled
+    and stopped before the next.
+    """
+    reader = _BlockReader()
+    for frame in body.strip().split(b"\n\n"):
+        if not frame.startswith(b":"):
+            name, value = frame.split(b"\n")
+            payload = json.loads(value.removeprefix(b"data: "))
+            assert name == b"event: " + payload["type"].encode(), frame
+            reader.feed(payload)
+    assert reader.expects == (), f"the stream ends too early: {body!r}"
+    return _said(reader.blocks, reader.stop)
+
+
+class _BlockReader:
+    """What may come next is one fact; anything else is an error."""
+
+    def __init__(self) -> None:
+        self.expects: tuple[str, ...] = ("message_start",)
+        self.blocks: list[dict[str, Any]] = []
+        self.stop: object = None
+
+    def feed(self, payload: dict[str, Any]) -> None:
+        kind = payload["type"]
+        if kind == "ping":
+            return
+        assert kind in self.expects, (kind, self.expects)
+        getattr(self, f"_{kind}")(payload)
+
+    def _message_start(self, payload: dict[str, Any]) -> None:
+        assert payload["message"]["content"] == []
+        self.expects = ("content_block_start", "message_delta")
+
+    def _content_block_start(self, payload: dict[str, Any]) -> None:
+        assert payload["index"] == len(self.blocks)
+        self.blocks.append(dict(payload["content_block"]))
+        self.expects = ("content_block_delta", "content_block_stop")
+
+    def _content_block_delta(self, payload: dict[str, Any]) -> None:
+        assert payload["index"] == len(self.blocks) - 1
+        delta = dict(payload["delta"])
+        name = delta.pop("type").removesuffix("_delta")
+        assert list(delta) == [name]
+        self.blocks[-1][name] += delta[name]
+        self.expects = ("content_block_stop",) if name == "signature" else self.expects
+
+    def _content_block_stop(self, payload: dict[str, Any]) -> None:
+        assert payload["index"] == len(self.blocks) - 1
+        self.expects = ("content_block_start", "message_delta")
+
+    def _message_delta(self, payload: dict[str, Any]) -> None:
+        self.stop = payload["delta"]["stop_reason"]
+        assert payload["usage"]["output_tokens"] >= 0
+        self.expects = ("message_stop",)
+
+    def _message_stop(self, _: dict[str, Any]) -> None:
+        self.expects = ()
+
+
+def read_anthropic_whole(body: bytes) -> Said:
+    message = json.loads(body)
+    assert message["type"] == "message", message
+    return _said(message["content"], message["stop_reason"])
+
+
+def _said(blocks: list[dict[str, Any]], stop: object) -> Said:
+    for block in blocks:
+        assert block["type"] == "text" or block["signature"], "clients drop unsigned thinking"
+        assert block["type"] == "thinking" or block["text"].strip(), (
+            "the API refuses a text block of nothing but blanks"
+        )
+    parts = tuple((block["type"], block[block["type"]]) for block in blocks)
+    thoughts = [said for kind, said in parts if kind == "thinking"]
+    return Said(
+        "\n\n".join(thoughts), "".join(said for kind, said in parts if kind == "text"), stop, parts
+    )
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a client speaks, to run one test for both."""
+
+    name: str
+    path: str
+    finished: str
+    read_stream: Callable[[bytes], Said]
+    read_whole: Callable[[bytes], Said]
+
+    def read(self, body: bytes, stream: bool) -> Said:
+        return self.read_stream(body) if stream else self.read_whole(body)
+
+
+OPENAI = Dialect("openai", "/v1/chat/completions", "stop", read_openai_stream, read_openai_whole)
+ANTHROPIC = Dialect(
+    "anthropic", "/v1/messages", "end_turn", read_anthropic_stream, read_anthropic_whole
+)
+
+
+def question(stream: bool, **fields: object) -> bytes:
+    """A request that means the same in both dialects."""
+    body = {
+        "model": "small",
+        "max_tokens": 200,
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": stream,
+    }
+    return json.dumps(body | fields).encode()
+
+
+def anthropic_error(body: bytes) -> str:
+    """The message of an error in Anthropic's shape."""
+    error = json.loads(body)
+    assert error["type"] == "error", error
+    assert set(error["error"]) >= {"type", "message"}
+    return str(error["error"]["message"])
+
+
+def anthropic_stream_error(body: bytes) -> str:
+    """The message of the error that a stream ends with."""
+    name, value = body.rstrip(b"\n").split(b"\n\n")[-1].split(b"\n")
+    assert name == b"event: error", body[-300:]
+    return anthropic_error(value.removeprefix(b"data: "))
+
+
+def anthropic_failure(answer: Answer) -> str:
+    """The message of an error, wherever it may stand: with an error status, or at the end of a
+    stream.
+    """
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        return anthropic_stream_error(answer.body)
+    assert answer.status >= 400
+    assert answer.headers["content-type"].startswith("application/json")
+    return anthropic_error(answer.body)
+
+
+def anthropic_deltas(body: bytes) -> tuple[str, str]:
+    """Thinking and text of a stream that may have ended too early."""
+    said = {"thinking": "", "text": "", "signature": ""}
+    for payload in payloads(body):
+        if payload["type"] == "content_block_delta":
+            name = payload["delta"]["type"].removesuffix("_delta")
+            said[name] += payload["delta"][name]
+    return said["thinking"], said["text"]

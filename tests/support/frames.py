@@ -1,0 +1,46 @@
+"""What a chat-completions server writes: frames and bodies for scripted replies."""
+
+import json
+
+HEAD = {"id": "chatcmpl-1", "created": 1, "model": "small", "system_fingerprint": "f"}
+TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+DONE = b"data: [DONE]\n\n"
+
+
+def data(value: object) -> bytes:
+    return b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n"
+
+
+def delta(index: int = 0, /, **fields: object) -> bytes:
+    return _chunk({"index": index, "delta": fields, "finish_reason": None})
+
+
+def finish(reason: str = "stop", index: int = 0) -> bytes:
+    return _chunk({"index": index, "delta": {}, "finish_reason": reason})
+
+
+def _chunk(choice: object) -> bytes:
+    return data({**HEAD, "object": "chat.completion.chunk", "choices": [choice]})
+
+
+def text(*pieces: str) -> list[bytes]:
+    return [delta(content=piece) for piece in pieces]
+
+
+ROLE = delta(role="assistant", content="")
+USAGE = data({**HEAD, "object": "chat.completion.chunk", "choices": [], "usage": TOKENS})
+END = [finish(), USAGE, DONE]
+
+
+def stream(*pieces: str) -> list[bytes]:
+    """A usual streamed reply, a frame for each piece of text."""
+    return [ROLE, *text(*pieces), *END]
+
+
+def whole(content: object, **fields: object) -> bytes:
+    message = {"role": "assistant", "content": content, **fields}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return json.dumps(
+        {**HEAD, "object": "chat.completion", "choices": [choice], "usage": TOKENS},
+        ensure_ascii=False,
+    ).encode()

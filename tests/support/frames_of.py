@@ -1,0 +1,120 @@
+"""Replies as the unit tests need them: made of few words, read by the decoder, passed through the
+rewriter, read back.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from converter import settings
+from converter.dialects.anthropic.message_events import Asked
+from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.events import Event, Start
+from converter.rewriter import Dialect, Form, Rewriter
+from converter.wire.sse import Frame, FrameDecoder
+from tests.support.frames import data, delta
+
+type Json = dict[str, Any]
+
+OPENAI, ANTHROPIC = Dialect.OPENAI, Dialect.ANTHROPIC
+STREAM, WHOLE = Form.STREAM, Form.WHOLE
+ASKED = Asked("asked", "flow")
+
+
+def choice(index: int = 0, /, **fields: object) -> Json:
+    """A choice of a stream's frame: `fields` stand beside its delta."""
+    return {"index": index, "delta": fields.pop("delta", {}), **fields}
+
+
+def chunk(*choices: Json, **fields: object) -> bytes:
+    """A frame: `fields` are those of the head, and usage."""
+    return data({"id": "chatcmpl-1", "model": "small", **fields, "choices": list(choices)})
+
+
+def entry(
+    index: int | None = None, name: str = "", arguments: str | None = None, **fields: object
+) -> Json:
+    """A piece of a tool call; what is not given is not there."""
+    function = {"name": name} if name else {}
+    numbered = {} if index is None else {"index": index}
+    return {
+        **numbered,
+        **fields,
+        "function": function if arguments is None else {**function, "arguments": arguments},
+    }
+
+
+def call(
+    index: int | None = None, name: str = "", arguments: str | None = None, **fields: object
+) -> bytes:
+    """A frame with one piece of a tool call."""
+    return delta(tool_calls=[entry(index, name, arguments, **fields)])
+
+
+def whole_frame(body: object) -> Frame:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Frame(raw, raw)
+
+
+def frames(raw: bytes) -> list[Frame]:
+    decoder = FrameDecoder()
+    return [*decoder.feed(raw), *decoder.close()]
+
+
+def read(*raw: bytes) -> list[Event]:
+    """What the decoder reads in a stream's frames."""
+    decoder = OpenAIDecoder()
+    return [event for frame in frames(b"".join(raw)) for event in decoder.feed(frame)]
+
+
+def said(*raw: bytes) -> list[Event]:
+    """The same without the heads."""
+    return [event for event in read(*raw) if not isinstance(event, Start)]
+
+
+def rewriter(
+    client: Dialect, server_form: Form = STREAM, client_form: Form | None = None, **options: Any
+) -> Rewriter:
+    return Rewriter(
+        settings.read(options),
+        client,
+        server_form,
+        client_form,
+        model=ASKED.model,
+        reply_id=ASKED.id,
+    )
+
+
+def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:
+    """What a client gets, in the pieces it gets it in."""
+    return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
+
+
+def values(pieces: Iterable[bytes]) -> list[Json]:
+    """The JSON of every frame but `[DONE]`."""
+    read_frames = frames(b"".join(pieces))
+    return [
+        json.loads(frame.data)
+        for frame in read_frames
+        if frame.data is not None and frame.data != b"[DONE]"
+    ]
+
+
+def stream_to(client: Dialect, *chunks: bytes, **options: Any) -> list[Json]:
+    """A stream as a client reads it."""
+    return values(passed(rewriter(client, **options), chunks))
+
+
+def message_of(*chunks: bytes, server_form: Form = STREAM, **options: Any) -> Json:
+    """A reply as an Anthropic client reads it that wants it whole."""
+    message: Json = json.loads(
+        b"".join(passed(rewriter(ANTHROPIC, server_form, WHOLE, **options), chunks))
+    )
+    return message
+
+
+def body_of(body: object, **options: Any) -> Json:
+    """A whole reply as an OpenAI client reads it."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    rewritten: Json = json.loads(b"".join(passed(rewriter(OPENAI, WHOLE, **options), [raw])))
+    return rewritten

@@ -1,0 +1,202 @@
+"""Real processes for the end-to-end tests: llama.cpp's own server, and mitmdump with the addon in
+front of a server.
+
+Each writes its output to a file, so that a test can ask what was said since a point in time, and
+each is stopped at the end.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+TESTS = Path(__file__).resolve().parents[1]
+ADDON = TESTS.parent / "think_addon.py"
+MITMDUMP = Path(sys.executable).parent / "mitmdump"
+SECONDS_TO_START = 30  # many times what it takes: only a program that never starts meets it
+SECONDS_TO_STOP = 10
+FAULTS = re.compile(r"Traceback|Addon error|has crashed|error in script")
+TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
+
+
+class Program:
+    """A started process whose output goes to a file; leaving the `with` block stops it."""
+
+    def __init__(
+        self, command: Sequence[str], log: Path, errors: Path | None = None, cwd: Path | None = None
+    ) -> None:
+        self._log = log
+        # The output must be in the file as soon as it is said, or a test that looks for it comes
+        # too early.
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        with log.open("wb") as output, (errors or log).open("ab") as complaints:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=complaints if errors else subprocess.STDOUT,
+                env=environment,
+                cwd=cwd,
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def wait_for(self, pattern: str, count: int = 1) -> list[str]:
+        """What `pattern` finds, once it is there `count` times; it must come before the process
+        ends.
+        """
+        deadline = time.monotonic() + SECONDS_TO_START
+        while len(found := re.findall(pattern, self.output)) < count:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"no {pattern!r} from {self._process.args!r}, but:\n{self.output}"
+                )
+            time.sleep(0.01)  # a process that starts has no other way to tell than its output
+        return found
+
+    def exit_status(self) -> int:
+        """Wait for it to end by itself."""
+        return self._process.wait(SECONDS_TO_START)
+
+    def terminate(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End it with no word to anybody, as a crash does."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        self.terminate()
+        try:
+            self._process.wait(SECONDS_TO_STOP)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
+    thinking out.
+    """
+
+    template: str
+    reasoning: str
+    model: str = "tiny-think"
+
+
+VARIANTS = {
+    "tags": Variant("qwen", "none"),
+    "extracted": Variant("qwen", "auto"),
+    "opened by the template": Variant("r1", "none"),
+    "opened by the template, extracted": Variant("r1", "auto"),
+    "tags of many tokens": Variant("qwen", "none", "tiny-think-spelled"),
+}
+
+
+class LlamaServer(Program):
+    """llama.cpp's server with the small model."""
+
+    def __init__(self, variant: Variant, log: Path) -> None:
+        model = TESTS / "model"
+        options = ["--port", "0", "--reasoning", variant.reasoning, "--template", variant.template]
+        command = [
+            sys.executable,
+            str(model / "serve.py"),
+            *options,
+            "--model",
+            str(model / f"{variant.model}.gguf"),
+        ]
+        # Apart, because llama.cpp's own lines come in the middle of the one that is waited for.
+        super().__init__(command, log, log.with_suffix(".errors"))
+
+    @property
+    def address(self) -> str:
+        return self.wait_for(r"(?m)^ready (http://\S+)$")[0]
+
+
+class Proxy(Program):
+    """mitmdump with the addon; it listens on one port for each of its modes."""
+
+    def __init__(
+        self, modes: Sequence[str], arguments: Sequence[str], folder: Path, log: str
+    ) -> None:
+        self.ports = _free_ports(len(modes))
+        settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "flow_detail=0"]
+        command = [str(MITMDUMP), "-s", str(ADDON), *settings, *arguments]
+        for mode, port in zip(modes, self.ports, strict=True):
+            command += ["--mode", f"{mode}@127.0.0.1:{port}"]
+        super().__init__(command, folder / f"{log}.log")
+
+    def mark(self) -> int:
+        """This point of the log, for `troubles` and `check`."""
+        return len(self.output)
+
+    def troubles(self, mark: int = 0) -> list[str]:
+        """What the addon complained of since `mark`."""
+        return TROUBLE.findall(self.output[mark:])
+
+    def check(self, mark: int = 0) -> None:
+        """No exception has left the addon since `mark`, and mitmproxy is still there."""
+        assert self._process.poll() is None, self.output
+        assert not FAULTS.search(self.output[mark:]), self.output[mark:]
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+@contextmanager
+def start_proxy(
+    modes: Sequence[str], arguments: Sequence[str], folder: Path, log: str
+) -> Iterator[Proxy]:
+    """A proxy that listens; from its start to its end no exception may leave the addon."""
+    with _listening(modes, arguments, folder, log) as proxy:
+        yield proxy
+    assert not FAULTS.search(proxy.output), proxy.output
+
+
+def _listening(modes: Sequence[str], arguments: Sequence[str], folder: Path, log: str) -> Proxy:
+    """Somebody else may take a port that was free a moment ago; then others are tried."""
+    for attempt in range(5):
+        proxy = Proxy(modes, arguments, folder, f"{log}-{attempt}")
+        try:
+            proxy.wait_for("listening at", len(modes))
+        except RuntimeError:
+            proxy.stop()
+            if "address already in use" not in proxy.output.lower():
+                raise
+        else:
+            return proxy
+    raise RuntimeError("five times in a row somebody took a free port")

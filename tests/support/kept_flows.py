@@ -1,0 +1,146 @@
+"""Whole exchanges through the addon where somebody looks at flows, as mitmproxy would leave them:
+real flows, the real hooks.
+"""
+
+import io
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mitmproxy import contentviews, flow, hooks
+from mitmproxy.addonmanager import Loader
+from mitmproxy.addons.view import View
+from mitmproxy.http import HTTPFlow, Message, Response
+from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.proxy.layers.http._hooks import (
+    HttpErrorHook,
+    HttpRequestHeadersHook,
+    HttpRequestHook,
+    HttpResponseHeadersHook,
+    HttpResponseHook,
+)
+from mitmproxy.test import taddons
+
+from tests.support.addon_flows import running, wait
+from think_addon import ThinkAddon
+
+
+class ProxyOptions:
+    """The option that the proxy itself brings along."""
+
+    def load(self, loader: Loader) -> None:
+        loader.add_option("store_streamed_bodies", bool, False, "")
+
+
+class Watched:
+    """The addon, and a list of flows as mitmweb and the console have it. `updates`: the bodies that
+    the list was told of.
+    """
+
+    def __init__(self, addon: ThinkAddon, context: taddons.context) -> None:
+        self.addon = addon
+        self.updates: list[bytes | None] = []
+        self.view = View()
+        self.options = context.options
+        self.replies = addon._live.replies
+        self._addons = context.master.addons
+        self._addons.add(self.view, ProxyOptions(), self)
+
+    def update(self, flows: Sequence[flow.Flow]) -> None:
+        """mitmproxy's hook."""
+        self.updates += [
+            shown.response.raw_content
+            for shown in flows
+            if isinstance(shown, HTTPFlow) and shown.response
+        ]
+
+    def add(self, *addons: object) -> None:
+        self._addons.add(*addons)
+
+    def unload(self) -> None:
+        """The script is loaded anew, or mitmproxy ends."""
+        self.hook(hooks.DoneHook())
+
+    def hook(self, hook: hooks.Hook) -> None:
+        """Call a hook of the addon and those that belong to it."""
+        wait(self._addons.invoke_addon(self.addon, hook))
+
+    def run(self) -> None:
+        """What mitmproxy says once it runs."""
+        self.hook(hooks.RunningHook())
+
+    def ask(self, asked: HTTPFlow) -> HTTPFlow:
+        """Up to where the request goes to the server."""
+        asked.request.timestamp_start = time.time()
+        self.hook(HttpRequestHeadersHook(asked))
+        self.hook(HttpRequestHook(asked))
+        return asked
+
+    def begin(self, asked: HTTPFlow, sent: Response) -> HTTPFlow:
+        """Up to the head of the reply."""
+        self.ask(asked).response = sent
+        self.hook(HttpResponseHeadersHook(asked))
+        return asked
+
+    def end(self, asked: HTTPFlow) -> HTTPFlow:
+        self.hook(HttpResponseHook(asked))
+        return asked
+
+    def break_off(self, asked: HTTPFlow, words: str) -> HTTPFlow:
+        asked.error = flow.Error(words)
+        self.hook(HttpErrorHook(asked))
+        return asked
+
+    def answer(self, asked: HTTPFlow, sent: Response, *chunks: bytes) -> HTTPFlow:
+        """A whole exchange."""
+        self.begin(asked, sent)
+        if not pass_on(asked, *chunks, b""):
+            assert asked.response
+            asked.response.raw_content = b"".join(chunks)
+        return self.end(asked)
+
+
+def pass_on(asked: HTTPFlow, *chunks: bytes) -> bool:
+    """Send chunks of a streamed body; False when the body is not streamed."""
+    assert asked.response
+    tap = asked.response.stream
+    if not callable(tap):
+        return False
+    for chunk in chunks:
+        list(tap(chunk))
+    return True
+
+
+@contextmanager
+def watched(**options: Any) -> Iterator[Watched]:
+    with running(**options) as (addon, context):
+        yield Watched(addon, context)
+        # it would go on logging into this loop, for the rest of the test
+        context.master._legacy_log_events.uninstall()
+
+
+def kept(asked: HTTPFlow, sent: Response, *chunks: bytes, **options: Any) -> HTTPFlow:
+    """A flow after a whole exchange."""
+    with watched(**options) as there:
+        return there.answer(asked, sent, *chunks)
+
+
+def saved(flow_there: HTTPFlow) -> HTTPFlow:
+    """The same flow, written to a file and read again."""
+    file = io.BytesIO()
+    FlowWriter(file).add(flow_there)
+    file.seek(0)
+    [read] = FlowReader(file).stream()
+    assert isinstance(read, HTTPFlow)
+    return read
+
+
+def shown(
+    flow_there: HTTPFlow, message: Message | None, view: str = "auto"
+) -> contentviews.ContentviewResult:
+    """What mitmweb and the console show of a request or response. It takes the options of the last
+    of mitmproxy's contexts.
+    """
+    assert message
+    return contentviews.prettify_message(message, flow_there, view)

@@ -1,0 +1,48 @@
+"""Recordings made by hand, for tests of what is done with recordings."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from tests.support.frames import stream
+
+CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
+EVENT_STREAM = "text/event-stream; charset=utf-8"
+JSON = "application/json"
+PIECES = stream("<think>a", " b</think>", "c")
+
+
+def question(text: str = "Hi", **more: object) -> dict[str, Any]:
+    return {
+        "model": "small",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": text}],
+        "stream": True,
+        **more,
+    }
+
+
+def asked(body: object, path: str = CHAT) -> Asked:
+    return Asked("POST", path, {"content-type": JSON}, json.dumps(body).encode())
+
+
+def recording(
+    name: str = "small", body: object = None, pieces: Sequence[bytes] = PIECES, **more: Any
+) -> Recording:
+    """A stream of chat completions to a client of the same dialect, a chunk in each tenth of a
+    second.
+    """
+    request = asked(question() if body is None else body)
+    chunks = tuple(Chunk(round(0.1 * number, 1), piece) for number, piece in enumerate(pieces, 1))
+    made = Recording(
+        name,
+        request,
+        request,
+        Answered(200, EVENT_STREAM),
+        chunks,
+        Answered(200, EVENT_STREAM, b""),
+        found=Found(),
+    )
+    return Recording(**{**vars(made), **more})

@@ -1,0 +1,117 @@
+"""Anthropic streams as the unit tests need them: written from events, checked for law 9, told in
+short.
+"""
+
+import json
+from collections.abc import Iterable
+
+from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
+from converter.dialects.anthropic.message_events import Asked, MessageEvents
+from converter.events import Event, Start
+from tests.support.frames_of import ASKED, Json, values
+
+HEAD = Start("chatcmpl-1", "small")
+SIGNATURE = "ours"
+SAID = ("text", "thinking", "partial_json")
+
+
+def strictly_sequential(stream: list[Json]) -> bool:
+    """Law 9: message_start, blocks 0, 1, 2 ... each started, filled and stopped before the next,
+    message_delta, message_stop.
+    """
+    kinds = [(event["type"].removeprefix("content_block_"), event.get("index")) for event in stream]
+    expected: list[tuple[str, int | None]] = [("message_start", None)]
+    for index in range(sum(kind == "start" for kind, _ in kinds)):
+        filled = sum(kind == ("delta", index) for kind in kinds)
+        expected += [("start", index), *[("delta", index)] * filled, ("stop", index)]
+    return kinds == [*expected, ("message_delta", None), ("message_stop", None)]
+
+
+def written(
+    events: Iterable[Event], signature: str = SIGNATURE, asked: Asked = ASKED
+) -> list[Json]:
+    """What the stream says of `events`, and at its end."""
+    machine = MessageEvents(signature, asked)
+    return [*(said for event in events for said in machine.feed(event)), *machine.close()]
+
+
+def complete(
+    events: Iterable[Event], signature: str = SIGNATURE, asked: Asked = ASKED
+) -> list[Json]:
+    """The same, of a message that must be right."""
+    stream = written([HEAD, *events], signature, asked)
+    assert strictly_sequential(stream), stream
+    return stream
+
+
+def blocks(stream: Iterable[Json]) -> list[tuple[str, str]]:
+    """Each block's kind and what it says: a call's name and its input."""
+    said: list[tuple[str, str]] = []
+    for event in stream:
+        if event["type"] == "content_block_start":
+            block = event["content_block"]
+            said.append((block["type"], block["name"] + " " if block["type"] == "tool_use" else ""))
+        elif event["type"] == "content_block_delta":
+            delta = event["delta"]
+            said[-1] = (
+                said[-1][0],
+                said[-1][1] + next((delta[name] for name in SAID if name in delta), ""),
+            )
+    return said
+
+
+def ending(stream: list[Json]) -> tuple[str, str | None]:
+    """Why the message stopped, and the string that stopped it."""
+    delta = next(event["delta"] for event in stream if event["type"] == "message_delta")
+    assert set(delta) == {"stop_reason", "stop_sequence"}
+    return delta["stop_reason"], delta["stop_sequence"]
+
+
+def counts(stream: list[Json]) -> Json:
+    usage: Json = next(event["usage"] for event in stream if event["type"] == "message_delta")
+    return usage
+
+
+def streamed(events: Iterable[Event], signature: str = SIGNATURE) -> list[bytes]:
+    encoder = AnthropicStreamEncoder(signature, ASKED)
+    return [*(piece for event in events for piece in encoder.feed([event])), *encoder.close()]
+
+
+def whole(events: Iterable[Event], signature: str = SIGNATURE) -> Json:
+    encoder = AnthropicWholeEncoder(signature, ASKED)
+    assert encoder.feed(list(events)) == []
+    message: Json = json.loads(b"".join(encoder.close()))
+    return message
+
+
+def folded(pieces: Iterable[bytes]) -> Json:
+    """A stream as a client's SDK puts it together."""
+    message: Json = {}
+    for event in values(pieces):
+        _fold(message, event)
+    return message
+
+
+def _fold(message: Json, event: Json) -> None:
+    match event:
+        case {"type": "message_start"}:
+            message |= event["message"]
+        case {"type": "content_block_start"}:
+            message["content"].append({**event["content_block"], "json": ""})
+        case {"type": "content_block_delta"}:
+            _add(message["content"][event["index"]], **event["delta"])
+        case {"type": "content_block_stop"}:
+            block = message["content"][event["index"]]
+            given = block.pop("json")
+            block |= {"input": json.loads(given)} if block["type"] == "tool_use" else {}
+        case {"type": "message_delta"}:
+            message |= event["delta"] | {"usage": event["usage"]}
+        case {"type": "error"}:
+            message.clear()
+            message |= event
+
+
+def _add(block: Json, type: str, **said: str) -> None:  # noqa: A002
+    for name, value in said.items():
+        key = "json" if type == "input_json_delta" else name
+        block[key] = block[key] + value

@@ -1,0 +1,131 @@
+"""Prompts whose replies of the small model are well formed, and what a client must see of such a
+reply.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from typing import Any
+
+# A thought in either form of tags, closed or cut off, or one told in an attribute.
+THOUGHT = re.compile(
+    r'<(think|thinking)>(.*?)(?:</\1>|\Z)|<thinking thought="([^"]*)"[^>]*/>', re.DOTALL
+)
+MODEL = "tiny-think"
+STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is asked. `extra`: fields of chat completions only, which a Messages request cannot
+    hold.
+    """
+
+    name: str
+    question: str
+    system: str = ""
+    max_tokens: int = 200
+    extra: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def user(self) -> list[Any]:
+        return [{"role": "user", "content": self.question}]
+
+    @property
+    def messages(self) -> list[Any]:
+        """With the system prompt, as chat completions have it."""
+        return [{"role": "system", "content": self.system}] * bool(self.system) + self.user
+
+    def body(self, **more: object) -> dict[str, object]:
+        """A request in the server's own dialect."""
+        return {
+            "model": MODEL,
+            "messages": self.messages,
+            "max_tokens": self.max_tokens,
+            **self.extra,
+            **more,
+        }
+
+
+ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
+BETWEEN_STEPS = Prompt("between steps", "What day is 3 days after Friday?", "think between steps")
+CUT = Prompt("cut in the thought", "12 * 7", max_tokens=8)
+PROMPTS = [
+    Prompt("sum", "12 * 7"),
+    Prompt("chinese", "你好"),
+    Prompt("code fence", "Write a Python loop from 1 to 5."),
+    Prompt("emoji", "Good morning! Use an emoji."),
+    Prompt(
+        "thinking off",
+        "How do I make tea?",
+        extra={"chat_template_kwargs": {"enable_thinking": False}},
+    ),
+    Prompt("empty thought", "12 * 7 Be quick."),
+    Prompt(
+        "other tags", "How many hours are in 3 days?", "Think in <thinking> tags before you answer."
+    ),
+    Prompt("attributes", "Which is bigger, an elephant or a mouse?", ATTRIBUTES),
+    BETWEEN_STEPS,
+    CUT,
+]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply in neutral words. `parts`: ("thinking" or "text", what it says) in order; `tokens`:
+    in and out.
+    """
+
+    parts: tuple[tuple[str, str], ...]
+    finish: str
+    tokens: tuple[int, int]
+
+    @property
+    def thinking(self) -> str:
+        return "\n\n".join(said for kind, said in self.parts if kind == "thinking")
+
+    @property
+    def text(self) -> str:
+        return "".join(said for kind, said in self.parts if kind == "text")
+
+    @property
+    def blocks(self) -> tuple[tuple[str, str], ...]:
+        """As Anthropic's clients see it: no line breaks around thoughts, no text of nothing but
+        blanks.
+        """
+        trimmed = (
+            (kind, said.strip("\r\n") if kind == "thinking" else said) for kind, said in self.parts
+        )
+        return tuple((kind, said) for kind, said in trimmed if said.strip())
+
+
+def ask_directly(address: str, body: dict[str, object]) -> Reply:
+    """What the server itself answers, with the tags taken out by one slow, obvious expression."""
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=20)
+    connection.request(
+        "POST", "/v1/chat/completions", json.dumps(body), {"content-type": "application/json"}
+    )
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    choice, usage = answer["choices"][0], answer["usage"]
+    return Reply(
+        _parts(choice["message"]),
+        choice["finish_reason"],
+        (usage["prompt_tokens"], usage["completion_tokens"]),
+    )
+
+
+def _parts(message: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Where the server took the thinking out itself, all that it left is text."""
+    if "reasoning_content" in message:
+        return ("thinking", message["reasoning_content"]), ("text", message["content"])
+    content, end = message["content"], 0
+    parts: list[tuple[str, str]] = []
+    for found in THOUGHT.finditer(content):
+        thought = (found[2] or found[3] or "").strip("\r\n")
+        parts += [("text", content[end : found.start()])] + [("thinking", thought)] * bool(
+            thought.strip()
+        )
+        end = found.end()
+    return (*parts, ("text", content[end:]))

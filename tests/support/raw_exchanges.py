@@ -1,0 +1,71 @@
+"""Exchanges as the addon keeps them, before they are cleaned: the client's reply is what the
+rewriter makes of the server's.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from converter.recordings.replay import replayed
+from converter.rewriter import Dialect, Form
+from tests.support.frames import stream, whole
+from tests.support.quirk_streams import QUIRKS
+
+SSE = "text/event-stream"
+JSON = "application/json"
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+PATHS = {Dialect.OPENAI: CHAT, Dialect.ANTHROPIC: MESSAGES}
+HELLO = stream("<thi", "nk>\nde", "ep</think>", "Hello")
+WHOLE = [whole("<think>deep</think>Hello")]
+STREAMS = {name: quirk.steps for name, quirk in QUIRKS.items()}
+
+
+def request_body(form: Form, **fields: object) -> bytes:
+    body = {
+        "model": "m",
+        "max_tokens": 99,
+        "stream": form is Form.STREAM,
+        "messages": [{"role": "user", "content": "Hi"}],
+        **fields,
+    }
+    return json.dumps(body).encode()
+
+
+def exchange(
+    steps: Sequence[bytes] = HELLO,
+    client: Dialect = Dialect.OPENAI,
+    form: Form = Form.STREAM,
+    *,
+    name: str = "hello",
+    headers: Mapping[str, str] | None = None,
+    query: str = "",
+    status: int = 200,
+    ended: str = "",
+    options: Mapping[str, object] | None = None,
+    asked: Mapping[str, object] | None = None,
+    found: Found | None = None,
+    places: Sequence[str] = (),
+) -> Recording:
+    """A raw recording of this reply."""
+    said = {"content-type": JSON, **(headers or {})}
+    body = request_body(form, **(asked or {}))
+    kind = SSE if form is Form.STREAM else JSON
+    raw = Recording(
+        name,
+        Asked("POST", PATHS[client] + query, said, body),
+        Asked("POST", CHAT + query, said, body),
+        Answered(status, kind),
+        tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
+        Answered(status, kind),
+        options or {"tags": ["auto"], "start": "text"},
+        found or Found(),
+        ended,
+        frozenset(places),
+    )
+    return with_reply(raw)
+
+
+def with_reply(raw: Recording) -> Recording:
+    """The same, with what its client gets."""
+    return replace(raw, got=replace(raw.got, body=replayed(raw, raw.client).body))

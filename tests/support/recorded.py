@@ -1,0 +1,59 @@
+"""Recorded chat completions, for tests of what reads or rewrites a reply: real ones of real
+servers, complete, one choice each.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from converter.recordings.library import Library
+from converter.rewriter import Dialect, Form
+from converter.settings import Start
+
+FOLDER = Path(__file__).resolve().parents[2] / "recordings"
+_LIBRARY = Library(FOLDER)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One exchange: what the server was asked, and its own answer."""
+
+    name: str
+    asked: dict[str, Any]
+    status: int
+    body: bytes
+    streamed: bool
+
+
+@cache
+def names(form: str = "") -> list[str]:
+    """All recordings that fit, or those of replies sent as a "stream" or "whole"."""
+    return [name for name in _LIBRARY.names() if name.endswith(form) and _fits(name)]
+
+
+def _fits(name: str) -> bool:
+    """Tell whether the server said all of one reply, and began with its text."""
+    kept = _LIBRARY.load(name)
+    said = (
+        kept.server_dialect is Dialect.OPENAI
+        and kept.answered.status == 200
+        and b'"choices"' in kept.body
+    )
+    alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
+    return said and alone and not kept.ended and kept.found.begins == Start.TEXT.value
+
+
+@cache
+def load(name: str) -> Recording:
+    """Return a recording as the server sent it."""
+    kept = _LIBRARY.load(name)
+    return Recording(
+        name,
+        json.loads(kept.sent.body),
+        kept.answered.status,
+        kept.body,
+        kept.server_form is Form.STREAM,
+    )

@@ -1,0 +1,60 @@
+"""Recordings as the tests of the laws need them: of a reply given in a line or two, or of a drawn
+one.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from tests.support.frames import stream, whole
+
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+STREAM, JSON = "text/event-stream", "application/json"
+PIECE = 100
+
+
+def recording(
+    body: bytes,
+    content_type: str = STREAM,
+    *,
+    name: str = "sample",
+    path: str = CHAT,
+    status: int = 200,
+    options: Mapping[str, object] | None = None,
+    found: Found | None = None,
+    ended: str = "",
+    **asked: Any,
+) -> Recording:
+    """A reply of these bytes, in chunks of some, to a request for what is named."""
+    question = {
+        "model": "small",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "hi"}],
+        **asked,
+    }
+    request = Asked("POST", path, {"content-type": JSON}, json.dumps(question).encode())
+    chunks = tuple(
+        Chunk(place / 1000, body[place : place + PIECE]) for place in range(0, len(body), PIECE)
+    )
+    answered = Answered(status, content_type)
+    got = Answered(status, content_type, body)
+    return Recording(
+        name, request, request, answered, chunks, got, options or {}, found or Found(), ended
+    )
+
+
+def streamed(*texts: str, **given: Any) -> Recording:
+    return recording(b"".join(stream(*texts)), **given)
+
+
+def of_whole(text: str, **given: Any) -> Recording:
+    return recording(whole(text), JSON, **given)
+
+
+def native(events: list[dict[str, Any]], **given: Any) -> Recording:
+    body = b"".join(
+        b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n"
+        for event in events
+    )
+    return recording(body, path=MESSAGES, options={"messages": "native"}, **given)

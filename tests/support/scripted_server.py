@@ -1,0 +1,156 @@
+"""A server on loopback that does exactly what a test tells it, one step after another, and
+remembers what it was asked.
+
+That a reply is live is proven without sleeping: a step may be a `threading.Event`, for which the
+server waits before it goes on: the test sets it when the client has what was sent before.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+STREAM = {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
+SECONDS_TO_WAIT = 30  # only when a test has failed; it is over by then
+
+
+class Framing(Enum):
+    """How the client learns where the body ends."""
+
+    CHUNKED = "chunked"
+    LENGTH = "content-length"
+    CLOSE = "until the connection closes"
+    NO_BODY = "the status says that there is none"
+
+
+class Drop:
+    """A step: cut the connection in the middle of the body."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What to answer; each `bytes` of the body goes out by itself.
+
+    `once`: a connection brings one reply, which does not say so, and is dead for the next request.
+    So are llama.cpp's after a stream: it closes them at once, but a quick request comes before
+    anybody has noticed.
+    """
+
+    steps: Sequence[bytes | threading.Event | Drop] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: STREAM)
+    status: int = 200
+    framing: Framing = Framing.CHUNKED
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came. `target` is what stands in the first line."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ScriptedServer(ThreadingHTTPServer):
+    """Answers every request with the reply set last."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.connections = 0
+        self.asked: list[Asked] = []
+        self.reply = Reply()
+        self.came = threading.Event()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def answer(self, reply: Reply) -> None:
+        """Answer so from now on, and forget what was asked."""
+        self.release()
+        self.reply = reply
+        self.asked.clear()
+        self.came.clear()
+
+    def release(self) -> None:
+        """Let a handler that still waits, for a test that has failed, go on to its end."""
+        for step in self.reply.steps:
+            if isinstance(step, threading.Event):
+                step.set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
+        super().process_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away in the middle is part of some tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ScriptedServer
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = 0  # a step goes out at once
+    _used = False  # this connection has brought a reply
+
+    def do_POST(self) -> None:
+        if self._used and self.server.reply.once:
+            self.close_connection = True
+            return
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        asked = Asked(
+            self.command,
+            self.path,
+            {name.lower(): value for name, value in self.headers.items()},
+            body,
+        )
+        reply = self.server.reply
+        self.server.asked.append(asked)
+        self.server.came.set()
+        self._send_head(reply)
+        if not (reply.framing is Framing.NO_BODY or asked.method == "HEAD"):
+            self._send_body(reply)
+        self._used = True
+        self.close_connection = self.close_connection or reply.framing is Framing.CLOSE
+
+    do_GET = do_HEAD = do_PUT = do_POST  # noqa: N815 (the names that http.server looks for)
+
+    def _send_head(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        if reply.framing is Framing.CHUNKED:
+            self.send_header("transfer-encoding", "chunked")
+        if reply.framing is Framing.LENGTH:
+            self.send_header(
+                "content-length",
+                str(sum(len(step) for step in reply.steps if isinstance(step, bytes))),
+            )
+        self.end_headers()
+
+    def _send_body(self, reply: Reply) -> None:
+        chunked = reply.framing is Framing.CHUNKED
+        for step in reply.steps:
+            if isinstance(step, Drop):
+                self.close_connection = True
+                return
+            if isinstance(step, threading.Event):
+                step.wait(SECONDS_TO_WAIT)
+            elif step:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(step), step) if chunked else step)
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in http.server)
+        """Say nothing: the test's own output is what counts."""

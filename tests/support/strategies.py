@@ -1,0 +1,344 @@
+"""What hypothesis draws: texts full of tags, half tags and lookalikes, ways to cut, and a server's
+replies.
+
+`LAW_EXAMPLES=5000 pytest tests/test_laws.py` looks further, elsewhere each time; without it the
+examples are always the same.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+_MORE = int(os.environ.get("LAW_EXAMPLES", "0"))
+
+
+def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """So many examples, none of them timed."""
+    slow = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
+    return settings(
+        max_examples=_MORE or examples,
+        deadline=None,
+        derandomize=not _MORE,
+        database=None,
+        suppress_health_check=slow,
+    )
+
+
+TAGS = [
+    "<think>",
+    "</think>",
+    "<thinking>",
+    "</thinking>",
+    "[THINK]",
+    "[/THINK]",
+    "<|channel>thought\n",
+    "<channel|>",
+    "◁think▷",
+]
+HALF_TAGS = [
+    "<",
+    "<thi",
+    "</thi",
+    "nk>",
+    ">",
+    "</",
+    "[TH",
+    "<|channel>",
+    "◁",
+    "<think",
+    "<thinking",
+    "ing>",
+    "/>",
+    "INK]",
+]
+SPECIAL = [
+    "<|channel|>analysis<|message|>",
+    "<|end|>",
+    "<|start|>assistant",
+    "<|channel|>final<|message|>",
+    "<|return|>",
+    "<|end",
+]
+SUFFIXED = ["<think:a>", "</think:a>", "<think:b>", "</think:b>", "<think:", "</think:"]
+LOOKALIKES = [
+    "<thinker>",
+    "< think>",
+    "<THINK>",
+    "</ think>",
+    "<think >",
+    "<think/>",
+    "[think]",
+    "<reason>",
+    "</b>",
+    "<thinking/>",
+]
+CODE = [
+    "`",
+    "``",
+    "```",
+    "````",
+    "~~~",
+    "\n```\n",
+    "\n```python\n",
+    "\n~~~\n",
+    "\n~~~~\n",
+    "\n\n",
+    "> ",
+    "- ",
+    "1. ",
+    "\\",
+    "    ",
+]
+BLANKS = ["\n", "\n\n", "\r\n", "\r", " ", "\t", "\u2028", "\u00a0", " \n"]
+WORDS = ["a", "word", "你好", "🙂", "e\u0301", "\x00", "x = 1", "\ufeff", "data: [DONE]"]
+ATTRIBUTE_FORMS = [
+    '<thinking thought="a b">',
+    "<thinking thought='x > y' confidence='0.7'/>",
+    '<thinking confidence="high" thought_type="plan" thought="t"/>',
+    '<thinking thought="</thinking><think>"></thinking>',
+    '<thinking thought="\nlines\n" confidence="1"></thinking>',
+    "<thinking\n>",
+    '<thinking thought=""/>',
+    '<thinking thought = "spaced" >',
+    "<thinking about it>",
+    "<thinking a=1>",
+    '<thinking a="1"b="2">',
+]
+THOUGHTS = [
+    "<think>a</think>",
+    "[THINK]b\n[/THINK]",
+    "<think>\nc</think>\n\n",
+    "<thinking>d</thinking>",
+]
+HALF_FORMS = [
+    "<thinking ",
+    '<thinking thought="',
+    " thought='",
+    '"',
+    "'",
+    ' confidence="0.9"',
+    " /",
+    "<thinking\tx",
+    "=",
+]
+
+_FRAGMENTS = st.one_of(
+    *map(
+        st.sampled_from,
+        [
+            TAGS,
+            SPECIAL,
+            SUFFIXED,
+            THOUGHTS,
+            HALF_TAGS,
+            LOOKALIKES,
+            CODE,
+            BLANKS,
+            WORDS,
+            ATTRIBUTE_FORMS,
+            HALF_FORMS,
+        ],
+    )
+)
+TEXTS = st.lists(_FRAGMENTS, max_size=14).map("".join)
+PLAIN = st.lists(
+    st.sampled_from(["a", "你好", "🙂", " ", "\n", "thinking", "(", "]", "data:", "\u2028"]),
+    max_size=5,
+).map("".join)
+
+
+@st.composite
+def cut[T: (str, bytes)](draw: st.DrawFn, value: T) -> list[T]:
+    """The value in pieces, none of them empty."""
+    places: list[int] = sorted(draw(st.sets(st.integers(1, max(1, len(value) - 1)), max_size=12)))
+    pieces = [
+        value[begin:end] for begin, end in zip([0, *places], [*places, len(value)], strict=True)
+    ]
+    return [piece for piece in pieces if piece]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call, its arguments as the pieces in which they come."""
+
+    id: str
+    name: str
+    arguments: list[str]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one choice says, in pieces. `late`: words that come between the pieces of its tool
+    calls.
+    """
+
+    native: list[str]
+    content: list[str]
+    calls: list[Call]
+    finish: str
+    native_name: str
+    late: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.content)
+
+    def deltas(self) -> list[dict[str, Any]]:
+        said: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+        said += [{self.native_name: piece} for piece in self.native]
+        said += [{"content": piece} for piece in self.content]
+        for index, call in enumerate(self.calls):
+            named = {
+                "index": index,
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": ""},
+            }
+            pieces = [
+                {"index": index, "function": {"arguments": piece}} for piece in call.arguments
+            ]
+            said += [{"tool_calls": [entry]} for entry in [named, *pieces]]
+        for place, piece in enumerate(self.late):
+            said.insert(len(said) - 1 - place, {"content": piece})
+        return said
+
+    def message(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.native:
+            said[self.native_name] = "".join(self.native)
+        calls = [
+            (call, {"name": call.name, "arguments": "".join(call.arguments)}) for call in self.calls
+        ]
+        if calls:
+            said["tool_calls"] = [
+                {"id": call.id, "type": "function", "function": function}
+                for call, function in calls
+            ]
+        return said
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A server's reply. `order`: which choice says its next delta; `extras`: vendor fields, by the
+    number of the frame.
+    """
+
+    choices: list[Choice]
+    order: list[int]
+    extras: dict[int, str]
+    usage: dict[str, Any] | None
+    done: bool
+    newline: bytes
+    comments: list[int] = field(default_factory=list)
+
+    def frames(self) -> list[dict[str, Any]]:
+        waiting = [
+            [*((delta, None) for delta in choice.deltas()), ({}, choice.finish)]
+            for choice in self.choices
+        ]
+        order = [index for index in self.order if index < len(waiting)]
+        order += [index for index, deltas in enumerate(waiting) for _ in deltas]
+        said = [(index, *waiting[index].pop(0)) for index in order if waiting[index]]
+        return [self._frame(number, *delta) for number, delta in enumerate(said)]
+
+    def _frame(
+        self, number: int, index: int, delta: dict[str, Any], finish: str | None
+    ) -> dict[str, Any]:
+        place, extra = self.extras.get(number, ""), {f"x_{number}": {"vendor": number}}
+        inner = delta | extra if place == "delta" else delta
+        choice = {"index": index, "delta": inner, "finish_reason": finish} | (
+            extra if place == "choice" else {}
+        )
+        return (
+            HEAD
+            | {"object": "chat.completion.chunk", "choices": [choice]}
+            | (extra if place == "frame" else {})
+        )
+
+    def stream(self) -> bytes:
+        frames: list[bytes] = [_line(frame) for frame in self.frames()]
+        for place in self.comments:
+            frames.insert(place, b": ping")
+        frames += (
+            [_line(HEAD | {"object": "chat.completion.chunk", "choices": [], "usage": self.usage})]
+            if self.usage
+            else []
+        )
+        frames += [b"data: [DONE]"] if self.done else []
+        return b"".join(frame + self.newline * 2 for frame in frames)
+
+    def whole(self) -> bytes:
+        choices = [
+            {"index": index, "message": choice.message(), "finish_reason": choice.finish}
+            for index, choice in enumerate(self.choices)
+        ]
+        usage = {"usage": self.usage} if self.usage else {}
+        return json.dumps(HEAD | {"object": "chat.completion", "choices": choices} | usage).encode()
+
+
+HEAD = {"id": "chatcmpl-1", "created": 1, "model": "small"}
+
+
+def _line(frame: object) -> bytes:
+    return b"data: " + json.dumps(frame, ensure_ascii=False).encode()
+
+
+_TOKENS = st.integers(0, 99).map(
+    lambda n: {"prompt_tokens": n, "completion_tokens": n + 1, "total_tokens": 2 * n + 1}
+)
+_ARGUMENTS = st.sampled_from(
+    [
+        '{"city": "Oslo"}',
+        "{}",
+        '{"a": [1, true, {"b": null}], "c": "\\u00e9\\n"}',
+        "",
+        '{"a": "',
+        "no",
+        "[1]",
+    ]
+)
+_FINISH = st.sampled_from(["stop", "length", "tool_calls", "content_filter"])
+_FEW = st.integers(0, 9)
+
+
+@st.composite
+def _calls(draw: st.DrawFn, number: int) -> Call:
+    return Call(f"call_{number}", f"tool_{number}", draw(_ARGUMENTS.flatmap(cut)))
+
+
+@st.composite
+def _choices(draw: st.DrawFn, texts: st.SearchStrategy[str], late: bool) -> Choice:
+    native = draw(st.just([]) | texts.flatmap(cut))
+    calls = [draw(_calls(number)) for number in range(draw(st.sampled_from([0, 0, 1, 2])))]
+    name = draw(st.sampled_from(["reasoning_content", "reasoning"]))
+    content = draw(texts.flatmap(cut))
+    return Choice(
+        native,
+        content,
+        calls,
+        draw(_FINISH),
+        name,
+        draw(st.lists(_FRAGMENTS, max_size=3)) if late else [],
+    )
+
+
+@st.composite
+def replies(
+    draw: st.DrawFn, texts: st.SearchStrategy[str] = TEXTS, most: int = 2, late: bool = False
+) -> Reply:
+    return Reply(
+        choices=draw(st.lists(_choices(texts, late), min_size=1, max_size=most)),
+        order=draw(st.lists(st.integers(0, most - 1), max_size=20)),
+        extras=draw(
+            st.dictionaries(_FEW, st.sampled_from(["delta", "choice", "frame"]), max_size=4)
+        ),
+        usage=draw(st.none() | _TOKENS),
+        done=draw(st.booleans()),
+        newline=draw(st.sampled_from([b"\n", b"\r\n"])),
+        comments=draw(st.lists(st.integers(0, 5), max_size=2)),
+    )

@@ -1,0 +1,121 @@
+"""What both content views show of recorded exchanges, for people to read. `python -m
+tests.support.view_goldens bless` accepts it.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from difflib import unified_diff
+from pathlib import Path
+
+from mitmproxy import contentviews
+from mitmproxy.contentviews import ContentviewResult
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
+from mitmproxy.test import taddons
+
+from converter.shell.views import Views
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDINGS = ROOT / "recordings"
+GOLDENS = ROOT / "tests" / "shell" / "views"
+VIEWS = ("Thinking", "Thinking server")
+COMMAND = "python -m tests.support.view_goldens bless"
+NAMES = (
+    "llama-agent-anthropic-stream",
+    "llama-attributes-stream",
+    "llama-code-fence-stream",
+    "llama-cut-in-thought-stream",
+    "llama-extracted-mapped-anthropic-stream",
+    "llama-models-whole",
+    "llama-native-tags-stream",
+    "llama-server-dropped-anthropic-stream",
+    "llama-steps-stream",
+    "llama-tags-anthropic-stream",
+    "llama-tags-stream",
+    "llama-tool-result-stream",
+    "llama-two-tool-calls-anthropic-stream",
+    "transformers-refused-whole",
+    "transformers-tool-text-stream",
+    "vllm-error-in-stream",
+    "vllm-no-such-model-anthropic-whole",
+    "vllm-parsers-two-tool-calls-stream",
+    "vllm-two-choices-stream",
+)
+"""The recordings that have a golden: one of each kind of exchange."""
+
+
+def flow_of(name: str) -> HTTPFlow:
+    """A recording, as mitmproxy loads it."""
+    with (RECORDINGS / f"{name}.mitm").open("rb") as file:
+        [flow] = FlowReader(file).stream()
+    assert isinstance(flow, HTTPFlow)
+    return flow
+
+
+def shown(flow: HTTPFlow, view: str) -> list[ContentviewResult]:
+    """What mitmproxy shows of the request and of the reply; the views have to be offered."""
+    assert flow.response
+    return [
+        contentviews.prettify_message(message, flow, view)
+        for message in (flow.request, flow.response)
+    ]
+
+
+def golden(name: str) -> str:
+    """What a person sees of a recording. An empty line is one here, which the views give a blank
+    for mitmweb's page.
+    """
+    flow = flow_of(name)
+    parts = [
+        f"======== {view}: {message}\n\n{result.text.rstrip()}\n"
+        for view in VIEWS
+        for message, result in zip(("request", "reply"), shown(flow, view), strict=True)
+    ]
+    return "\n".join(parts).replace("\n \n", "\n\n")
+
+
+def path_of(name: str) -> Path:
+    return GOLDENS / f"{name}.txt"
+
+
+def difference(name: str) -> str:
+    """What is new, as a diff; empty for a golden that is as it was."""
+    path = path_of(name)
+    before = path.read_text() if path.exists() else ""
+    lines = unified_diff(
+        before.splitlines(),
+        golden(name).splitlines(),
+        f"before/{path.name}",
+        f"now/{path.name}",
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def bless() -> None:
+    """Write all goldens, tell what is new in them, and remove those of no recording."""
+    GOLDENS.mkdir(parents=True, exist_ok=True)
+    for path in GOLDENS.glob("*.txt"):
+        if path.stem not in NAMES:
+            path.unlink()
+    for name in NAMES:
+        if new := difference(name):
+            print(new)
+            path_of(name).write_text(golden(name))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        "tests.support.view_goldens",
+        description="What both content views show of recorded exchanges.",
+    )
+    parser.add_argument("verb", choices=["bless"], help="accept what they show now")
+    parser.parse_args(arguments)
+    with taddons.context(Views({})):
+        bless()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

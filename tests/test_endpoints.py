@@ -1,0 +1,93 @@
+"""What a request is for, by its method and path."""
+
+import pytest
+
+from converter.endpoints import Route, find
+
+CHAT, MESSAGES, COUNT, MODELS = Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS, Route.MODELS
+HELLO, TELEMETRY = Route.HELLO, Route.TELEMETRY
+
+KNOWN: list[tuple[str, str, Route, str]] = [
+    ("POST", "/v1/chat/completions", CHAT, ""),
+    ("POST", "/chat/completions", CHAT, ""),
+    (
+        "POST",
+        "/openai/deployments/small/chat/completions?api-version=1",
+        CHAT,
+        "/openai/deployments/small",
+    ),
+    ("POST", "/v1/chat/completions/", CHAT, ""),
+    ("POST", "/api/v1/chat/completions/?a=/v1/messages", CHAT, "/api"),
+    ("POST", "//v1/chat/completions", CHAT, ""),
+    ("POST", "/v1/messages", MESSAGES, ""),
+    ("POST", "/v1/messages?beta=true", MESSAGES, ""),
+    ("POST", "/v1/messages/", MESSAGES, ""),
+    ("POST", "/v1/messages/?beta=true", MESSAGES, ""),
+    ("POST", "/v1/messages?", MESSAGES, ""),
+    ("POST", "/gateway/anthropic/v1/messages?beta=true", MESSAGES, "/gateway/anthropic"),
+    ("POST", "/v1/messages/v1/messages", MESSAGES, "/v1/messages"),
+    ("POST", "/v1/messages/count_tokens", COUNT, ""),
+    ("POST", "/gateway/v1/messages/count_tokens/?beta=true", COUNT, "/gateway"),
+    ("GET", "/v1/models", MODELS, ""),
+    ("GET", "/v1/models/", MODELS, ""),
+    ("GET", "/v1/models?limit=1000", MODELS, ""),
+    ("GET", "/gateway/v1/models/small", MODELS, "/gateway"),
+    ("GET", "/v1/models/small%2Fmodel?beta=true", MODELS, ""),
+    ("HEAD", "/", HELLO, ""),
+    ("HEAD", "/?beta=true", HELLO, ""),
+    ("POST", "/api/event_logging/batch", TELEMETRY, ""),
+    ("POST", "/api/event_logging/v2/batch?a=b", TELEMETRY, ""),
+    ("POST", "/gateway/api/event_logging/batch", TELEMETRY, "/gateway"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "route", "prefix"), KNOWN, ids=str)
+def test_an_endpoint_is_known_behind_any_prefix_and_query(
+    method: str, path: str, route: Route, prefix: str
+) -> None:
+    assert find(method, path) == (route, prefix)
+
+
+UNKNOWN = [
+    ("GET", "/v1/chat/completions"),
+    ("HEAD", "/v1/chat/completions"),
+    ("OPTIONS", "/v1/messages"),
+    ("GET", "/v1/messages"),
+    ("post", "/v1/messages"),
+    ("POST", "/chat/completions/x"),
+    ("POST", "/v1/chat/completionsX"),
+    ("POST", "/v1/chat%2Fcompletions"),
+    ("POST", "/v1/chat"),
+    ("POST", "/v1/completions"),
+    ("POST", "/xchat/completions"),
+    ("POST", "/v1/responses"),
+    ("POST", "/v1/messagesX"),
+    ("POST", "/xv1/messages"),
+    ("POST", "/messages"),
+    ("POST", "/v1/messages/batches"),
+    ("POST", "/v1/messages/batches?beta=true"),
+    ("GET", "/v1/messages/batches/batch_1/results"),
+    ("POST", "/v1/messages/count_tokensX"),
+    ("POST", "/v1/messages/count_tokens/x"),
+    ("POST", "/v1/models"),
+    ("GET", "/v1/modelsX"),
+    ("GET", "/"),
+    ("HEAD", "/x"),
+    ("HEAD", "/v1/models"),
+    ("HEAD", "/index.html?a=/"),
+    ("POST", "/"),
+    ("POST", ""),
+    ("POST", "*"),
+    ("POST", "/api/event_logging"),
+    ("POST", "/api/event_logging/x/batch"),
+    ("GET", "/api/event_logging/batch"),
+    ("POST", "/search?next=/v1/messages"),
+    ("POST", "/search?next=/v1/chat/completions"),
+    ("HEAD", "/search?next=/"),
+    ("POST", "/v1/messages\n"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), UNKNOWN, ids=repr)
+def test_what_only_resembles_an_endpoint_is_unknown(method: str, path: str) -> None:
+    assert find(method, path) is None

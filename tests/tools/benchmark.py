@@ -1,0 +1,304 @@
+"""What rewriting costs, as ratios within one run: `python -m tests.tools.benchmark [--size N]
+[--runs R] [--only CASE] [--proxy]`.
+
+*against JSON*: the time for a reply through the rewriter, against the time to split the same chunks
+into frames and to read and write each frame's JSON, the least that any rewriting needs. *2N*, *4N*:
+the time per unit (a frame, a character ...) of a reply that many times as long, against N; what
+grows with a reply's length is above 1. *spread*: the slowest of the runs at N against the fastest,
+that is, how far to trust the rest. It is this process's own time. Where it goes: `python -m
+cProfile -s tottime -m ...`.
+"""
+
+import argparse
+import gc
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from http.client import HTTPConnection
+from itertools import batched
+from pathlib import Path
+
+from converter import settings
+from converter.rewriter import Rewriter
+from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
+from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, call, rewriter
+from tests.support.harness import ADDON, MITMDUMP, Program
+from tests.support.scripted_server import JSON, Reply, ScriptedServer
+
+PIECE = 16  # characters, of a long text in small pieces
+WORDS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
+HEADING = f"{'case':52}{'against JSON':>14}{'2N':>8}{'4N':>8}{'spread':>8}"
+PROXY_HEADING = f"{'through mitmdump':52}{'against none':>14}"
+PROXIES = {"without the addon": [], "with the addon": ["-s", str(ADDON)]}
+
+type Chunks = list[bytes]
+type Way = Callable[[], Rewriter]
+
+TO_OPENAI: Way = partial(rewriter, OPENAI)
+TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC)
+TO_ANTHROPIC_WHOLE: Way = partial(rewriter, ANTHROPIC, STREAM, WHOLE)
+WHOLE_TO_OPENAI: Way = partial(rewriter, OPENAI, WHOLE)
+WHOLE_TO_ANTHROPIC: Way = partial(rewriter, ANTHROPIC, WHOLE, WHOLE)
+STARTED: Way = partial(rewriter, OPENAI, start="thinking")
+
+
+def native() -> Rewriter:
+    """From a server's own Messages endpoint."""
+    return Rewriter(settings.read(), ANTHROPIC, STREAM, STREAM, server=ANTHROPIC)
+
+
+def words(count: int) -> list[str]:
+    return [WORDS[number % len(WORDS)] for number in range(count)]
+
+
+def streamed(*frames: bytes, finish: str = "stop") -> Chunks:
+    return [ROLE, *frames, delta(finish=finish), USAGE, DONE]
+
+
+def _pieces(said: str) -> list[str]:
+    return ["".join(part) for part in batched(said, PIECE)]
+
+
+def long_text(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
+    """A text of so many units, in small pieces."""
+    return lambda size: streamed(*text(before, *_pieces(unit * size), after))
+
+
+def long_whole(unit: str, before: str = "", after: str = "") -> Callable[[int], Chunks]:
+    return lambda size: [whole(before + unit * size + after)]
+
+
+def thinking(size: int) -> Chunks:
+    return streamed(*text("<think>", *words(size // 2), "</think>", *words(size // 2)))
+
+
+def own_field(size: int) -> Chunks:
+    return streamed(*(delta(reasoning_content=word) for word in words(size)))
+
+
+def bytewise(size: int) -> Chunks:
+    return [bytes([byte]) for frame in thinking(size) for byte in frame]
+
+
+def arguments(unit: str, before: str = '{"a":"', after: str = '"}') -> Callable[[int], Chunks]:
+    def reply(size: int) -> Chunks:
+        said = (call(0, arguments=piece) for piece in _pieces(before + unit * size + after))
+        return streamed(call(0, "f", "", id="a"), *said, finish="tool_calls")
+
+    return reply
+
+
+def alternating(size: int) -> Chunks:
+    begun = [call(index, "f", '{"a":"', id=f"{index}") for index in (0, 1)]
+    return streamed(
+        *begun, *(call(number % 2, arguments="word") for number in range(size)), finish="tool_calls"
+    )
+
+
+def native_message(size: int) -> Chunks:
+    return [
+        _named("message_start", message={"id": "m", "model": "small", "content": []}),
+        _named("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        *(
+            _named("content_block_delta", index=0, delta={"type": "text_delta", "text": word})
+            for word in words(size)
+        ),
+        _named("content_block_stop", index=0),
+        _named("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": size}),
+        _named("message_stop"),
+    ]
+
+
+def _named(kind: str, **fields: object) -> bytes:
+    return f"event: {kind}\n".encode() + data({"type": kind, **fields})
+
+
+@dataclass(frozen=True)
+class Case:
+    """`reply`: its chunks, by size; `scale`: of how many times the usual size."""
+
+    name: str
+    reply: Callable[[int], Chunks]
+    way: Way
+    scale: float = 1
+
+    def work(self, chunks: Chunks) -> None:
+        through = self.way()
+        for chunk in chunks:
+            through.feed(chunk)
+        through.close()
+        assert not [note for note in through.notes if "fault of the addon" in note], through.notes
+
+
+CASES = [
+    Case("thinking and text, OpenAI", thinking, TO_OPENAI),
+    Case("thinking and text, Anthropic", thinking, TO_ANTHROPIC),
+    Case("thinking and text, Anthropic, asked for whole", thinking, TO_ANTHROPIC_WHOLE),
+    Case(
+        "text that needs no change, OpenAI", lambda size: streamed(*text(*words(size))), TO_OPENAI
+    ),
+    Case("the server's own field, OpenAI", own_field, TO_OPENAI),
+    Case("the server's own field, Anthropic", own_field, TO_ANTHROPIC),
+    Case("Messages to Messages", native_message, native),
+    Case("chunks of one byte, OpenAI", bytewise, TO_OPENAI),
+    Case("all in one chunk, OpenAI", lambda size: [b"".join(thinking(size))], TO_OPENAI),
+    Case("openers in a row, OpenAI", long_text("<think>"), TO_OPENAI),
+    Case("openers in a row in code, OpenAI", long_text("<think>", "`"), TO_OPENAI),
+    Case("empty thoughts in a row, OpenAI", long_text("<think></think>"), TO_OPENAI),
+    Case(
+        "an attribute's quote that never closes, OpenAI",
+        long_text("word", '<thinking thought="'),
+        TO_OPENAI,
+        4,
+    ),
+    Case(
+        "many quotes that never close, OpenAI",
+        long_text("<thinking thought='\"" + "word" * 2100),
+        TO_OPENAI,
+        0.01,
+    ),
+    Case("attributes without end, OpenAI", long_text(' a="b"', "<thinking"), TO_OPENAI, 4),
+    Case("newlines held in a thought, OpenAI", long_text("\n", "<think>a", "b"), TO_OPENAI, 16),
+    Case("newlines before a thought, OpenAI", long_text("\n", "", "b"), STARTED, 16),
+    Case(
+        "newlines held in a thought, Anthropic", long_text("\n", "<think>a", "b"), TO_ANTHROPIC, 16
+    ),
+    Case("newlines before an answer, Anthropic", long_text("\n", "", "b"), TO_ANTHROPIC, 16),
+    Case(
+        "newlines after a thought, Anthropic",
+        long_text("\n", "<think>a</think>", "b"),
+        TO_ANTHROPIC,
+        16,
+    ),
+    Case("backticks, OpenAI", long_text("`a`` \n"), TO_OPENAI, 4),
+    Case("tool arguments, OpenAI", arguments("word"), TO_OPENAI, 8),
+    Case("tool arguments, Anthropic", arguments("word"), TO_ANTHROPIC, 8),
+    Case("tool arguments of escapes, Anthropic", arguments("\\n"), TO_ANTHROPIC, 8),
+    Case("tool arguments of blanks, Anthropic", arguments(" ", "{"), TO_ANTHROPIC, 8),
+    Case("tool arguments of one number, Anthropic", arguments("1", '{"a":', "}"), TO_ANTHROPIC, 8),
+    Case("tool arguments of many levels, Anthropic", arguments("[", '{"a":', ""), TO_ANTHROPIC, 8),
+    Case(
+        "tool arguments that are no object, Anthropic",
+        arguments("word", "no ", ""),
+        TO_ANTHROPIC,
+        8,
+    ),
+    Case(
+        "tool arguments after their end, Anthropic", arguments("word", "{} ", ""), TO_ANTHROPIC, 8
+    ),
+    Case("two calls whose pieces alternate, Anthropic", alternating, TO_ANTHROPIC),
+    Case("a whole text, OpenAI", long_whole("word ", "<think>a</think>"), WHOLE_TO_OPENAI, 200),
+    Case(
+        "a whole text, Anthropic", long_whole("word ", "<think>a</think>"), WHOLE_TO_ANTHROPIC, 200
+    ),
+    Case("whole thoughts, OpenAI", long_whole("<think>a</think>b"), WHOLE_TO_OPENAI, 8),
+    Case("whole thoughts, Anthropic", long_whole("<think>a</think>b"), WHOLE_TO_ANTHROPIC, 8),
+    Case("whole openers in code, OpenAI", long_whole("<think>", "`"), WHOLE_TO_OPENAI, 8),
+]
+
+
+def only_json(chunks: Iterable[bytes]) -> None:
+    """Split frames; read and write each one's JSON."""
+    buffer = bytearray()
+    searched = 0
+    for chunk in chunks:
+        buffer += chunk
+        begin = 0
+        while (end := buffer.find(b"\n\n", max(begin, searched))) >= 0:
+            _through_json(buffer[begin:end])
+            begin = searched = end + 2
+        del buffer[:begin]
+        searched = max(0, len(buffer) - 1)
+    _through_json(buffer)
+
+
+def _through_json(frame: bytearray) -> None:
+    payload = frame.partition(b"data: ")[2] or frame
+    if payload and payload != b"[DONE]":
+        json.dumps(json.loads(payload), ensure_ascii=False).encode()
+
+
+def times(work: Callable[[], object], runs: int) -> list[float]:
+    """Processor time of some runs, the least first."""
+    measured = []
+    for _ in range(runs):
+        begun = time.process_time()
+        work()
+        measured.append(time.process_time() - begun)
+    return sorted(measured)
+
+
+def row(case: Case, size: int, runs: int) -> str:
+    gc.collect()
+    replies = [
+        case.reply(max(1, int(size * case.scale)) * times_as_long) for times_as_long in (1, 2, 4)
+    ]
+    once, twice, four = (times(partial(case.work, chunks), runs) for chunks in replies)
+    least, against = (
+        once[0] or 1e-9,
+        once[0] / (times(partial(only_json, replies[0]), runs)[0] or 1e-9),
+    )
+    return f"{case.name:52}{against:14.1f}{twice[0] / least / 2:8.2f}{four[0] / least / 4:8.2f}{once[-1] / least:8.2f}"
+
+
+def _waits(address: str, runs: int) -> float:
+    """Time until a streamed reply is read to its end, of the quickest run: the work is done by
+    other processes.
+    """
+    waited = []
+    for _ in range(runs):
+        connection = HTTPConnection(address, timeout=600)
+        begun = time.perf_counter()
+        connection.request("POST", "/v1/chat/completions", b"{}", JSON)
+        connection.getresponse().read()
+        waited.append(time.perf_counter() - begun)
+        connection.close()
+    return min(waited)
+
+
+def proxy_rows(size: int, runs: int) -> Iterator[str]:
+    """What mitmdump takes for the reply with the addon, against without."""
+    with ScriptedServer() as server, tempfile.TemporaryDirectory() as folder:
+        server.answer(Reply(thinking(size)))
+        command = [
+            str(MITMDUMP),
+            "--set",
+            f"confdir={folder}",
+            "--set",
+            "flow_detail=0",
+            "--set",
+            "stream_large_bodies=1",
+        ]
+        plain = 0.0
+        for name, addon in PROXIES.items():
+            listening = [*command, "--mode", f"reverse:{server.address}@127.0.0.1:0", *addon]
+            with Program(listening, Path(folder) / "log") as proxy:
+                waited = _waits(proxy.wait_for(r"listening at ([\d.]+:\d+)")[0], runs)
+            plain = plain or waited
+            yield f"{name:52}{waited / plain:14.2f}"
+        server.shutdown()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=1000, help="N")
+    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument(
+        "--proxy", action="store_true", help="measure a proxy as well, with and without the addon"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="the quickest of so many counts")
+    asked = parser.parse_args(arguments)
+    print(HEADING)
+    for case in (case for case in CASES if asked.only in case.name):
+        print(row(case, asked.size, asked.runs), flush=True)
+    if asked.proxy:
+        print(PROXY_HEADING, *proxy_rows(asked.size * 10, asked.runs), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Make the library of recordings anew: real servers, asked through the addon itself.
+
+    python -m tests.tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
+        [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]
+
+Run by hand, from the repository root. Without a name it makes all recordings of llama.cpp, whose
+servers it starts by itself, and those of the other servers whose addresses it is given; each serves
+the model of tests/model under the name `tiny-think`:
+
+- `--vllm`: vLLM without parsers, with the model's own template (qwen.jinja), `--max-model-len
+2048`;
+- `--vllm-r1`: the same with `--chat-template r1.jinja`;
+- `--vllm-parsers`: the same with `--reasoning-parser qwen3 --enable-auto-tool-choice
+--tool-call-parser hermes`;
+- `--transformers`: `transformers serve`, started beside a folder `tiny-think`.
+
+Each exchange passes a mitmdump of its own, with the addon, and is written with `-w`; the last flow
+is then cleaned and put into the library with its goldens. `--keep` has the flows as they were
+before that. Another processor may give other words for one seed.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http.client import HTTPConnection, IncompleteRead
+from itertools import groupby
+from pathlib import Path
+
+from converter.recordings import flow_file
+from converter.recordings.library import Library
+from converter.recordings.redact.redactor import cleaned
+from converter.recordings.replay import replayed
+from tests.support.harness import VARIANTS, LlamaServer, start_proxy
+from tests.support.small_pieces import in_small_pieces
+from tests.tools.shots import OTHERS, SHOTS, Shot
+
+FOLDER = Path(__file__).resolve().parents[2] / "recordings"
+ENOUGH = 2000
+"""Bytes that a client has read of a stream before something breaks it off."""
+FAULT = "fault of the addon"
+"""By what the addon's log tells of one: a recording is of what it should do."""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    if unknown := set(arguments.names) - {shot.name for shot in SHOTS}:
+        raise SystemExit(f"no shot is called {', '.join(sorted(unknown))}")
+    wanted = sorted(
+        (shot for shot in SHOTS if not arguments.names or shot.name in arguments.names), key=_group
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        camera = Camera(Path(temporary), arguments.keep or Path(temporary), arguments.into)
+        for (server, _), shots in groupby(wanted, key=_group):
+            if server in VARIANTS:
+                camera.take_from_llama(server, shots)
+            elif address := vars(arguments)[server]:
+                camera.take(shots, address)
+
+
+def _group(shot: Shot) -> tuple[str, str]:
+    """A server that drops its client answers nobody afterwards."""
+    return shot.server, shot.name if shot.ending == "server drops" else ""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Takes the shots. `folder`: for what nobody needs afterwards, `flows`: for the flows as they
+    came, `into`: the library.
+    """
+
+    folder: Path
+    flows: Path
+    into: Path
+
+    def take_from_llama(self, variant: str, shots: Iterable[Shot]) -> None:
+        with LlamaServer(VARIANTS[variant], self.folder / "llama.log") as server:
+            self.take(shots, server.address, server.kill)
+
+    def take(
+        self, shots: Iterable[Shot], address: str, drop: Callable[[], None] | None = None
+    ) -> None:
+        for shot in shots:
+            flow = self.flows / f"{shot.name}.mitm"
+            flow.unlink(missing_ok=True)  # mitmdump would add to it
+            with in_small_pieces(address, shot.pieces) as reached:
+                said = self._through_the_addon(shot, reached, flow, drop)
+            self._keep(flow)
+            print(f"{shot.name}: the client got {said} bytes", flush=True)
+
+    def _keep(self, flow: Path) -> None:
+        """Put the last exchange of a flow file into the library, if it comes out again as it did."""
+        *_, last = flow_file.read_all(flow)
+        clean = cleaned(last)
+        if replayed(clean, clean.client).body != clean.got.body:
+            raise SystemExit(
+                f"{flow.stem} is not kept: its client got something else than this version gives"
+            )
+        Library(self.into).keep(last, replace=True)
+
+    def _through_the_addon(
+        self, shot: Shot, address: str, flow: Path, drop: Callable[[], None] | None
+    ) -> int:
+        """How much the client got. When the proxy has ended, the flow is written."""
+        options = [part for option in shot.options for part in ("--set", option)]
+        with start_proxy(
+            [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
+        ) as proxy:
+            for _ in range(shot.times):
+                said = ask(proxy.ports[0], shot, drop)
+            if shot.ending:
+                proxy.wait_for(r"think: POST \S+: ")  # that it broke off
+        if FAULT in proxy.output:
+            raise SystemExit(f"{shot.name} is not kept:\n{proxy.output}")
+        return len(said)
+
+
+def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
+    """Return what a client gets, or as much of it as it waits for."""
+    connection = HTTPConnection("127.0.0.1", port)
+    body = None if shot.body is None else json.dumps(shot.body, ensure_ascii=False).encode()
+    connection.request(shot.method, shot.path, body, dict(shot.headers))
+    response = connection.getresponse()
+    try:
+        said = response.read(ENOUGH) if shot.ending else b""
+        if shot.ending == "server drops" and drop:
+            drop()
+        return said if shot.ending == "client leaves" else said + response.read()
+    except IncompleteRead as cut:
+        return said + cut.partial
+    finally:
+        response.close()
+        connection.close()
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--into", type=Path, default=FOLDER, help="the library")
+    parser.add_argument("--keep", type=Path, help="a folder for the flows as they came")
+    for server in sorted({shot.server for shot in OTHERS}):
+        parser.add_argument(f"--{server}", dest=server, metavar="URL")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(parse())

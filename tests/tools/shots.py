@@ -1,0 +1,346 @@
+"""What the recordings are made of: one row for each, saying which server is asked what, in which
+dialect, under which options.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+type Body = dict[str, object]
+type Ending = Literal["", "client leaves", "server drops"]
+
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED = (
+    "tags",
+    "extracted",
+    "opened by the template",
+    "opened by the template, extracted",
+    "tags of many tokens",
+)
+"""Variants of llama.cpp, by their names in `harness.VARIANTS`."""
+VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
+"""Servers that are not started here; each is an option of `capture`."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One recording: which server is asked what.
+
+    `pieces`: the server's bytes come so many at a time, as through a slow network. `times`: it is
+    asked so often, and the last time is kept, when the addon has learned from those before.
+    """
+
+    name: str
+    server: str
+    path: str
+    body: Body | None = None
+    options: tuple[str, ...] = ()
+    ending: Ending = ""
+    pieces: int = 0
+    times: int = 1
+
+    @property
+    def method(self) -> str:
+        return "GET" if self.body is None else "POST"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {
+            "content-type": "application/json",
+            **({} if self.path == CHAT else {"anthropic-version": "2023-06-01"}),
+        }
+
+
+type Words = str | list[dict[str, object]]
+
+
+def chat(name: str, server: str, words: Words, *, system: str = "", **extra: object) -> Shot:
+    """An OpenAI client's question; streamed if the name says so, with usage if the server takes
+    that.
+    """
+    turns = [{"role": "user", "content": words}] if isinstance(words, str) else words
+    messages = [*([{"role": "system", "content": system}] if system else []), *turns]
+    streamed: Body = (
+        {"stream": True, "stream_options": {"include_usage": True}}
+        if name.endswith("-stream")
+        else {}
+    )
+    if server == TRANSFORMERS:
+        streamed.pop("stream_options", None)  # it answers with a 422
+    body: Body = {
+        "model": "tiny-think",
+        "messages": messages,
+        "seed": 1,
+        "temperature": 0,
+        "max_tokens": 200,
+    }
+    return _shot(name, server, CHAT, body | streamed, extra)
+
+
+def messages(name: str, server: str, words: Words, **extra: object) -> Shot:
+    """An Anthropic client's question; streamed if the name says so."""
+    turns = [{"role": "user", "content": words}] if isinstance(words, str) else words
+    streamed: Body = {"stream": True} if name.endswith("-stream") else {}
+    body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
+    return _shot(name, server, MESSAGES, body | streamed, extra)
+
+
+def native(name: str, server: str, words: Words, **extra: object) -> Shot:
+    """An Anthropic client's question to the server's own endpoint."""
+    return messages(name, server, words, options=("think_messages=native",), **extra)
+
+
+def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> Shot:
+    """`extra`: more of the body, and what a shot has besides."""
+    besides = {
+        key: extra.pop(key) for key in ("options", "ending", "pieces", "times") if key in extra
+    }
+    return Shot(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
+
+
+SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
+TWO_PLACES = "What is the weather in Oslo and Rome?"
+TOO_LONG = "🎉" * 1100  # four tokens each, more than the server's context has
+LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
+IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
+MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """
+OWN_PAIR = r'root ::= "((Six sevens are forty-two.)) It is 42, as (6 * 7) always is."'
+LATE_THOUGHT = r'root ::= "A first word. <think>\nSix sevens.\n</think>\n\nIt is 42. 四十二 🎉"'
+NO_THOUGHT = r'root ::= "</think>\n\nIt is 42."'
+STEPS = "think between steps"
+ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
+CITY: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+OPENAI_TOOL: Body = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get the weather of a city.",
+        "parameters": CITY,
+    },
+}
+TOOL: Body = {
+    "name": "get_weather",
+    "description": "Get the weather of a city.",
+    "input_schema": CITY,
+}
+THOUGHT = "The user wants the weather in Oslo. I call get_weather."
+FORECAST = "7 degrees, rain"
+OPENAI_RESULT: list[Body] = [
+    {"role": "user", "content": WEATHER},
+    {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": THOUGHT,
+        "tool_calls": [
+            {
+                "id": "call_1",
+                "type": "function",
+                "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'},
+            },
+        ],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": FORECAST},
+]
+RESULT: list[Body] = [
+    {"role": "user", "content": WEATHER},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": THOUGHT, "signature": "think-addon"},
+            {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Oslo"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": FORECAST}],
+    },
+]
+BEGUN: list[Body] = [
+    {"role": "user", "content": SUM},
+    {"role": "assistant", "content": "<think>\nI need 6 times 7."},
+]
+ENABLED: Body = {"type": "enabled", "budget_tokens": 1024}
+EPHEMERAL: Body = {"type": "ephemeral"}
+AGENT: Body = {
+    "system": [
+        {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=00000;"},
+        {"type": "text", "text": "You are a helpful assistant.", "cache_control": EPHEMERAL},
+    ],
+    "thinking": {"type": "adaptive"},
+    "output_config": {"effort": "medium"},
+    "metadata": {"user_id": "nobody"},
+    "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+}
+"""What Claude Code adds to its requests."""
+AGENT_TURNS: list[Body] = [
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Good morning!", "cache_control": EPHEMERAL}],
+    },
+    {"role": "system", "content": "Answer in one sentence."},
+]
+NO_THINKING: Body = {"enable_thinking": False}
+
+LLAMA = (
+    chat("llama-tags-stream", TAGS, SUM),
+    chat("llama-tags-whole", TAGS, SUM),
+    messages("llama-tags-anthropic-stream", TAGS, SUM),
+    messages("llama-tags-anthropic-whole", TAGS, SUM),
+    chat("llama-no-usage-stream", TAGS, "6 * 7 Be quick.", stream_options={"include_usage": False}),
+    chat("llama-logprobs-stream", TAGS, "6 * 7 Be quick.", logprobs=True, top_logprobs=1),
+    chat(
+        "llama-thinking-tags-stream",
+        TAGS,
+        SNOW,
+        system="Think in <thinking> tags before you answer.",
+    ),
+    chat("llama-attributes-stream", TAGS, SNOW, system=ATTRIBUTES),
+    messages("llama-attributes-anthropic-whole", TAGS, SUM, system=ATTRIBUTES),
+    chat("llama-steps-stream", TAGS, SNOW, system=STEPS),
+    messages("llama-steps-anthropic-whole", TAGS, SUM, system=STEPS),
+    chat("llama-text-before-thought-whole", TAGS, SUM, grammar=LATE_THOUGHT),
+    chat("llama-in-code-stream", TAGS, "Which tag?", grammar=IN_CODE),
+    chat("llama-code-fence-stream", TAGS, "Write a Python loop from 1 to 5."),
+    messages("llama-empty-thought-anthropic-stream", TAGS, "6 * 7 Be quick."),
+    chat("llama-emoji-stream", TAGS, "Hello! Use an emoji."),
+    chat("llama-chinese-whole", TAGS, "你好"),
+    chat("llama-split-characters-stream", TAGS, "你好", pieces=38),
+    chat("llama-thinking-off-stream", TAGS, SUM, chat_template_kwargs=NO_THINKING),
+    messages("llama-thinking-off-anthropic-whole", TAGS, "Hi", thinking={"type": "disabled"}),
+    chat("llama-cut-in-thought-stream", TAGS, SUM, max_tokens=8),
+    messages("llama-cut-in-thought-anthropic-whole", TAGS, SUM, max_tokens=8),
+    messages("llama-cut-in-text-anthropic-stream", TAGS, SUM, max_tokens=28),
+    messages("llama-stop-in-thought-anthropic-stream", TAGS, SUM, stop_sequences=["times 7 is"]),
+    chat("llama-prefilled-stream", TAGS, BEGUN),
+    chat("llama-prefilled-whole", TAGS, BEGUN),
+    chat("llama-tool-call-whole", TAGS, WEATHER, tools=[OPENAI_TOOL]),
+    chat("llama-two-tool-calls-stream", TAGS, TWO_PLACES, tools=[OPENAI_TOOL]),
+    chat("llama-two-tool-calls-whole", TAGS, TWO_PLACES, tools=[OPENAI_TOOL]),
+    messages("llama-two-tool-calls-anthropic-stream", TAGS, TWO_PLACES, tools=[TOOL]),
+    chat("llama-tool-result-stream", TAGS, OPENAI_RESULT, tools=[OPENAI_TOOL]),
+    messages("llama-tool-result-anthropic-whole", TAGS, RESULT, tools=[TOOL]),
+    messages(
+        "llama-history-in-field-anthropic-whole",
+        TAGS,
+        RESULT,
+        tools=[TOOL],
+        options=("think_history=reasoning_content",),
+    ),
+    messages(
+        "llama-thinking-on-anthropic-stream", TAGS, "7 * 8", thinking=ENABLED, max_tokens=2000
+    ),
+    messages("llama-agent-anthropic-stream", TAGS, AGENT_TURNS, **AGENT),
+    chat("llama-refused-n-whole", TAGS, SUM, n=2),
+    messages("llama-too-long-anthropic-stream", TAGS, TOO_LONG),
+    chat(
+        "llama-client-left-stream", TAGS, SUM, grammar=LONG, max_tokens=4000, ending="client leaves"
+    ),
+    chat(
+        "llama-server-dropped-stream",
+        TAGS,
+        SUM,
+        grammar=LONG,
+        max_tokens=4000,
+        ending="server drops",
+    ),
+    messages(
+        "llama-server-dropped-anthropic-stream",
+        TAGS,
+        SUM,
+        grammar=LONG,
+        max_tokens=4000,
+        ending="server drops",
+    ),
+    chat(
+        "llama-budget-stream", TAGS, SUM, thinking_token_budget=5, options=("think_budget=proxy",)
+    ),
+    chat("llama-markers-stream", TAGS, SUM, grammar=MARKED, options=("think_markers=true",)),
+    chat(
+        "llama-prompted-stream", TAGS, SUM, reasoning_effort="low", options=("think_prompt=tags",)
+    ),
+    chat("llama-own-pair-stream", TAGS, SUM, grammar=OWN_PAIR, options=("think_tags=(( ))",)),
+    chat("llama-nothing-read-stream", TAGS, SUM, options=("think_tags=",)),
+    messages(
+        "llama-not-shown-anthropic-stream",
+        TAGS,
+        SUM,
+        thinking={"type": "adaptive", "display": "omitted"},
+    ),
+    native("llama-native-tags-stream", TAGS, SUM),
+    native("llama-native-tags-whole", TAGS, SUM),
+    native("llama-native-refused-whole", TAGS, TOO_LONG),
+    chat("llama-spelled-stream", SPELLED, SUM),
+    chat("llama-spelled-cut-in-tag-whole", SPELLED, SUM, max_tokens=24),
+    chat("llama-extracted-stream", EXTRACTED, SUM),
+    chat("llama-extracted-whole", EXTRACTED, SUM),
+    chat("llama-extracted-cut-in-thought-whole", EXTRACTED, SUM, max_tokens=8),
+    chat(
+        "llama-extracted-two-names-stream",
+        EXTRACTED,
+        SUM,
+        options=("think_fields=reasoning_content", "think_fields=reasoning"),
+    ),
+    messages(
+        "llama-extracted-mapped-anthropic-stream",
+        EXTRACTED,
+        SUM,
+        options=("think_map=reasoning_content=notes:words",),
+    ),
+    messages("llama-extracted-tool-call-anthropic-stream", EXTRACTED, WEATHER, tools=[TOOL]),
+    native("llama-native-extracted-stream", EXTRACTED, SUM),
+    native("llama-native-extracted-tool-call-stream", EXTRACTED, WEATHER, tools=[TOOL]),
+    chat("llama-opened-stream", OPENED, SUM),
+    messages("llama-opened-extracted-anthropic-stream", OPENED_EXTRACTED, SUM),
+    chat("llama-opened-extracted-no-thought-stream", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
+    chat("llama-opened-extracted-no-thought-whole", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
+    Shot("llama-models-whole", TAGS, "/v1/models"),
+)
+BAD_GRAMMAR: Body = {"grammar": "root ::= ("}
+OTHERS = (
+    chat("vllm-tags-stream", VLLM, SUM),
+    chat("vllm-tags-whole", VLLM, SUM),
+    chat(
+        "vllm-usage-in-every-frame-stream",
+        VLLM,
+        SUM,
+        stream_options={"include_usage": True, "continuous_usage_stats": True},
+    ),
+    messages("vllm-tags-anthropic-stream", VLLM, SUM),
+    chat("vllm-two-choices-stream", VLLM, "Good morning!", n=2, temperature=0.7),
+    chat("vllm-two-choices-whole", VLLM, "Good morning!", n=2, temperature=0.7),
+    chat("vllm-stop-string-whole", VLLM, SUM, stop=["="]),
+    messages("vllm-stop-string-anthropic-stream", VLLM, SUM, stop_sequences=["="]),
+    chat("vllm-error-in-stream", VLLM, SUM, structured_outputs=BAD_GRAMMAR),
+    messages("vllm-error-in-anthropic-stream", VLLM, SUM, structured_outputs=BAD_GRAMMAR),
+    messages("vllm-too-long-anthropic-whole", VLLM, TOO_LONG),
+    messages("vllm-reply-too-long-anthropic-whole", VLLM, SUM, max_tokens=4000),
+    messages("vllm-no-such-model-anthropic-whole", VLLM, SUM, model="tiny-thinker"),
+    native("vllm-native-tags-stream", VLLM, SUM),
+    native("vllm-native-error-in-stream", VLLM, SUM, thinking=ENABLED, max_tokens=2000),
+    Shot("vllm-models-whole", VLLM, "/v1/models"),
+    chat("vllm-r1-no-opener-stream", VLLM_R1, SUM),
+    chat("vllm-r1-no-opener-whole", VLLM_R1, SUM),
+    messages("vllm-r1-no-opener-anthropic-stream", VLLM_R1, SUM),
+    native("vllm-r1-native-first-guess-stream", VLLM_R1, SUM),
+    native("vllm-r1-native-learned-stream", VLLM_R1, SUM, times=2),
+    native("vllm-r1-native-no-opener-whole", VLLM_R1, SUM),
+    messages(
+        "vllm-r1-native-told-stream",
+        VLLM_R1,
+        SUM,
+        options=("think_messages=native", "think_start=thinking"),
+    ),
+    chat("vllm-parsers-reasoning-stream", VLLM_PARSERS, SUM),
+    chat("vllm-parsers-reasoning-whole", VLLM_PARSERS, SUM),
+    messages("vllm-parsers-reasoning-anthropic-stream", VLLM_PARSERS, SUM),
+    chat("vllm-parsers-two-tool-calls-stream", VLLM_PARSERS, TWO_PLACES, tools=[OPENAI_TOOL]),
+    messages("vllm-parsers-tool-call-anthropic-stream", VLLM_PARSERS, WEATHER, tools=[TOOL]),
+    native("vllm-parsers-native-stream", VLLM_PARSERS, SUM),
+    native("vllm-parsers-native-tool-call-whole", VLLM_PARSERS, WEATHER, tools=[TOOL]),
+    chat("transformers-tags-stream", TRANSFORMERS, SUM),
+    chat("transformers-tags-whole", TRANSFORMERS, SUM),
+    messages("transformers-tags-anthropic-stream", TRANSFORMERS, SUM),
+    chat("transformers-tool-text-stream", TRANSFORMERS, WEATHER, tools=[OPENAI_TOOL]),
+    chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
+)
+SHOTS = (*LLAMA, *OTHERS)

@@ -1,0 +1,70 @@
+"""What `make run` says once it is ready."""
+
+import json
+import logging
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+from tests.tools.announce import UNKNOWN_MODEL, announcement, curl, first_model
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """The address of a server that gives this one answer."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = Thread(target=server.handle_request)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        thread.join()
+
+
+def test_the_first_model_listed_is_the_one_to_try() -> None:
+    with answering(200, b'{"data": [{"id": "large"}, {"id": "small"}]}') as address:
+        assert first_model(address) == "large"
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(401, b"{}"), (200, b"hello"), (200, b'{"data": []}'), (200, b"[]"), (200, b'{"data": null}')],
+)
+def test_a_server_that_lists_none_gets_a_place_to_fill_in(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with answering(status, body) as address:
+        assert first_model(address) == UNKNOWN_MODEL
+    assert not caplog.records
+
+
+def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
+        first_model(address)
+    assert first_model(address) == UNKNOWN_MODEL
+    assert "does not answer yet" in caplog.text
+
+
+def test_a_command_survives_the_shell() -> None:
+    words = shlex.split(curl("http://127.0.0.1:8080/v1/messages", 'it\'s "quoted"'))
+    assert words[:3] == ["curl", "-s", "http://127.0.0.1:8080/v1/messages"]
+    assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
+
+
+def test_mitmweb_is_named_when_there_is_one() -> None:
+    assert "mitmweb: http://127.0.0.1:8081/?token=1" in announcement(
+        "http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m"
+    )
+    assert "mitmweb" not in announcement("http://a", "http://b", None, "m")

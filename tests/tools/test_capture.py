@@ -1,0 +1,140 @@
+"""The library of recordings is what the shots say, each shows what its name says, and a shot can be
+taken again.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording
+from converter.rewriter import Dialect, Form
+from converter.settings import Start
+from tests.support.harness import VARIANTS
+from tests.tools.capture import FOLDER, Camera
+from tests.tools.shots import CHAT, SHOTS, TAGS, TRANSFORMERS
+
+LIBRARY = Library(FOLDER)
+BYTES = 3_000_000
+"""All that a clone has to carry of them."""
+
+
+def _cuts_a_character(recording: Recording) -> bool:
+    def cut(data: bytes) -> bool:
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            return True
+        return False
+
+    return any(cut(chunk.data) for chunk in recording.chunks)
+
+
+def _thinks(recording: Recording) -> bool:
+    return b"reasoning_content" in recording.body
+
+
+SHOWN: dict[str, Callable[[Recording], object]] = {
+    "llama-split-characters-stream": _cuts_a_character,
+    "llama-client-left-stream": lambda recording: recording.ended.startswith("Client disconnected"),
+    "llama-server-dropped-stream": lambda recording: (
+        "peer closed" in recording.ended and b"[DONE]" not in recording.body
+    ),
+    "llama-spelled-cut-in-tag-whole": lambda recording: b'</th"' in recording.body,
+    "llama-spelled-stream": lambda recording: b'"</think>"' not in recording.body,
+    "llama-opened-stream": lambda recording: (
+        b"<think>" in recording.body and recording.found.begins == "text"
+    ),
+    "llama-opened-extracted-no-thought-stream": lambda recording: (
+        recording.got.body == recording.body and not _thinks(recording)
+    ),
+    "llama-opened-extracted-no-thought-whole": lambda recording: (
+        recording.got.body == recording.body and not _thinks(recording)
+    ),
+    "llama-prompted-stream": lambda recording: (
+        b"<thinking>" in recording.sent.body and recording.found.prompted
+    ),
+    "llama-steps-stream": lambda recording: recording.body.count(b'"</think>"') == 2,
+    "llama-native-extracted-stream": lambda recording: (
+        recording.server_dialect is Dialect.ANTHROPIC
+    ),
+    "llama-too-long-anthropic-stream": lambda recording: recording.answered.status == 400,
+    "vllm-too-long-anthropic-whole": lambda recording: recording.found.counted,
+    "vllm-error-in-stream": lambda recording: (
+        recording.answered.status == 200 and recording.body.startswith(b'data: {"error"')
+    ),
+    "vllm-two-choices-stream": lambda recording: b'"index":1' in recording.body,
+    "vllm-stop-string-whole": lambda recording: b'"stop_reason":"="' in recording.body,
+    "vllm-r1-no-opener-stream": lambda recording: (
+        b"<think>" not in recording.body and recording.found.begins == "thinking"
+    ),
+    "vllm-r1-native-first-guess-stream": lambda recording: b"</think>" in recording.got.body,
+    "vllm-r1-native-learned-stream": lambda recording: (
+        b"</think>" in recording.body
+        and b"</think>" not in recording.got.body
+        and recording.settings.start is Start.AUTO
+    ),
+    "vllm-parsers-reasoning-stream": lambda recording: b'{"reasoning":' in recording.body,
+    "transformers-tags-stream": lambda recording: b"[DONE]" not in recording.body,
+    "transformers-tool-text-stream": lambda recording: b"tool_calls" not in recording.body,
+}
+"""By what a recording shows that it is what its name says; a shot taken again may have missed it.
+"""
+
+
+def test_every_shot_has_its_recording_and_the_other_way_round() -> None:
+    assert LIBRARY.names() == sorted(shot.name for shot in SHOTS)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_recording_shows_what_its_name_says(name: str) -> None:
+    assert SHOWN[name](LIBRARY.load(name))
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_reply_is_sent_as_its_name_says(form: Form) -> None:
+    named = [
+        LIBRARY.load(shot.name) for shot in SHOTS if shot.name.endswith(f"-{form.name.lower()}")
+    ]
+    assert named
+    assert [
+        found.name
+        for found in named
+        if found.answered.status == 200 and found.server_form is not form
+    ] == []
+
+
+def test_a_complete_chat_completion_notes_the_server_that_made_it() -> None:
+    named = {
+        shot.name: "llama.cpp" if shot.server in VARIANTS else "vllm"
+        for shot in SHOTS
+        if shot.server != TRANSFORMERS
+    }
+    loaded = [LIBRARY.load(name) for name in named]
+    chats = [
+        found
+        for found in loaded
+        if found.sent.path == CHAT and found.answered.status == 200 and not found.ended
+    ]
+    assert chats
+    assert {found.name: found.found.server for found in chats} == {
+        found.name: named[found.name] for found in chats
+    }
+
+
+def test_the_library_is_small() -> None:
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < BYTES
+
+
+def test_a_shot_is_taken_through_the_addon(tmp_path: Path) -> None:
+    (shot,) = (shot for shot in SHOTS if shot.name == "llama-tags-anthropic-whole")
+    Camera(tmp_path, tmp_path, tmp_path / "library").take_from_llama(TAGS, [shot])
+    taken, kept = Library(tmp_path / "library").load(shot.name), LIBRARY.load(shot.name)
+    assert (taken.asked, taken.sent, taken.options, taken.found) == (
+        kept.asked,
+        kept.sent,
+        kept.options,
+        kept.found,
+    )
+    assert b'"thinking"' in taken.got.body

@@ -1,0 +1,270 @@
+"""What looking costs, as ratios within one run: `python -m tests.tools.view_benchmark [--frames N]
+[--runs R] [--megabytes M]`.
+
+A reply passes through mitmweb, with the addon, twice: with nobody there, and with a page open on
+the flow. The page is a process of its own that does what mitmweb's page does: it hears of changes
+over the websocket, and fetches the content view, compressed, when the body is another than before.
+*paced*: a frame every 10 ms; how late the client gets a frame after the server sent it (half of
+them, and 95%). *fast*: frames as quickly as they go; the time until the reply is complete. *work*:
+mitmweb's own processor time.
+
+Below, mitmweb's processor time for showing a long reply that is complete, in the view *Thinking*
+against mitmproxy's *Raw*, and what the one takes more than the other. Each figure is the least of
+the runs, with and without taken in turn.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from tornado.httpclient import AsyncHTTPClient
+from tornado.websocket import websocket_connect
+
+from converter.shell.views import LINES
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.support.clients import Client
+from tests.support.frames import DONE, ROLE, delta, finish, whole
+from tests.support.harness import Program
+from tests.support.mitmweb import Mitmweb
+
+PACE = 0.01
+WORD = " word" * 4
+SENT_AT = re.compile(rb"@(\d+\.\d+)")
+ASKED = json.dumps(
+    {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+).encode()
+TICKS = os.sysconf("SC_CLK_TCK")
+HEADING = f"{'with a page open, against none':44}{'ratio':>9}{'with':>12}{'without':>12}"
+OPENING = (
+    f"{'opened as Thinking, against Raw':44}{'ratio':>9}{'Thinking':>12}{'Raw':>12}{'more':>9}"
+)
+
+
+class Frames(Sequence[Step]):
+    """A reply of so many frames, each with the time at which it is sent; half of it a thought.
+    `pace`: seconds between two.
+    """
+
+    def __init__(self, count: int, pace: float) -> None:
+        self._count, self._pace = count, pace
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: object) -> Step:  # type: ignore[override]  # nobody asks for a part of it
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Step]:
+        yield ROLE + delta(content="<think>")
+        for number in range(self._count):
+            time.sleep(self._pace)
+            mark = "</think>" if number == self._count // 2 else ""
+            line = "\n" if number % 8 == 0 else ""
+            yield delta(content=f"{mark}@{time.monotonic():.6f}{WORD}{line}")
+        yield finish() + DONE
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one reply, in milliseconds."""
+
+    half: float
+    most: float
+    whole: float
+    work: float
+
+    def least(self, other: "Cost | None") -> "Cost":
+        if other is None:
+            return self
+        return Cost(
+            *(min(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        )
+
+
+def passed(web: Mitmweb) -> Cost:
+    """Ask for one reply and read it as it comes."""
+    late, begun, worked = list[float](), time.monotonic(), work_of(web)
+    with Client(web.port) as client:
+        response = client.send(CHAT, ASKED)
+        while piece := response.read1():
+            now = time.monotonic()
+            late += [now - float(at) for at in SENT_AT.findall(piece)]
+    half, most = statistics.median(late), statistics.quantiles(late, n=20)[-1]
+    return Cost(
+        *(
+            1000 * value
+            for value in (
+                half,
+                most,
+                time.monotonic() - begun,
+                max(work_of(web) - worked, 1 / TICKS),
+            )
+        )
+    )
+
+
+def work_of(program: Program) -> float:
+    """The processor time that a process has taken so far."""
+    told = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / TICKS
+
+
+async def follow(page: str) -> None:
+    """Be a page that is open on the newest flow: fetch its reply whenever it has become another."""
+    base, _, query = page.partition("?")
+    updates = await websocket_connect(
+        f"{base.replace('http', 'ws', 1)}updates?{query}", max_message_size=2**30
+    )
+    print("page open", flush=True)
+    client, shown = AsyncHTTPClient(max_body_size=2**30), ""
+    while message := await updates.read_message():
+        told = json.loads(message)
+        flow = told["payload"]["flow"] if told["type"] in ("flows/add", "flows/update") else {}
+        seen = (flow.get("response") or {}).get("contentHash") or shown
+        if seen != shown:
+            shown = seen
+            await client.fetch(
+                f"{base}flows/{flow['id']}/response/content/Auto.json?lines={LINES + 1}&{query}"
+            )
+            print("fetched", flush=True)
+
+
+class Page(Program):
+    """That page, as a process of its own."""
+
+    def __init__(self, web: Mitmweb, folder: Path) -> None:
+        super().__init__(
+            [sys.executable, "-m", "tests.tools.view_benchmark", "--follow", web.page],
+            folder / "page.log",
+        )
+        self.wait_for("page open")
+
+    @property
+    def fetched(self) -> int:
+        return self.output.count("fetched")
+
+
+def watching_rows(name: str, frames: Frames, names: dict[str, str], runs: int) -> Iterator[str]:
+    costs: dict[bool, Cost] = {}
+    with (
+        ByPathServer({CHAT: Says(steps=frames)}) as server,
+        tempfile.TemporaryDirectory() as folder,
+        Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
+    ):
+        passed(web)
+        for _ in range(runs):
+            costs[False] = passed(web).least(costs.get(False))
+            with Page(web, Path(folder)) as page:
+                costs[True] = passed(web).least(costs.get(True))
+                fetched = page.fetched
+    for field, meaning in names.items():
+        with_page, without = getattr(costs[True], field), getattr(costs[False], field)
+        yield f"{f'{name}, {meaning}':44}{with_page / without:9.2f}{with_page:9.1f} ms{without:9.1f} ms"
+    yield f"{f'{name}, fetched while it came':44}{fetched:9}"
+
+
+def least(web: Mitmweb, view: str, runs: int) -> float:
+    """The processor time in which the newest flow's reply is shown."""
+    took = []
+    for _ in range(runs):
+        begun = work_of(web)
+        fetch(web, view)
+        took.append(work_of(web) - begun)
+    return max(min(took), 1 / TICKS)
+
+
+def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
+    size = int(megabytes * 1_000_000)
+    text = f"<think>{f'{WORD * 4}\n' * 20}</think>{f'{WORD * 4}\n' * 20}"
+    frame = delta(content=f"{WORD}\n")
+    half = frame * (size // len(frame) // 2)
+    cases = {
+        "streamed": Says(
+            steps=[
+                ROLE,
+                delta(content="<think>"),
+                half,
+                delta(content="</think>"),
+                half,
+                finish(),
+                DONE,
+            ]
+        ),
+        "whole, many thoughts": Says(whole(text * (size // len(text)))),
+        "whole, one line": Says(
+            whole(
+                f"<think>{WORD * (size // len(WORD) // 2)}</think>{WORD * (size // len(WORD) // 2)}"
+            )
+        ),
+        "whole, no blanks": Says(whole("x" * size)),
+    }
+    for name, says in cases.items():
+        with (
+            ByPathServer({CHAT: says}) as server,
+            tempfile.TemporaryDirectory() as folder,
+            Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
+            Client(web.port) as client,
+        ):
+            client.ask(CHAT, ASKED)
+            took = {view: least(web, view, runs) for view in ("thinking", "raw")}
+        ours, raw = took["thinking"], took["raw"]
+        label = f"{megabytes:g} MB, {name}"
+        yield f"{label:44}{ours / raw:9.1f}{ours:10.2f} s{raw:10.2f} s{ours - raw:7.2f} s"
+
+
+def fetch(web: Mitmweb, view: str) -> bytes:
+    """The newest flow's reply, as the page shows it."""
+    base, _, query = web.page.partition("?")
+    [*_, flow] = json.load(urllib.request.urlopen(f"{base}flows?{query}"))
+    asked = urllib.request.Request(
+        f"{base}flows/{flow['id']}/response/content/{view}.json?lines={LINES + 1}&{query}"
+    )
+    asked.add_header("accept-encoding", "gzip")
+    with urllib.request.urlopen(asked) as answer:
+        body: bytes = answer.read()
+    return body
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--frames",
+        type=int,
+        default=500,
+        help="of the paced reply; the fast one has forty times as many",
+    )
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--megabytes", type=float, default=5.0, help="of the reply that is opened")
+    parser.add_argument("--only", default="", help="paced, fast or open")
+    parser.add_argument("--follow", default="", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.follow:
+        asyncio.run(follow(chosen.follow))
+        return
+    paced = {"half": "a frame is late", "most": "95% of frames are late", "work": "work"}
+    fast = {"whole": "the whole reply", "work": "work"}
+    parts = {
+        "paced": (HEADING, watching_rows("paced", Frames(chosen.frames, PACE), paced, chosen.runs)),
+        "fast": (HEADING, watching_rows("fast", Frames(40 * chosen.frames, 0), fast, chosen.runs)),
+        "open": (OPENING, opening_rows(chosen.megabytes, chosen.runs)),
+    }
+    for heading, lines in (part for name, part in parts.items() if chosen.only in ("", name)):
+        print(heading)
+        for line in lines:
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

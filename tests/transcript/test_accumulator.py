@@ -1,0 +1,143 @@
+"""Parts as they grow: what is new, and all of them."""
+
+from converter import events
+from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
+from converter.transcript.turns import Failure, Field, Text, Thinking, ToolCall
+
+
+def fed(*said: events.Event) -> tuple[Accumulator, list[Said]]:
+    growing = Accumulator()
+    return growing, [new for event in said for new in growing.feed(event)]
+
+
+def test_words_go_on_until_something_else_comes() -> None:
+    growing, said = fed(
+        events.Thinking("de"),
+        events.Thinking("ep"),
+        events.ThinkingEnd(),
+        events.Thinking("more"),
+        events.Text("Hi"),
+    )
+    assert growing.parts() == (Thinking("deep"), Thinking("more"), Text("Hi"))
+    assert said == [
+        Said(Thinking("de")),
+        Said(Thinking("ep"), fresh=False),
+        Said(Thinking("more")),
+        Said(Text("Hi")),
+    ]
+
+
+def test_parts_may_be_asked_for_at_any_time() -> None:
+    growing, _ = fed(events.Text("a"))
+    assert growing.parts() == (Text("a"),)
+    growing.feed(events.Text("b"))
+    assert growing.parts() == growing.parts() == (Text("ab"),)
+
+
+def test_a_call_is_told_once_it_is_complete() -> None:
+    pieces = [
+        events.ToolCall(0, "a", "look", ""),
+        events.ToolCall(0, "", "", '{"at"'),
+        events.ToolCall(0, "", "", ":1}"),
+    ]
+    growing, said = fed(*pieces)
+    assert said == []
+    assert growing.parts() == (ToolCall("look", "a", '{"at":1}'),)
+    assert growing.feed(events.Finish("tool_calls")) == [Said(ToolCall("look", "a", '{"at":1}'))]
+    assert growing.finish == "tool_calls"
+
+
+def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
+    growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
+    assert growing.close() == [Said(ToolCall("look", "a", "{}"))]
+    assert growing.close() == []
+
+
+def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
+    growing, _ = fed(
+        events.ToolCall(0, "a", "look", "{"),
+        events.ToolCall(0, "b", "see", "["),
+        events.ToolCall(0, "b", "", "]"),
+    )
+    assert growing.parts() == (ToolCall("look", "a", "{"), ToolCall("see", "b", "[]"))
+
+
+def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
+    growing, _ = fed(
+        events.ToolCall(0, "a", "", "", entry={"custom": {"name": "sh", "input": "ls"}})
+    )
+    assert growing.parts() == (ToolCall("sh", "a", "ls"),)
+
+
+def test_text_of_another_field_is_a_part_of_its_own() -> None:
+    growing, _ = fed(
+        events.Text("Hi"), events.Text("No.", field="refusal"), events.Text("x", field="content[]")
+    )
+    assert growing.parts() == (Text("Hi"), Text("No.", "refusal"), Text("x"))
+
+
+def test_an_attribute_form_says_more() -> None:
+    growing, _ = fed(events.Thinking("deep"), events.ThinkingEnd(0, "plan", 0.7))
+    assert growing.parts() == (Thinking("deep", "plan, confidence 0.7"),)
+
+
+def test_fields_of_the_servers_own_come_last() -> None:
+    growing, said = fed(
+        events.Opaque(
+            {"role": "assistant", "content": "", "x": "a"}, {"logprobs": {"content": [1]}}
+        ),
+        events.Text("Hi"),
+        events.Opaque({"x": "b", "y": {"z": 1}}, {"y2": None}),
+    )
+    assert growing.parts() == (Text("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
+    assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
+
+
+def test_a_field_that_is_told_is_not_told_twice() -> None:
+    growing, _ = fed(
+        events.Opaque({"plan": ["a"]}, {}, told=("plan",)), events.Vendor("plan", "steps", ["a"])
+    )
+    assert growing.parts() == (Field("plan.steps", ["a"]),)
+
+
+def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
+    content = [
+        {"type": "text", "text": "told"},
+        {"type": "image_url", "image_url": {"url": "https://h/c.png"}},
+    ]
+    growing, _ = fed(
+        events.Opaque({"content": content}, {}), events.Text("told", field="content[]")
+    )
+    assert "https://h/c.png" in str(growing.parts())
+
+
+def test_a_block_of_the_messages_api_is_read() -> None:
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    growing, _ = fed(
+        events.Block({"type": "content_block_start", "index": 0, "content_block": use}),
+        events.ToolCall(0, "", "", '{"query": "x"}'),
+        events.Block(
+            {
+                "type": "content_block_delta",
+                "index": 1,
+                "delta": {"type": "citations_delta", "citation": "c"},
+            }
+        ),
+    )
+    assert growing.parts() == (
+        ToolCall("web_search", "s", '{"query": "x"}'),
+        Field("citations.citation", "c"),
+    )
+
+
+def test_a_failure_is_a_part() -> None:
+    growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
+    assert growing.parts() == (Text("Hi"), Failure("broken", "api_error"))
+    assert said[-1] == Said(Failure("broken", "api_error"))
+
+
+def test_gathered_values_are_kept_when_they_change() -> None:
+    gathered = FieldAccumulator()
+    for value in (1, 1, 2):
+        gathered.add("n", value)
+    assert gathered.parts() == (Field("n", [1, 2]),)

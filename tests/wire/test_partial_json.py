@@ -1,0 +1,148 @@
+"""A tool call's arguments, piece by piece: what has come out is always the beginning of JSON, and
+in the end one object.
+"""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jiter import from_json
+
+from converter.wire.partial_json import PartialJson
+from tests.support.strategies import cut, law
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+)
+OBJECTS = st.dictionaries(
+    st.text(max_size=3),
+    st.recursive(
+        SCALARS,
+        lambda inner: (
+            st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2)
+        ),
+        max_leaves=4,
+    ),
+    max_size=3,
+)
+FRAGMENTS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ":",
+    ",",
+    " ",
+    "\n",
+    "\\",
+    "\\u00",
+    "\\u00e9",
+    "\\n",
+    "a",
+    "1",
+    "-",
+    "e5",
+    "tru",
+    "true",
+    "null",
+    "你",
+    "'",
+    "\t",
+    '{"a":',
+    '"b"',
+]
+BROKEN = st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join)
+
+
+def pieces_of(pieces: list[str]) -> tuple[list[str], PartialJson]:
+    machine = PartialJson()
+    out = [machine.feed(piece) for piece in pieces]
+    if not machine.complete:
+        out.append(machine.close())
+    return out, machine
+
+
+ROWS = {
+    "an object as it is": ('{"a": [1, "b"]}', {"a": [1, "b"]}),
+    "blanks around it": (' \n{"a":1}\n', {"a": 1}),
+    "nothing": ("", {}),
+    "blanks only": (" \n", {}),
+    "an array is wrapped": ("[1]", {"arguments": "[1]"}),
+    "words are wrapped": ("get it", {"arguments": "get it"}),
+    "a number is wrapped": ("12", {"arguments": "12"}),
+    "a string left open": ('{"a":"b', {"a": "b"}),
+    "a key left open": ('{"a', {"a": None}),
+    "a key without its value": ('{"a"', {"a": None}),
+    "a colon without its value": ('{"a":', {"a": None}),
+    "a half word": ('{"a":tr', {"a": None}),
+    "a number that may go on": ('{"a":1', {"a": 1}),
+    "brackets left open": ('{"a":[{"b":1', {"a": [{"b": 1}]}),
+    "a comma too many": ('{"a":1,', {"a": 1}),
+    "a comma before the end": ('{"a":1,}', {"a": 1}),
+    "a bare line break in a string": ('{"a":"b\nc"}', {"a": "b\nc"}),
+    "a bare backslash": ('{"a":"\\d"}', {"a": "\\d"}),
+    "half an escape says nothing yet": ('{"a":"b\\u00', {"a": "b"}),
+    "what follows the object is left out": ('{"a":1} and so', {"a": 1}),
+    "the wrong bracket": ('{"a":[1}', {"a": [1]}),
+}
+
+
+@pytest.mark.parametrize(("said", "meant"), ROWS.values(), ids=ROWS.keys())
+def test_arguments_become_one_object(said: str, meant: object) -> None:
+    for pieces in ([said], list(said)):
+        assert json.loads("".join(pieces_of(pieces)[0])) == meant
+
+
+@law(150)
+@given(st.data(), OBJECTS, st.sampled_from([None, 1]))
+def test_an_object_passes_unchanged_however_it_is_cut(
+    data: st.DataObject, value: object, indent: int | None
+) -> None:
+    said = json.dumps(value, indent=indent, ensure_ascii=False)
+    out, machine = pieces_of(data.draw(cut(said)))
+    assert "".join(out) == said
+    assert machine.complete
+    assert machine.unfit == ""
+
+
+@law(150)
+@given(st.data(), BROKEN)
+def test_anything_becomes_the_same_object_however_it_is_cut(data: st.DataObject, said: str) -> None:
+    whole = "".join(pieces_of([said])[0])
+    assert isinstance(json.loads(whole), dict)
+    assert "".join(pieces_of(data.draw(cut(said)))[0]) == whole
+
+
+@law(100)
+@given(BROKEN | OBJECTS.map(json.dumps))
+def test_all_that_has_come_out_can_be_read_as_the_sdk_reads_it(said: str) -> None:
+    out, _ = pieces_of(list(said))
+    for count in range(1, len(out) + 1):
+        if so_far := "".join(out[:count]):
+            from_json(so_far.encode(), partial_mode=True)
+
+
+def test_strings_do_not_wait_for_their_end() -> None:
+    machine = PartialJson()
+    assert machine.feed('{"city": "Os') == '{"city": "Os'
+    assert machine.feed("lo") == "lo"
+    assert machine.feed('"') == '"'
+    assert not machine.complete
+    assert machine.feed("}") == "}"
+    assert machine.complete
+
+
+def test_what_could_not_be_part_of_it_is_told() -> None:
+    _, machine = pieces_of(['{"a":1} ', "and", " so"])
+    assert machine.unfit == "and so"
+
+
+def test_a_hundred_thousand_brackets_are_closed() -> None:
+    out, _ = pieces_of(['{"a":' + "[" * 100_000])
+    assert "".join(out).count("]") == 100_000
