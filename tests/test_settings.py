@@ -1,14 +1,14 @@
-"""The options: one row each, told in the README, and refused by name when they make no sense."""
+"""The options: one row each, told in the docs, and refused by name when they make no sense."""
 
 from pathlib import Path
 
 import pytest
 
 from converter import settings
+from converter.parsing.tag_matcher import FAMILIES
 from converter.settings import OPTIONS, Option
-from converter.tags import FAMILIES
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "options.md"
 CONTRACT = {
     "think_tags": "auto",
     "think_start": "auto",
@@ -28,8 +28,8 @@ def _cell(text: str) -> str:
 
 
 def _told() -> dict[str, list[str]]:
-    """The README's table: each option's other columns."""
-    lines = README.read_text().splitlines()
+    """The page's table: each option's other columns."""
+    lines = PAGE.read_text().splitlines()
     begin = lines.index("| option | type | default | meaning |") + 2
     end = next(at for at, line in enumerate(lines[begin:], begin) if not line.startswith("|"))
     rows = [line.replace("\\|", "¦").strip("|").split("|") for line in lines[begin:end]]
@@ -37,7 +37,7 @@ def _told() -> dict[str, list[str]]:
 
 
 def _shown(option: Option) -> str:
-    """A default as the README writes it."""
+    """A default as the page writes it."""
     match option.default:
         case bool(value):
             return str(value).lower()
@@ -47,12 +47,12 @@ def _shown(option: Option) -> str:
             return str(value) or "(empty)"
 
 
-def test_the_readme_has_a_row_for_each_option_in_order() -> None:
+def test_the_page_has_a_row_for_each_option_in_order() -> None:
     assert list(_told()) == [f"think_{option.name}" for option in OPTIONS]
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
-def test_the_readme_tells_an_options_type_default_and_meaning(option: Option) -> None:
+def test_the_page_tells_an_options_type_default_and_meaning(option: Option) -> None:
     kind, default, meaning = _told()[f"think_{option.name}"]
     choices = ", ".join(option.choices) if option.type is str and option.choices else ""
     assert kind == choices or {str: "str", bool: "bool"}.get(option.type, "sequence of str")
@@ -60,8 +60,10 @@ def test_the_readme_tells_an_options_type_default_and_meaning(option: Option) ->
     assert len(meaning) > 10
 
 
-@pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
-def test_the_readme_tells_every_choice(option: Option) -> None:
+@pytest.mark.parametrize(
+    "option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name
+)
+def test_the_page_tells_every_choice(option: Option) -> None:
     told = " ".join(_told()[f"think_{option.name}"]).replace("`", "")
     assert [choice for choice in option.choices if choice not in told] == []
 
@@ -82,11 +84,17 @@ def test_every_option_has_a_meaning_of_one_line() -> None:
 def test_what_is_not_written_is_the_default() -> None:
     chosen = settings.read({"signature": "mine"})
     assert chosen.signature == "mine"
-    assert (chosen.start, chosen.fields, chosen.flows) == (settings.Start.AUTO, ("reasoning_content",), "")
+    assert (chosen.start, chosen.fields, chosen.flows) == (
+        settings.Start.AUTO,
+        ("reasoning_content",),
+        "",
+    )
 
 
 def test_auto_is_every_family_that_cannot_be_mistaken_for_prose() -> None:
-    assert settings.read().tags == tuple(family for family in FAMILIES if not family.prose)
+    assert settings.read().tags == tuple(
+        family for family in FAMILIES if not family.ambiguous_in_prose
+    )
 
 
 def test_no_tags_are_no_tags() -> None:
@@ -95,7 +103,10 @@ def test_no_tags_are_no_tags() -> None:
 
 def test_tags_are_families_and_pairs() -> None:
     chosen = settings.read({"tags": ["reasoning", "<a> </a>"]}).tags
-    assert [(family.open, family.close) for family in chosen] == [("<reasoning>", "</reasoning>"), ("<a>", "</a>")]
+    assert [(family.open, family.close) for family in chosen] == [
+        ("<reasoning>", "</reasoning>"),
+        ("<a>", "</a>"),
+    ]
 
 
 @pytest.mark.parametrize("fields", [["reasoning"], ["reasoning", "reasoning_content"]])
@@ -126,7 +137,11 @@ BAD: dict[str, tuple[str, object, list[str]]] = {
     "a pair with two spaces": ("tags", ["<a>  </a>"], ["one space"]),
     "marks that begin each other": ("tags", ["<a </a>", "<ab </ab>"], ["'<a'", "'<ab'"]),
     "a place nobody knows": ("start", "middle", ["'middle'", "auto", "text", "thinking"]),
-    "a field nobody reads": ("fields", ["thoughts"], ["thoughts", "reasoning_content", "reasoning"]),
+    "a field nobody reads": (
+        "fields",
+        ["thoughts"],
+        ["thoughts", "reasoning_content", "reasoning"],
+    ),
     "no field": ("fields", [], ["reasoning_content", "reasoning"]),
     "a dialect nobody speaks": ("messages", "both", ["'both'", "translate", "native"]),
     "a server nobody knows": ("server", "gpt", ["gpt", "vllm", "llama.cpp", "generic"]),
@@ -136,7 +151,9 @@ BAD: dict[str, tuple[str, object, list[str]]] = {
 
 
 @pytest.mark.parametrize(("name", "written", "allowed"), BAD.values(), ids=BAD)
-def test_a_bad_value_is_refused_by_its_options_name_and_what_is_allowed(name: str, written: object, allowed: list[str]) -> None:
+def test_a_bad_value_is_refused_by_its_options_name_and_what_is_allowed(
+    name: str, written: object, allowed: list[str]
+) -> None:
     with pytest.raises(ValueError, match=f"^think_{name}: ") as refused:
         settings.read({name: written})
     message = str(refused.value)

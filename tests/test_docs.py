@@ -1,0 +1,56 @@
+"""The manual tells what the tables hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from converter.parsing.tag_matcher import TABLE, ThinkTags
+from converter.recordings.library import Library
+from converter.recordings.listing import markdown, row
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+LIBRARY = (DOCS / "library.md").read_text()
+FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
+
+
+def _written(mark: str) -> str:
+    return "`" + mark.replace("|", "\\|").replace("\n", "⏎") + "`"
+
+
+@pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
+def test_every_family_has_its_row(family: ThinkTags) -> None:
+    on = (
+        "yes"
+        if not family.ambiguous_in_prose
+        else "by the model's name"
+        if family.model_pattern
+        else "no"
+    )
+    row = f"| `{family.name}` | {_written(family.open)} {_written(family.close)} | {family.models} | {on} |"
+    assert row in FAMILY_LINES
+
+
+def test_every_recording_has_its_row() -> None:
+    """What `python -m converter.recordings list --markdown` prints stands between the two marks."""
+    library = Library(ROOT / "recordings")
+    told = LIBRARY.partition("<!-- recordings -->\n")[2].partition("<!-- /recordings -->")[0]
+    assert told.strip() == markdown(row(library.load(name)) for name in library.names()).strip()
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_readme_links_every_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in DOCS.glob("*.md") if f"](docs/{page.name})" not in readme] == []
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
