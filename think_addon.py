@@ -15,9 +15,10 @@ from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter import settings
-from converter.endpoints import Route
+from converter.dialects.table import Form
+from converter.endpoints import Endpoint
 from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
-from converter.rewriter import Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
@@ -102,13 +103,13 @@ class ThinkAddon:
             return
         kept.asks(flow.request)
         exchange = kept.exchange
-        if exchange.route in OURS:
+        if exchange.endpoint in OURS:
             flow.response = messages.made(
-                Answer(200, JSON, b"{}" if exchange.route is Route.TELEMETRY else b"")
+                Answer(200, JSON, b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b"")
             )
-        elif exchange.translated and exchange.route is not Route.MODELS:
+        elif exchange.translated and exchange.endpoint is not Endpoint.MODELS:
             flow.response = await self._answer_or_translate(flow, exchange)
-        elif exchange.route in (Route.CHAT, Route.MESSAGES):
+        elif exchange.endpoint.is_chat:
             exchange.read_chat(messages.body(flow.request, exchange.notes))
         if not flow.response:
             self._prepare(flow, exchange)
@@ -265,7 +266,7 @@ class ThinkAddon:
             exchange.server = await self._servers.recognise(upstream, client)
         exchange.server_parses = self._servers.parses(upstream)
         body = exchange.write(asked)
-        if exchange.route is Route.COUNT_TOKENS:
+        if exchange.endpoint is Endpoint.COUNT_TOKENS:
             counted = await self._servers.count(upstream, client, exchange.server, body)
             by = "estimate" if counted is None else exchange.server.name
             answer = messages.made(

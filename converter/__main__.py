@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from converter import settings
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.observe.summary import SHORTEST
-from converter.rewriter import Dialect, Form
 from converter.settings import Settings
 from converter.transcript import request
 from converter.transcript.facts import TIMES
@@ -25,7 +25,7 @@ from converter.transcript.turns import Facts
 
 NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 """Exit codes beside 0; the last two are those of the shell for the signals."""
-DIALECTS = {"openai": Dialect.OPENAI, "anthropic": Dialect.ANTHROPIC}
+DIALECTS = {"openai": OPENAI_CHAT, "anthropic": ANTHROPIC}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions or the Messages API"

@@ -4,44 +4,63 @@ Prefixes and queries are free.
 
 import enum
 import re
+from dataclasses import dataclass
+
+_PREFIX = r"(?P<prefix>[^?]*?)"
 
 
-class Route(enum.Enum):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Row:
+    """`path`: a regular expression. `dialect`: the name of the dialect that its clients speak.
+    `is_chat`: the reply is a model's. `is_request`: its body asks a model something.
+    """
+
+    method: str
+    path: str
+    dialect: str
+    is_chat: bool = False
+    is_request: bool = False
+    prefix: str = _PREFIX
+
+
+class Endpoint(enum.Enum):
     """An endpoint. HELLO and TELEMETRY are Claude Code's, and none of a model server's business."""
 
-    CHAT = enum.auto()
-    MESSAGES = enum.auto()
-    COUNT_TOKENS = enum.auto()
-    MODELS = enum.auto()
-    HELLO = enum.auto()
-    TELEMETRY = enum.auto()
+    CHAT = _Row("POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True)
+    MESSAGES = _Row("POST", "/v1/messages", "anthropic", is_chat=True, is_request=True)
+    COUNT_TOKENS = _Row("POST", "/v1/messages/count_tokens", "anthropic", is_request=True)
+    MODELS = _Row("GET", "/v1/models(?:/[^?]+?)?", "anthropic")
+    HELLO = _Row("HEAD", "", "anthropic", prefix="(?P<prefix>)")  # with a prefix it would be any
+    TELEMETRY = _Row("POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic")
+
+    @property
+    def is_chat(self) -> bool:
+        """Tell whether the reply is a model's."""
+        return self.value.is_chat
+
+    @property
+    def is_request(self) -> bool:
+        """Tell whether the body asks a model something."""
+        return self.value.is_request
+
+    @property
+    def dialect(self) -> str:
+        """Return the name of the dialect that its clients speak."""
+        return self.value.dialect
 
 
-_ROWS = (
-    ("POST", r"(?:/v1)?/chat/completions", Route.CHAT),
-    ("POST", r"/v1/messages", Route.MESSAGES),
-    ("POST", r"/v1/messages/count_tokens", Route.COUNT_TOKENS),
-    ("GET", r"/v1/models(?:/[^?]+?)?", Route.MODELS),
-    ("POST", r"/api/event_logging(?:/v\d+)?/batch", Route.TELEMETRY),
-)
 _PATTERNS = [
-    *(
-        (method, re.compile(rf"(?P<prefix>[^?]*?){path}/?(?:\?.*)?"), route)
-        for method, path, route in _ROWS
-    ),
-    (
-        "HEAD",
-        re.compile(r"(?P<prefix>)/(?:\?.*)?"),
-        Route.HELLO,
-    ),  # with a prefix it would be any HEAD
+    (endpoint.value.method, re.compile(rf"{endpoint.value.prefix}{end}(?:\?.*)?"), endpoint)
+    for endpoint in Endpoint
+    for end in [f"{endpoint.value.path}/?" if endpoint.value.path else "/"]
 ]
 
 
-def find(method: str, path: str) -> tuple[Route, str] | None:
+def find(method: str, path: str) -> tuple[Endpoint, str] | None:
     """Return the endpoint and what stands before it in the path; None for one the addon does not
     know.
     """
-    for known, pattern, route in _PATTERNS:
+    for known, pattern, endpoint in _PATTERNS:
         if method == known and (found := pattern.fullmatch(path)):
-            return route, found["prefix"].rstrip("/")
+            return endpoint, found["prefix"].rstrip("/")
     return None

@@ -5,17 +5,17 @@ out; the shell carries them.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter import endpoints as routes
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models as anthropic_models
 from converter.dialects.anthropic import request_reader as anthropic_request
 from converter.dialects.anthropic.errors import error_body, error_reply, server_words
 from converter.dialects.openai_chat import request_writer as openai_request
 from converter.dialects.reasoning_fields import without
-from converter.endpoints import Route
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
+from converter.endpoints import Endpoint, find
 from converter.observe.thought_events import ThoughtEvents, conversation_id
 from converter.parsing.think_stage import Expected
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.servers import context_length as overflow
 from converter.servers import think_prompt
 from converter.servers.profiles import GENERIC, Server
@@ -25,7 +25,7 @@ from converter.wire import json_text
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
-OURS = (Route.HELLO, Route.TELEMETRY)
+OURS = (Endpoint.HELLO, Endpoint.TELEMETRY)
 """Endpoints that the addon answers by itself; only where it stands before one server, a host of its
 own elsewhere.
 """
@@ -52,11 +52,11 @@ class Exchange:
     begin. `watched`: somebody reads what the rewriter has `said`.
     """
 
-    route: Route
+    endpoint: Endpoint
     settings: Settings
     prefix: str = ""
     id: str = "0"
-    client: Dialect = Dialect.OPENAI
+    client: Dialect = OPENAI_CHAT
     server: Server = GENERIC
     server_parses: bool = False
     form: Form = Form.WHOLE
@@ -77,17 +77,17 @@ class Exchange:
     @property
     def translated(self) -> bool:
         """Tell whether the client's dialect is not the server's."""
-        return self.client is Dialect.ANTHROPIC and not self.native
+        return self.client is ANTHROPIC and not self.native
 
     @property
     def native(self) -> bool:
         """Tell whether a Messages request goes to the server's own endpoint."""
-        return self.client is Dialect.ANTHROPIC and self.settings.messages == "native"
+        return self.client is ANTHROPIC and self.settings.messages == "native"
 
     @property
     def guesses(self) -> bool:
         """Tell whether it must be found out where the reply begins."""
-        return self.route in (Route.CHAT, Route.MESSAGES) and self.settings.start is Start.AUTO
+        return self.endpoint.is_chat and self.settings.start is Start.AUTO
 
     def read_chat(self, body: bytes) -> None:
         """Take note of a request that goes on as it came."""
@@ -151,7 +151,7 @@ class Exchange:
         said = without(
             json_text.read(body), {mapped.block for mapped in self.settings.map.values()}
         )
-        asked = anthropic_request.read(said, counting=self.route is Route.COUNT_TOKENS)
+        asked = anthropic_request.read(said, counting=self.endpoint is Endpoint.COUNT_TOKENS)
         self.thoughts = ThoughtEvents(
             self.id, conversation_id(said if isinstance(said, dict) else {})
         )
@@ -191,9 +191,9 @@ class Exchange:
 
     def rewrite(self, server_form: Form) -> Rewriter:
         """Return what rewrites the reply; remembered as this exchange's."""
-        server = Dialect.OPENAI
+        server = OPENAI_CHAT
         if self.native:
-            server, self.form = Dialect.ANTHROPIC, server_form
+            server, self.form = ANTHROPIC, server_form
         self.rewriter = Rewriter(
             self.settings,
             self.client,
@@ -214,13 +214,13 @@ class Exchange:
         """Return what the client gets for a reply that is all there, `at` so many seconds; None: as
         it came.
         """
-        if self.route is Route.MODELS:
+        if self.endpoint is Endpoint.MODELS:
             return _models(status, body)
         if not 200 <= status < 300:
             return self._error(status, body)
         rewriter = self.rewrite(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join([*rewriter.feed(body, at), *rewriter.close()])
-        if self.client is Dialect.OPENAI:
+        if self.client is OPENAI_CHAT:
             return Answer(status, content_type, rewritten) if rewritten != body else None
         if self.form is Form.STREAM:
             return Answer(200, EVENT_STREAM + "; charset=utf-8", rewritten)
@@ -231,7 +231,7 @@ class Exchange:
             self.notes.append(
                 f"the server answered with status {status}: {server_words(body) or 'no words'}"
             )
-        if self.client is Dialect.OPENAI:
+        if self.client is OPENAI_CHAT:
             return None
         status, error = error_reply(status, body, self.counted)
         return Answer(status, JSON, json_text.write(error))
@@ -245,17 +245,15 @@ def begin(
     `headers`: names in lower case. `name`: for a reply that has none. `reverse`: all that comes is
     for one server.
     """
-    route, prefix = routes.find(method, path) or (None, "")
+    endpoint, prefix = find(method, path) or (None, "")
     if (
-        route is None
-        or (route in OURS and not reverse)
-        or (route is Route.MODELS and not speaks_anthropic(headers))
+        endpoint is None
+        or (endpoint in OURS and not reverse)
+        or (endpoint is Endpoint.MODELS and not speaks_anthropic(headers))
     ):
         return None
-    exchange = Exchange(
-        route, settings, prefix, name, Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC
-    )
-    return None if exchange.native and route is Route.COUNT_TOKENS else exchange
+    exchange = Exchange(endpoint, settings, prefix, name, by_name(endpoint.dialect))
+    return None if exchange.native and endpoint is Endpoint.COUNT_TOKENS else exchange
 
 
 def refusal(error: Exception) -> tuple[str, Answer]:

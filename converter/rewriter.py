@@ -4,77 +4,15 @@ take the same way.
 chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkParser -> event -> Encoder -> chunk
 """
 
-import enum
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
-from converter.dialects.anthropic.decoder import AnthropicDecoder
-from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.anthropic.errors import error_body
-from converter.dialects.anthropic.message_events import Asked
-from converter.dialects.openai_chat.decoder import OpenAIDecoder
-from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.events import Event, OpaqueFrame, ThinkingEnd
 from converter.observe.summary import Summary
 from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.settings import Settings, Start
-from converter.wire import json_text
 from converter.wire.sse import Frame, FrameDecoder, write_frame
 
-
-class Form(enum.Enum):
-    """How a reply is sent."""
-
-    STREAM = enum.auto()
-    WHOLE = enum.auto()
-
-
-class Dialect(enum.Enum):
-    """A wire format."""
-
-    OPENAI = enum.auto()
-    ANTHROPIC = enum.auto()
-
-
-class Decoder(Protocol):
-    """What reads the server's frames."""
-
-    def feed(self, frame: Frame) -> list[Event]:
-        """Read one frame."""
-
-
-class Encoder(Protocol):
-    """What writes the client's bytes."""
-
-    @property
-    def notes(self) -> list[str]:
-        """What a person should know, a line each."""
-
-    @property
-    def failure(self) -> str:
-        """Why the client got an error instead of a message, or empty."""
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Write `events`; `raw`: the frame that says just them in the server's dialect."""
-
-    def close(self) -> list[bytes]:
-        """Write what is left."""
-
-
-_ENCODERS: dict[tuple[Dialect, Form], Callable[[Settings, Asked], Encoder]] = {
-    (Dialect.OPENAI, Form.STREAM): lambda settings, _: OpenAIStreamEncoder(settings.fields),
-    (Dialect.OPENAI, Form.WHOLE): lambda settings, _: OpenAIWholeEncoder(settings.fields),
-    (Dialect.ANTHROPIC, Form.STREAM): lambda settings, asked: AnthropicStreamEncoder(
-        settings.signature, asked
-    ),
-    (Dialect.ANTHROPIC, Form.WHOLE): lambda settings, asked: AnthropicWholeEncoder(
-        settings.signature, asked
-    ),
-}
-_DECODERS: dict[Dialect, Callable[[Settings], Decoder]] = {
-    Dialect.OPENAI: lambda settings: OpenAIDecoder(settings.map),
-    Dialect.ANTHROPIC: lambda _: AnthropicDecoder(),
-}
 _LESSONS = {
     Start.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
     Start.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
@@ -145,19 +83,22 @@ class Rewriter:
         server_form: Form,
         client_form: Form | None = None,
         *,
-        server: Dialect = Dialect.OPENAI,
+        server: Dialect = OPENAI_CHAT,
         model: str = "",
         shown: bool = True,
         reply_id: str = "0",
         expected: Expected | None = None,
     ) -> None:
-        self._same_dialect = client is server is Dialect.OPENAI
+        self._client = client
+        self._same_dialect = client is server and client.keeps_raw
         client_form = server_form if self._same_dialect or client_form is None else client_form
         self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
-        self._decoder = _DECODERS[server](settings)
+        self._decoder = server.decoder(settings.map)
         whole = Form.WHOLE in (server_form, client_form)
         self._stage = ThinkStage(Reading(settings, whole, expected or Expected()))
-        self._encoder = _ENCODERS[client, client_form](settings, Asked(model, reply_id, shown))
+        self._encoder = client.encoders[client_form](
+            ReplyContext(model, reply_id, shown, settings.fields, settings.signature)
+        )
         self._came = False
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
@@ -256,7 +197,7 @@ class Rewriter:
         if self._same_dialect:
             return [raw] if raw else []
         self._broken = True
-        said = json_text.write(error_body(words))
+        said = self._client.error(words, "api_error", 500)
         return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
 
     def _stage_notes(self) -> list[str]:

@@ -2,12 +2,17 @@
 
 import pytest
 
-from converter.endpoints import Route, find
+from converter.endpoints import Endpoint, find
 
-CHAT, MESSAGES, COUNT, MODELS = Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS, Route.MODELS
-HELLO, TELEMETRY = Route.HELLO, Route.TELEMETRY
+CHAT, MESSAGES, COUNT, MODELS = (
+    Endpoint.CHAT,
+    Endpoint.MESSAGES,
+    Endpoint.COUNT_TOKENS,
+    Endpoint.MODELS,
+)
+HELLO, TELEMETRY = Endpoint.HELLO, Endpoint.TELEMETRY
 
-KNOWN: list[tuple[str, str, Route, str]] = [
+KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "/v1/chat/completions", CHAT, ""),
     ("POST", "/chat/completions", CHAT, ""),
     (
@@ -43,7 +48,7 @@ KNOWN: list[tuple[str, str, Route, str]] = [
 
 @pytest.mark.parametrize(("method", "path", "route", "prefix"), KNOWN, ids=str)
 def test_an_endpoint_is_known_behind_any_prefix_and_query(
-    method: str, path: str, route: Route, prefix: str
+    method: str, path: str, route: Endpoint, prefix: str
 ) -> None:
     assert find(method, path) == (route, prefix)
 

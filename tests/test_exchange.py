@@ -10,11 +10,11 @@ import pytest
 from converter import settings
 from converter.conversation import RequestError
 from converter.dialects.anthropic.message_events import CUT_SHORT
-from converter.endpoints import Route
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.endpoints import Endpoint
 from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
-from converter.rewriter import Dialect, Form
 from converter.servers.profiles import by_name
 from converter.wire.json_text import UnreadableError
 from tests.support.frames import stream, whole
@@ -29,20 +29,20 @@ THOUGHT_AND_TEXT = [("thinking", '"hm"'), ("text", '"Hi."')]
 ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
 
 
-def _exchange(route: Route, **options: object) -> Exchange:
-    client = Dialect.OPENAI if route is Route.CHAT else Dialect.ANTHROPIC
+def _exchange(route: Endpoint, **options: object) -> Exchange:
+    client = OPENAI_CHAT if route is Endpoint.CHAT else ANTHROPIC
     return Exchange(
         route, settings.read(options), prefix="/gateway", client=client, server=by_name("llama.cpp")
     )
 
 
 def _openai() -> Exchange:
-    return _exchange(Route.CHAT)
+    return _exchange(Endpoint.CHAT)
 
 
 def _messages(asked: Json | None = None, **options: object) -> Exchange:
     """A Messages request that was read."""
-    exchange = _exchange(Route.MESSAGES, **options)
+    exchange = _exchange(Endpoint.MESSAGES, **options)
     exchange.read(json.dumps(ASKED | (asked or {})).encode())
     return exchange
 
@@ -254,17 +254,17 @@ MODELS = b'{"object":"list","data":[{"id":"small","created":1}]}'
 
 
 def test_models_are_listed_in_the_clients_words() -> None:
-    answer = _answer(_exchange(Route.MODELS), MODELS)
+    answer = _answer(_exchange(Endpoint.MODELS), MODELS)
     assert (answer.status, answer.content_type) == (200, JSON)
     assert [model["type"] for model in json.loads(answer.body)["data"]] == ["model"]
 
 
 def test_models_of_another_shape_pass_as_they_came() -> None:
-    assert _exchange(Route.MODELS).whole(200, JSON, b"[]") is None
+    assert _exchange(Endpoint.MODELS).whole(200, JSON, b"[]") is None
 
 
 def test_models_that_are_refused_are_an_error() -> None:
-    answer = _answer(_exchange(Route.MODELS), b'{"error":"no key"}', JSON, 401)
+    answer = _answer(_exchange(Endpoint.MODELS), b'{"error":"no key"}', JSON, 401)
     assert (answer.status, json.loads(answer.body)["error"]) == (
         401,
         {"type": "authentication_error", "message": "no key"},
@@ -272,7 +272,7 @@ def test_models_that_are_refused_are_an_error() -> None:
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
-    exchange = _exchange(Route.MESSAGES)
+    exchange = _exchange(Endpoint.MESSAGES)
     written = exchange.write(exchange.read(json.dumps({**ASKED, "stream": True}).encode()))
     assert (exchange.path(), exchange.form, exchange.model) == (
         "/gateway/v1/chat/completions",
@@ -306,7 +306,7 @@ REFUSED = [
 @pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
 def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
-        _exchange(Route.MESSAGES).read(body)
+        _exchange(Endpoint.MESSAGES).read(body)
 
 
 STREAMS = {

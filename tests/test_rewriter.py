@@ -5,6 +5,7 @@ the server mixes things up.
 import pytest
 
 from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY
+from converter.dialects.table import ANTHROPIC
 from tests.support.frames import (
     DONE,
     END,
@@ -19,7 +20,6 @@ from tests.support.frames import (
     whole,
 )
 from tests.support.frames_of import (
-    ANTHROPIC,
     OPENAI,
     STREAM,
     WHOLE,

@@ -8,10 +8,11 @@ import pytest
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.table import ANTHROPIC
 from converter.parsing.think_parser import ThinkParser
 from converter.rewriter import Rewriter
 from tests.support.frames import ROLE, data, finish, stream, text, whole
-from tests.support.frames_of import ANTHROPIC, OPENAI, WHOLE, call, passed, rewriter, values
+from tests.support.frames_of import OPENAI, WHOLE, call, passed, rewriter, values
 
 MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
 type Machine = tuple[type, str]

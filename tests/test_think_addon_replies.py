@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 from mitmproxy.net import encoding
 
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.dialects.table import OPENAI_CHAT, Form
+from converter.rewriter import Rewriter
 from converter.shell.tap import Tap
 from tests.support.addon_flows import (
     CHAT,
@@ -229,5 +230,5 @@ def test_a_listener_that_fails_costs_the_client_no_chunk() -> None:
         raise RuntimeError("broken")
 
     with running() as (addon, _):
-        tap = Tap(Rewriter(addon._settings, Dialect.OPENAI, Form.STREAM), broken)
+        tap = Tap(Rewriter(addon._settings, OPENAI_CHAT, Form.STREAM), broken)
         assert b"".join([*tap(b"".join(THINKING)), *tap(b"")])

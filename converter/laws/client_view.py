@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.failures import BrokenLawError
 from converter.laws.server_words import ServerWords, listen
 from converter.laws.strict_reader import read_strictly
 from converter.laws.variants import Way, body_of
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 
 type Told = list[tuple[object, ...]]
 _WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
@@ -41,12 +41,12 @@ def completion_of(recording: Recording, way: Way) -> ServerWords:
     """Return what a chat completions client has at the end; the words of a server, read back as
     such.
     """
-    return listen(body_of(recording, way), way.form, Dialect.OPENAI, recording.settings.map)
+    return listen(body_of(recording, way), way.form, OPENAI_CHAT, recording.settings.map)
 
 
 def told(recording: Recording, way: Way) -> Told:
     """Return what this client was told."""
-    if way.client is Dialect.ANTHROPIC:
+    if way.client is ANTHROPIC:
         return list(told_message(message_of(recording, way)))
     return list(told_completion(completion_of(recording, way)))
 

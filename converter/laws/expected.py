@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
+from converter.dialects.table import Form
 from converter.laws import oracle
 from converter.laws.server_words import Heard, Piece
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.think_parser import Mode
 from converter.parsing.think_stage import CUT, Expected, Reading
 from converter.recordings.recording import Recording
-from converter.rewriter import Form
 
 _STARTS = {Mode.ANSWERING: "text", Mode.THINKING: "thinking", Mode.UNDECIDED: "undecided"}
 _CUTS = (CUT, "max_tokens")

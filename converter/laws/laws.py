@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from converter.endpoints import Route
 from converter.laws.failures import Broken, BrokenLawError
 from converter.laws.laws_of_bytes import law_1, law_8, law_9
 from converter.laws.laws_of_clients import NotInstalledError, law_7
@@ -60,7 +59,6 @@ ERROR_LAWS = (
     Law(8, "random bytes raise nothing", error_8),
 )
 """Of an error answer, which is no reply: no cut, no stream, no thinking."""
-_REPLIES = (Route.CHAT, Route.MESSAGES)
 
 
 def laws_of(recording: Recording) -> Iterator[Law]:
@@ -68,7 +66,7 @@ def laws_of(recording: Recording) -> Iterator[Law]:
 
     Raises ValueError for a recording that this version cannot read.
     """
-    if recording.exchange().route not in _REPLIES:
+    if not recording.exchange().endpoint.is_chat:
         return
     if not 200 <= recording.answered.status < 300:
         yield from ERROR_LAWS

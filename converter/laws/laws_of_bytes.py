@@ -5,12 +5,12 @@ whatever they are.
 import random
 from collections.abc import Iterator
 
+from converter.dialects.table import ANTHROPIC, Form
 from converter.laws.client_view import read_message
 from converter.laws.failures import BrokenLawError, compare_bytes
 from converter.laws.server_words import frames, listen
 from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, ways
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 
 _PIECES = 12
 """Pieces that a drawn cut makes of a reply."""
@@ -58,7 +58,7 @@ def law_8(recording: Recording, drawn: int) -> None:
     for name, body in spoiled(recording.body, drawn, drawing):
         for way in ways(recording):
             out = b"".join(rewrite(recording, way, cut_anywhere(body, _PIECES, drawing)))
-            if way.client is Dialect.ANTHROPIC:
+            if way.client is ANTHROPIC:
                 _check_message(out, Way(way.client, way.form), name)
 
 
@@ -89,14 +89,14 @@ def law_9(recording: Recording, drawn: int) -> None:
     """Every Anthropic stream is in order; one that broke off before its finish ends in an error,
     and no other does.
     """
-    for way in ways(recording, Dialect.ANTHROPIC):
+    for way in ways(recording, ANTHROPIC):
         if way.form is Form.STREAM:
             _check_end(recording, way, recording.body, "all of it")
     if recording.server_form is Form.STREAM:
         for place in _endings(recording, drawn):
             _check_end(
                 recording,
-                Way(Dialect.ANTHROPIC, Form.STREAM),
+                Way(ANTHROPIC, Form.STREAM),
                 recording.body[:place],
                 f"dead at byte {place}",
             )

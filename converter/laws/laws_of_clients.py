@@ -3,13 +3,13 @@
 import warnings
 from typing import Any
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.client_view import read_message, told_completion
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
 from converter.laws.server_words import ServerWords, listen
 from converter.laws.variants import Way, body_of, ways
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 
 type Message = dict[str, Any]
 _HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
@@ -106,7 +106,7 @@ def _check_openai(case: Case, way: Way, wire: Any, sdk: Any) -> None:
     body = body_of(case.recording, way)
     if case.recording.ended or not case.words.complete or case.words.unread:
         return
-    plain = listen(body, way.form, Dialect.OPENAI, case.recording.settings.map)
+    plain = listen(body, way.form, OPENAI_CHAT, case.recording.settings.map)
     try:
         seen = sdk.openai_bodies(wire, body, way.form)
         summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, way) else {}
@@ -114,7 +114,7 @@ def _check_openai(case: Case, way: Way, wire: Any, sdk: Any) -> None:
         raise BrokenLawError(
             str(way), f"the openai SDK raises {type(error).__name__}: {error}"
         ) from error
-    again = listen(seen, way.form, Dialect.OPENAI, case.recording.settings.map)
+    again = listen(seen, way.form, OPENAI_CHAT, case.recording.settings.map)
     compare(
         f"{way}, the openai SDK's view", list(told_completion(plain)), list(told_completion(again))
     )
@@ -131,4 +131,4 @@ def _sums_up(plain: ServerWords, way: Way) -> bool:
     return way.form is Form.STREAM and not ends & set(_REFUSED) and not parts
 
 
-_READERS = {Dialect.ANTHROPIC: _check_anthropic, Dialect.OPENAI: _check_openai}
+_READERS = {ANTHROPIC: _check_anthropic, OPENAI_CHAT: _check_openai}

@@ -6,13 +6,13 @@ import json
 import warnings
 from dataclasses import replace
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.exchange import Answer
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.laws_of_bytes import spoiled
 from converter.laws.laws_of_clients import readers
 from converter.laws.variants import luck
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 
 _WAY = "Anthropic client"
 
@@ -34,13 +34,13 @@ def error_4(recording: Recording, _: int) -> None:
     """A chat completions client gets the bytes; an Anthropic client the status' error, with the
     server's words.
     """
-    plain = answer(recording, Dialect.OPENAI)
+    plain = answer(recording, OPENAI_CHAT)
     compare(
         "chat completions client",
         [recording.answered.status, recording.body],
         [plain.status, plain.body],
     )
-    made = json.loads(answer(recording, Dialect.ANTHROPIC).body)
+    made = json.loads(answer(recording, ANTHROPIC).body)
     compare(_WAY, ["error", ["message", "type"]], [made.get("type"), sorted(made.get("error", ()))])
     words = _words(recording.body)
     if (
@@ -63,7 +63,7 @@ def _words(body: bytes) -> str:
 
 def error_7(recording: Recording, _: int) -> None:
     """The anthropic SDK raises the error of this status."""
-    made = answer(recording, Dialect.ANTHROPIC)
+    made = answer(recording, ANTHROPIC)
     with warnings.catch_warnings(action="ignore"):
         sdk = readers()
         raised = sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status)
@@ -78,7 +78,7 @@ def error_7(recording: Recording, _: int) -> None:
 def error_8(recording: Recording, drawn: int) -> None:
     """Whatever the body is, an Anthropic client gets an error, and nothing is raised."""
     for name, body in spoiled(recording.body, drawn, luck(recording, 8)):
-        answer(recording, Dialect.OPENAI, body)
-        made = answer(recording, Dialect.ANTHROPIC, body)
+        answer(recording, OPENAI_CHAT, body)
+        made = answer(recording, ANTHROPIC, body)
         if json.loads(made.body).get("type") != "error":
             raise BrokenLawError(f"{_WAY}, {name}", f"no error: {made.body[:200]!r}")

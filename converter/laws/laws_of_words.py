@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.client_view import completion_of, message_of, told, told_completion
 from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_of
 from converter.laws.failures import BrokenLawError, compare
@@ -15,7 +16,6 @@ from converter.laws.recut import fold, recut_words, unfold
 from converter.laws.server_words import Heard, ServerWords
 from converter.laws.variants import Way, body_of, cut_anywhere, luck, ways, with_body
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 from converter.settings import Start
 
 _PIECES = 6
@@ -65,14 +65,14 @@ def law_3(recording: Recording, _: int) -> None:
         else recording
     )
     _check_same(
-        [Way(Dialect.ANTHROPIC, form) for form in Form],
+        [Way(ANTHROPIC, form) for form in Form],
         [whole, streamed],
         skip=(streamed, Form.STREAM),
     )
     starts = {"start": _start(recording)}
     settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
-    _check_same([Way(Dialect.ANTHROPIC, form) for form in Form], settled)
-    if recording.server_dialect is Dialect.OPENAI:
+    _check_same([Way(ANTHROPIC, form) for form in Form], settled)
+    if recording.server_dialect is OPENAI_CHAT:
         _check_completions(*settled)
 
 
@@ -97,9 +97,7 @@ def _check_same(
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    said = [
-        completion_of(each, Way(Dialect.OPENAI, each.server_form)) for each in (whole, streamed)
-    ]
+    said = [completion_of(each, Way(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)]
     expected, got = (list(told_completion(each, ordered=False)) for each in said)
     compare("chat completions client, streamed, against whole", expected, got)
 
@@ -110,7 +108,7 @@ def law_4(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for way in ways(recording):
-        if way.client is Dialect.ANTHROPIC:
+        if way.client is ANTHROPIC:
             _check_message(case, way)
         else:
             _check_completion(case, way)
@@ -147,13 +145,13 @@ def _check_message(case: Case, way: Way) -> None:
         compare(f"{way}, the calls", calls, got)
     cut = heard.finish in _CUT
     compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
-    if case.recording.server_dialect is Dialect.OPENAI and not cut:
+    if case.recording.server_dialect is OPENAI_CHAT and not cut:
         compare(
             f"{way}, whether the client is to call a tool",
             [bool(got)],
             [message["stop_reason"] == "tool_use"],
         )
-    if case.recording.server_dialect is Dialect.OPENAI and not (
+    if case.recording.server_dialect is OPENAI_CHAT and not (
         cut or calls or heard.finish in _CALLED
     ):
         stops = [
@@ -232,7 +230,7 @@ def law_5(recording: Recording, _: int) -> None:
     shown = recording.exchange().shown
     for way in ways(recording):
         reading = reading_of(recording, is_whole(recording, way.form))
-        if way.client is Dialect.ANTHROPIC:
+        if way.client is ANTHROPIC:
             message = message_of(recording, way)
             blocks = [
                 block
@@ -271,7 +269,7 @@ def law_6(recording: Recording, _: int) -> None:
         reading = reading_of(recording, is_whole(recording, way.form))
         for choice, texts in _told_texts(recording, way):
             found = parts(case.words.choice(choice), reading)
-            openai = way.client is Dialect.OPENAI
+            openai = way.client is OPENAI_CHAT
             allowed = (
                 [*openai_words(found)] if openai else [text for _, text in anthropic_blocks(found)]
             )
@@ -286,7 +284,7 @@ def law_6(recording: Recording, _: int) -> None:
 
 
 def _told_texts(recording: Recording, way: Way) -> Iterator[tuple[int, list[str]]]:
-    if way.client is Dialect.ANTHROPIC:
+    if way.client is ANTHROPIC:
         yield (
             0,
             [

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from converter.dialects.table import Form
 from converter.laws.server_words import ServerWords, listen
 from converter.recordings.recording import Recording
-from converter.rewriter import Form
 
 
 class Case:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from converter.dialects.table import Dialect
     from converter.laws.laws import Law
     from converter.recordings.library import Library
     from converter.recordings.recording import Recording
-    from converter.rewriter import Dialect
 
 _FOLDERS = pytest.StashKey[list[Path]]()
 _DIFF_LINES = 40

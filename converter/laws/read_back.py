@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from converter.dialects.table import ANTHROPIC, Dialect, Form
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle import Block
 from converter.laws.strict_reader import frames_of, read_strictly
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.settings import Settings, read
 
 DEFAULTS = read()
@@ -128,7 +129,7 @@ def anthropic_message(
     """An Anthropic client's view of what the server sent, read strictly: its message, or the error
     in its place.
     """
-    out = b"".join(rewrite([body], Dialect.ANTHROPIC, server_form, client_form, settings))
+    out = b"".join(rewrite([body], ANTHROPIC, server_form, client_form, settings))
     if client_form is Form.WHOLE:
         message: dict[str, Any] = json.loads(out)
         return message

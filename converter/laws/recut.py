@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
 from converter.laws.server_words import frames, value_of
-from converter.rewriter import Dialect
 
 type Json = dict[str, Any]
 type Cut = Callable[[str], list[str]]
@@ -211,8 +211,8 @@ def _finished(block: Json) -> Json:
 
 
 _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
-    Dialect.OPENAI: _fold_openai,
-    Dialect.ANTHROPIC: _fold_anthropic,
+    OPENAI_CHAT: _fold_openai,
+    ANTHROPIC: _fold_anthropic,
 }
 
 
@@ -221,7 +221,7 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     `cut` makes.
     """
     value: Json = json.loads(body)
-    if dialect is Dialect.ANTHROPIC:
+    if dialect is ANTHROPIC:
         return b"".join(map(_frame, _native_events(value, cut)))
     return b"".join([*map(_frame, _chunks(value, cut)), _DONE])
 

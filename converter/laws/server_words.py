@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, THINKING, Mapped, words_of
-from converter.rewriter import Dialect, Form
+from converter.dialects.table import OPENAI_CHAT, Dialect, Form
 
 type Json = dict[str, Any]
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
@@ -121,7 +121,7 @@ def listen(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ServerWords:
     """Return what the server said. `mapped`: the user's own rows of fields."""
-    reader = _OpenAI(mapped or {}) if dialect is Dialect.OPENAI else _Anthropic()
+    reader = _OpenAI(mapped or {}) if dialect is OPENAI_CHAT else _Anthropic()
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:

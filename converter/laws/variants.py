@@ -6,16 +6,17 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.laws.failures import BrokenLawError
 from converter.recordings.recording import Chunk, Recording
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 
 DRAWN = 8
 """Cuts to draw for each recording and law; they are the same each time, because the recording's
 name is the seed.
 """
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
-_NAMES = {Dialect.OPENAI: "chat completions client", Dialect.ANTHROPIC: "Anthropic client"}
+_NAMES = {OPENAI_CHAT: "chat completions client", ANTHROPIC: "Anthropic client"}
 _FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 
@@ -36,12 +37,12 @@ def ways(recording: Recording, dialect: Dialect | None = None) -> Iterator[Way]:
     A server's own Messages reply goes to Anthropic clients only, and between two of a dialect the
     form stays.
     """
-    if recording.server_dialect is Dialect.OPENAI and dialect is not Dialect.ANTHROPIC:
-        yield Way(Dialect.OPENAI, recording.server_form)
-    if dialect is Dialect.OPENAI:
+    if recording.server_dialect is OPENAI_CHAT and dialect is not ANTHROPIC:
+        yield Way(OPENAI_CHAT, recording.server_form)
+    if dialect is OPENAI_CHAT:
         return
-    forms = Form if recording.server_dialect is Dialect.OPENAI else [recording.server_form]
-    yield from (Way(Dialect.ANTHROPIC, form) for form in forms)
+    forms = Form if recording.server_dialect is OPENAI_CHAT else [recording.server_form]
+    yield from (Way(ANTHROPIC, form) for form in forms)
 
 
 def rewrite(recording: Recording, way: Way, pieces: Iterable[bytes] | None = None) -> list[bytes]:

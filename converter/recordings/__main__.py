@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
+from converter.dialects.table import DIALECTS
 from converter.recordings import flow_file, listing
 from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
-from converter.rewriter import Dialect
 
 FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
 """Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--for",
         dest="client",
-        choices=[dialect.name.lower() for dialect in Dialect],
+        choices=[dialect.name for dialect in DIALECTS],
         help="one client only",
     )
     for command, does in (
@@ -163,9 +163,7 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     recording = library.load(chosen.name)
     dialects = [
-        dialect
-        for dialect in dialects_of(recording)
-        if chosen.client in (None, dialect.name.lower())
+        dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
     ]
     if not dialects:
         raise RecordingError(f"{chosen.name} is for Anthropic clients only")

@@ -12,9 +12,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
+from converter.dialects.table import Dialect
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, form_for, replayed
-from converter.rewriter import Dialect
 from converter.settings import OPTIONS, RECORDED
 
 AS_IT_CAME = "<< as it came"
@@ -24,7 +24,6 @@ _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
 """What servers repeat in every frame; half of a golden would be made of it."""
 _OFTEN = 2
-_DIALECTS = {Dialect.OPENAI: "an OpenAI", Dialect.ANTHROPIC: "an Anthropic"}
 
 
 def golden(recording: Recording, client: Dialect, replay: Replay | None = None) -> str:
@@ -71,7 +70,7 @@ def _escaped(found: re.Match[str]) -> str:
 def _head(recording: Recording, client: Dialect) -> Iterator[str]:
     asked, sent, found = recording.asked, recording.sent, recording.found
     form = form_for(recording, client).name.lower()
-    yield f"# {recording.name}: the server's reply, and what {_DIALECTS[client]} client gets ({form})"
+    yield f"# {recording.name}: the server's reply, and what an {client.title} client gets ({form})"
     yield one_line(
         f"# asked {asked.method} {asked.path}"
         + (f", sent {sent.path}" if sent.path != asked.path else "")

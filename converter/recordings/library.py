@@ -11,13 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Protocol
 
+from converter.dialects.table import DIALECTS, Dialect
 from converter.recordings import flow_file
 from converter.recordings.golden import golden
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.redact.redactor import cleaned
 from converter.recordings.replay import dialects_of, replayed
 from converter.recordings.whole_file import write_whole
-from converter.rewriter import Dialect
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,100}")
 _SHOWN = 200
@@ -131,7 +131,7 @@ class Library:
 
     def golden_path(self, name: str, dialect: Dialect) -> Path:
         """Return where a golden is."""
-        return self.path(name).with_suffix(f".{dialect.name.lower()}.txt")
+        return self.path(name).with_suffix(f".{dialect.name}.txt")
 
     def _goldens(self, recording: Recording) -> dict[Dialect, str]:
         return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}
@@ -141,7 +141,7 @@ class Library:
     ) -> list[tuple[Path, str, str]]:
         """Return the path of each, and what it said and says."""
         written = []
-        for dialect in Dialect:
+        for dialect in DIALECTS:
             path, new = self.golden_path(name, dialect), goldens.get(dialect, "")
             old = _text(path)
             written.append((path, old, new))

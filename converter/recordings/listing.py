@@ -2,27 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.endpoints import Route
+from converter.dialects.table import ANTHROPIC
+from converter.endpoints import Endpoint
 from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, replayed
-from converter.rewriter import Dialect
 
 HEADINGS = ("recording", "server", "client", "form", "what it shows", "chunks", "bytes")
 LONGEST = 60
 """Characters of a server's own words in a row."""
-_DIALECTS = {Dialect.OPENAI: "OpenAI", Dialect.ANTHROPIC: "Anthropic"}
 
 
 def row(recording: Recording) -> tuple[str, ...]:
     """Return a recording's row. Raises RecordingError for one that this version cannot read."""
     replay = replayed(recording, recording.client)
     client, server = recording.client, recording.server_dialect
-    native = ", native" if client is server is Dialect.ANTHROPIC else ""
+    native = ", native" if client is server is ANTHROPIC else ""
     return (
         recording.name,
         recording.found.server,
-        _DIALECTS[client] + native,
+        client.title + native,
         recording.server_form.name.lower(),
         one_line(_shows(recording, replay)),
         str(len(recording.chunks)),
@@ -47,7 +46,11 @@ def _shows(recording: Recording, replay: Replay) -> str:
 
 
 def _wordless(recording: Recording) -> str:
-    return "a list" if recording.exchange().route is Route.MODELS else "no reply that can be read"
+    return (
+        "a list"
+        if recording.exchange().endpoint is Endpoint.MODELS
+        else "no reply that can be read"
+    )
 
 
 def _short(words: str) -> str:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from converter import settings
-from converter.endpoints import Route
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.endpoints import Endpoint
 from converter.exchange import Exchange, begin, is_stream
 from converter.parsing.think_stage import Expected
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.servers.profiles import by_name
 from converter.settings import Settings, Start
 
@@ -97,7 +98,7 @@ class Recording:
     @property
     def server_dialect(self) -> Dialect:
         """What the server speaks."""
-        return Dialect.ANTHROPIC if self.exchange().native else Dialect.OPENAI
+        return ANTHROPIC if self.exchange().native else OPENAI_CHAT
 
     @property
     def server_form(self) -> Form:
@@ -132,9 +133,9 @@ class Recording:
             )
         made.server = by_name(self.found.server)
         made.server_parses = self.found.parses
-        if made.translated and made.route is Route.MESSAGES:
+        if made.translated and made.endpoint is Endpoint.MESSAGES:
             self._translate(made)
-        elif made.route is not Route.MODELS:
+        elif made.endpoint is not Endpoint.MODELS:
             made.read_chat(self.asked.body)
         made.begins = Start(self.found.begins)
         made.counted = self.found.counted

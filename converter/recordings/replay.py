@@ -4,11 +4,12 @@ either dialect.
 
 from dataclasses import dataclass, field
 
-from converter.endpoints import Route
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.endpoints import Endpoint
 from converter.exchange import Answer
 from converter.observe.summary import Summary
 from converter.recordings.recording import Chunk, Recording, RecordingError
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class Replay:
 def dialects_of(recording: Recording) -> tuple[Dialect, ...]:
     """Return the dialects of the clients that such a reply can be written for."""
     exchange = recording.exchange()
-    if exchange.native or exchange.route is Route.MODELS:
-        return (Dialect.ANTHROPIC,)
-    return (Dialect.OPENAI, Dialect.ANTHROPIC)
+    if exchange.native or exchange.endpoint is Endpoint.MODELS:
+        return (ANTHROPIC,)
+    return (OPENAI_CHAT, ANTHROPIC)
 
 
 def replayed(recording: Recording, client: Dialect) -> Replay:
@@ -53,7 +54,10 @@ def replayed(recording: Recording, client: Dialect) -> Replay:
     Raises RecordingError for a recording that this version cannot read.
     """
     try:
-        if recording.exchange().route is Route.MODELS or not 200 <= recording.answered.status < 300:
+        if (
+            recording.exchange().endpoint is Endpoint.MODELS
+            or not 200 <= recording.answered.status < 300
+        ):
             return _answered(recording, client)
         return _rewritten(recording, client)
     except RecordingError:

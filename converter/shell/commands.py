@@ -12,8 +12,7 @@ from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # i
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
-from converter import endpoints as routes
-from converter.endpoints import Route
+from converter.endpoints import find
 from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
@@ -33,7 +32,6 @@ FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {
 """What a file's suffix asks for."""
 _ALL: Sequence[Flow] = ()
 """No flows were named; a filter that finds none gives another empty sequence."""
-_TALKS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by
 itself (12.2).
@@ -117,7 +115,7 @@ class Commands:
 
 def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
     """Return request and reply as one transcript, and what else is known of the reply."""
-    if not isinstance(flow, HTTPFlow) or _route(flow) not in _TALKS:
+    if not isinstance(flow, HTTPFlow) or not _asks(flow):
         raise exceptions.CommandError("this flow is no conversation with a model")
     asked = request.read(flow.request.get_content(strict=False) or b"")
     if flow.response is None or not (body := flow.response.get_content(strict=False)):
@@ -129,9 +127,9 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
     return whole, told_of_reply(flow)
 
 
-def _route(flow: HTTPFlow) -> Route | None:
-    found = routes.find(flow.request.method, flow.request.path)
-    return found[0] if found else None
+def _asks(flow: HTTPFlow) -> bool:
+    found = find(flow.request.method, flow.request.path)
+    return found is not None and found[0].is_request
 
 
 def _refuse_running(flow: Flow) -> None:

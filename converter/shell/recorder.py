@@ -17,7 +17,7 @@ from pathlib import Path
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.endpoints import Route, find
+from converter.endpoints import Endpoint, find
 from converter.recordings import flow_file
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
@@ -32,10 +32,10 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
 _KINDS = {
-    Route.CHAT: "chat",
-    Route.MESSAGES: "messages",
-    Route.MODELS: "models",
-    Route.COUNT_TOKENS: "count",
+    Endpoint.CHAT: "chat",
+    Endpoint.MESSAGES: "messages",
+    Endpoint.MODELS: "models",
+    Endpoint.COUNT_TOKENS: "count",
 }
 
 

@@ -16,9 +16,8 @@ from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow, Message, Request, Response
 
-from converter import endpoints as routes
 from converter import settings
-from converter.endpoints import Route
+from converter.endpoints import find
 from converter.observe.printable import visible
 from converter.parsing.think_stage import Expected
 from converter.settings import Settings, Start
@@ -35,8 +34,6 @@ LINES = 5000
 """Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said
 after it.
 """
-_REQUESTS = (Route.CHAT, Route.MESSAGES, Route.COUNT_TOKENS)
-_REPLIES = (Route.CHAT, Route.MESSAGES)
 _AROUND = 9
 """Lines of the console around a reply besides its headers: its flow, tabs and help, and our own
 that says how much is hidden.
@@ -63,12 +60,10 @@ class Thinking(Contentview):
         message, flow = metadata.http_message, metadata.flow
         if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
             return -1
-        route, _ = routes.find(flow.request.method, flow.request.path) or (None, "")
-        return (
-            self.priority
-            if route in (_REQUESTS if isinstance(message, Request) else _REPLIES)
-            else -1
-        )
+        found = find(flow.request.method, flow.request.path)
+        asked = isinstance(message, Request)
+        ours = found and (found[0].is_request if asked else found[0].is_chat)
+        return self.priority if ours else -1
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
         """Return the transcript."""

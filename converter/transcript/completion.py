@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.table import Form
 from converter.events import (
     Block,
     End,
@@ -23,7 +24,6 @@ from converter.events import (
     Usage,
 )
 from converter.parsing.think_stage import Expected, Reading, ThinkStage
-from converter.rewriter import Form
 from converter.settings import Settings
 from converter.wire import json_text
 from converter.wire.sse import Frame, FrameDecoder, write_frame

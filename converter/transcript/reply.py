@@ -12,10 +12,10 @@ from converter import settings
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME, OpenAIDecoder
 from converter.dialects.reasoning_fields import is_said
+from converter.dialects.table import ANTHROPIC, Decoder, Dialect, Form
 from converter.events import Event, Opaque, OpaqueFrame, Start, Text, Thinking
 from converter.observe.summary import Summary
 from converter.parsing.think_stage import Expected, Reading, ThinkStage
-from converter.rewriter import Decoder, Dialect, Form
 from converter.settings import Settings
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
 from converter.transcript.facts import TIMES
@@ -149,9 +149,7 @@ class ReplyReader:
         if self.dialect is None and not last:
             return []
         self._decoder = (
-            AnthropicDecoder()
-            if self.dialect is Dialect.ANTHROPIC
-            else OpenAIDecoder(self._settings.map)
+            AnthropicDecoder() if self.dialect is ANTHROPIC else OpenAIDecoder(self._settings.map)
         )
         whole = self._complete or self.form is not Form.STREAM
         self._stage = ThinkStage(Reading(self._settings, whole, self._expected))
@@ -191,9 +189,9 @@ class ReplyReader:
         return self._choices[index]
 
     def _head(self, event: Start) -> list[Said]:
-        known = _OF_MESSAGE if self.dialect is Dialect.ANTHROPIC else SAME_IN_EVERY_FRAME
+        known = _OF_MESSAGE if self.dialect is ANTHROPIC else SAME_IN_EVERY_FRAME
         for name, value in event.head.items():
-            if name == "content" and self.dialect is Dialect.ANTHROPIC:
+            if name == "content" and self.dialect is ANTHROPIC:
                 self._odd_content(event, value)
             elif name not in known and is_said(value):
                 self._beside.add(name, value)

@@ -5,11 +5,12 @@ may have saved its head too.
 import re
 from typing import Protocol
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
 from converter.parsing.think_stage import Expected
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.settings import Settings
 from converter.transcript.completion import ToCompletion
-from converter.transcript.recognise import dialect_of, dialect_of_value, form_of, value_of
+from converter.transcript.recognise import dialect_of, form_of, value_of
 from converter.wire.sse import FrameDecoder
 
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
@@ -99,7 +100,7 @@ class Converting:
             self.dialect = (
                 next(filter(None, map(dialect_of, last)), None)
                 if last
-                else dialect_of_value(value_of(body))
+                else recognise(value_of(body))
             )
             begun = self._begin() if self.dialect else b""
         return begun + b"".join(self._machine.close()) if self._machine else b""
@@ -108,7 +109,7 @@ class Converting:
         held, self._held = bytes(self._held), bytearray()
         assert self._form
         assert self.dialect
-        if (self.dialect, self._client) == (Dialect.ANTHROPIC, Dialect.OPENAI):
+        if (self.dialect, self._client) == (ANTHROPIC, OPENAI_CHAT):
             self._machine = ToCompletion(self._settings, self._form, self._expected)
         else:
             forms = self._form, self._form

@@ -7,10 +7,10 @@ from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.dialects.table import ANTHROPIC, Dialect, Form
 from converter.laws import sdk_reading
-from converter.rewriter import Dialect, Form
 from tests.support.frames import whole
-from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, Json, values
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, values
 from tests.support.messages_of import folded, strictly_sequential
 from tests.support.reasoning_field_replies import custom, mapping, streamed, text, thinking, written
 from tests.support.strategies import cut, law

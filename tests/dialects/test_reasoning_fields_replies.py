@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from converter.rewriter import Form
+from converter.dialects.table import ANTHROPIC, Form
 from tests.support.frames import delta, whole
-from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, Json, entry, passed, values
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, entry, passed, values
 from tests.support.messages_of import folded, strictly_sequential
 from tests.support.reasoning_field_replies import (
     BLOCK_OF_CALL,

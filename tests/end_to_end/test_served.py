@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from converter import settings
+from converter.dialects.table import OPENAI_CHAT
 from converter.recordings.library import Library
 from converter.recordings.recording import Asked, Recording
 from converter.recordings.replay import replayed
 from converter.recordings.server import FAST, RecordedServer
-from converter.rewriter import Dialect
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER
@@ -86,5 +86,5 @@ def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str
         return
     assert bench.ask(recorded, recorded.sent) == (
         recorded.answered.status,
-        replayed(recorded, Dialect.OPENAI).body,
+        replayed(recorded, OPENAI_CHAT).body,
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.client_view import (
     completion_of,
     message_of,
@@ -11,12 +12,11 @@ from converter.laws.client_view import (
 )
 from converter.laws.failures import BrokenLawError
 from converter.laws.variants import Way
-from converter.rewriter import Dialect, Form
 from tests.support.frames import ROLE, text
 from tests.support.recordings_of import recording, streamed
 
-OPENAI = Way(Dialect.OPENAI, Form.STREAM)
-STREAM, WHOLE = (Way(Dialect.ANTHROPIC, form) for form in Form)
+OPENAI = Way(OPENAI_CHAT, Form.STREAM)
+STREAM, WHOLE = (Way(ANTHROPIC, form) for form in Form)
 
 
 def test_an_anthropic_client_is_told_blocks_and_an_end() -> None:

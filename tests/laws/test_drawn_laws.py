@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.laws import oracle, read_back
 from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from converter.laws.strict_reader import frames_of
 from converter.parsing.tag_matcher import FAMILIES, ThinkTags, tag_set
 from converter.parsing.think_parser import Mode, ThinkParser
-from converter.rewriter import Dialect, Form
 from converter.settings import Settings, read
 from tests.support.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies
 
@@ -25,16 +25,14 @@ SETTINGS = st.builds(
     FIELDS,
 )
 MODES = {"text": Mode.ANSWERING, "thinking": Mode.THINKING, "undecided": Mode.UNDECIDED}
-WAYS = st.sampled_from(
-    [(Dialect.OPENAI, None), (Dialect.ANTHROPIC, Form.STREAM), (Dialect.ANTHROPIC, Form.WHOLE)]
-)
+WAYS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
 
 
 def openai(
     body: bytes, form: Form = Form.STREAM, settings: Settings = AS_TEXT
 ) -> dict[int, read_back.Choice]:
     return completion_of(
-        b"".join(rewrite([body], Dialect.OPENAI, form, settings=settings)), form
+        b"".join(rewrite([body], OPENAI_CHAT, form, settings=settings)), form
     ).choices
 
 
@@ -93,11 +91,11 @@ def recut(draw: st.DrawFn, reply: Reply) -> Reply:
 def test_law_3_streamed_equals_whole_for_openai_clients(reply: Reply, settings: Settings) -> None:
     assume_no_lone_closer(reply, settings)
     streamed = completion_of(
-        b"".join(rewrite([reply.stream()], Dialect.OPENAI, Form.STREAM, None, settings)),
+        b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, settings)),
         Form.STREAM,
     )
     whole = completion_of(
-        b"".join(rewrite([reply.whole()], Dialect.OPENAI, Form.WHOLE, None, settings)), Form.WHOLE
+        b"".join(rewrite([reply.whole()], OPENAI_CHAT, Form.WHOLE, None, settings)), Form.WHOLE
     )
     assert streamed.said == whole.said
 
@@ -158,7 +156,7 @@ def test_law_4_what_the_addon_does_not_understand_survives(
     reply: Reply, settings: Settings
 ) -> None:
     body = reply.stream()
-    out = b"".join(rewrite([body], Dialect.OPENAI, Form.STREAM, None, settings))
+    out = b"".join(rewrite([body], OPENAI_CHAT, Form.STREAM, None, settings))
     sent, got = completion_of(body, Form.STREAM), completion_of(out, Form.STREAM)
     assert got.extras == sent.extras
     assert {index: choice.extras for index, choice in got.choices.items()} == {
@@ -180,7 +178,7 @@ def test_law_4_a_reply_with_nothing_to_change_is_the_same_bytes(reply: Reply, fo
         }
     )
     assume(len({choice.native_name for choice in reply.choices if choice.native}) < 2)
-    assert b"".join(rewrite([body], Dialect.OPENAI, form, settings=both)) == body
+    assert b"".join(rewrite([body], OPENAI_CHAT, form, settings=both)) == body
 
 
 @law(60)
@@ -190,7 +188,7 @@ def test_law_4_frames_that_say_nothing_are_the_same_bytes(reply: Reply) -> None:
     next test.
     """
     body = reply.stream()
-    kept = frames_of(b"".join(rewrite([body], Dialect.OPENAI, Form.STREAM, settings=AS_TEXT)))
+    kept = frames_of(b"".join(rewrite([body], OPENAI_CHAT, Form.STREAM, settings=AS_TEXT)))
     silent = [
         frame
         for frame in frames_of(body)
@@ -204,7 +202,7 @@ def test_law_4_frames_that_say_nothing_are_the_same_bytes(reply: Reply) -> None:
 )
 def test_law_4_an_end_without_held_text_is_the_same_bytes(content: str) -> None:
     reply = Reply([Choice([], [content], [], "length", "reasoning")], [], {}, None, True, b"\n")
-    out = b"".join(rewrite([reply.stream()], Dialect.OPENAI, Form.STREAM, settings=AS_TEXT))
+    out = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, settings=AS_TEXT))
     assert frames_of(out)[-2:] == frames_of(reply.stream())[-2:]
 
 
@@ -243,7 +241,7 @@ SAID = st.text(st.sampled_from("ab 你🙂\n."), min_size=1, max_size=6).filter(
     st.data(),
     st.sampled_from(FAMILIES),
     st.lists(st.tuples(SAID, SAID), min_size=1, max_size=3),
-    st.sampled_from(Dialect),
+    st.sampled_from(DIALECTS),
 )
 def test_law_6_no_consumed_tag_leaks(
     data: st.DataObject, family: ThinkTags, rounds: list[tuple[str, str]], client: Dialect

@@ -2,6 +2,7 @@
 
 import pytest
 
+from converter.dialects.table import Form
 from converter.laws.expected import (
     Part,
     anthropic_blocks,
@@ -12,7 +13,6 @@ from converter.laws.expected import (
 )
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
-from converter.rewriter import Form
 from tests.support.frames import END, ROLE, delta, finish, text
 from tests.support.recordings_of import of_whole, recording, streamed
 

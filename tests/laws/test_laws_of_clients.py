@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.laws import sdk_reading
 from converter.laws.read_back import (
     AS_TEXT,
@@ -22,14 +23,12 @@ from converter.laws.read_back import (
 )
 from converter.laws.sdk_reading import Wire
 from converter.laws.strict_reader import read_strictly
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.settings import Settings, read
 from tests.support.strategies import Reply, cut, law, replies
 
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])
-WAYS = st.sampled_from(
-    [(Dialect.OPENAI, None), (Dialect.ANTHROPIC, Form.STREAM), (Dialect.ANTHROPIC, Form.WHOLE)]
-)
+WAYS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
 GARBAGE = st.binary(max_size=60) | st.lists(
     st.sampled_from(
         [
@@ -62,13 +61,13 @@ def test_law_7_the_anthropic_sdk_sees_one_message_in_every_way(wire: Wire, reply
     streamed = b"".join(
         rewrite(
             [reply.stream() + b"data: [DONE]\n\n"],
-            Dialect.ANTHROPIC,
+            ANTHROPIC,
             Form.STREAM,
             Form.STREAM,
             AS_TEXT,
         )
     )
-    whole = b"".join(rewrite([reply.whole()], Dialect.ANTHROPIC, Form.WHOLE, Form.WHOLE, AS_TEXT))
+    whole = b"".join(rewrite([reply.whole()], ANTHROPIC, Form.WHOLE, Form.WHOLE, AS_TEXT))
     sdk_reading.anthropic_events(wire, streamed)
     accumulated, created = (
         sdk_reading.anthropic_accumulated(wire, streamed),
@@ -90,8 +89,8 @@ def test_law_7_the_anthropic_sdk_sees_one_message_in_every_way(wire: Wire, reply
 @law(60)
 @given(reply=replies())
 def test_law_7_the_openai_sdk_sees_one_message_in_every_way(wire: Wire, reply: Reply) -> None:
-    streamed = b"".join(rewrite([reply.stream()], Dialect.OPENAI, Form.STREAM, None, AS_TEXT))
-    whole = b"".join(rewrite([reply.whole()], Dialect.OPENAI, Form.WHOLE, None, AS_TEXT))
+    streamed = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, AS_TEXT))
+    whole = b"".join(rewrite([reply.whole()], OPENAI_CHAT, Form.WHOLE, None, AS_TEXT))
     frames = sdk_reading.openai_frames(wire, streamed)
     assert [frame["choices"] for frame in frames] == [
         frame["choices"] for frame in bodies_of(streamed)
@@ -110,7 +109,7 @@ def test_law_7_the_openai_sdk_puts_the_frames_together(wire: Wire, reply: Reply)
     assume(
         reply.choices[0].finish not in ("length", "content_filter")
     )  # the SDK's own helper refuses such an end
-    streamed = b"".join(rewrite([reply.stream()], Dialect.OPENAI, Form.STREAM, None, AS_TEXT))
+    streamed = b"".join(rewrite([reply.stream()], OPENAI_CHAT, Form.STREAM, None, AS_TEXT))
     message = sdk_reading.openai_accumulated(wire, streamed)["choices"][0]["message"]
     words = completion_of(streamed, Form.STREAM).choices[0].words
     assert (message.get("content") or "") == words.get("content", "")
@@ -178,7 +177,7 @@ def test_law_8_random_bytes_raise_nothing(
 ) -> None:
     client, client_form = way
     out = b"".join(rewrite(data.draw(cut(body)), client, server_form, client_form, settings))
-    if client is Dialect.OPENAI:
+    if client is OPENAI_CHAT:
         assert out == body
     else:
         check_messages(out, client_form)
@@ -203,7 +202,7 @@ def test_law_8_random_json_raises_nothing(
     pieces = data.draw(cut(body))
     out = b"".join(rewrite(pieces, client, server_form, client_form, settings))
     assert out == b"".join(rewrite([body], client, server_form, client_form, settings))
-    if client is Dialect.ANTHROPIC:
+    if client is ANTHROPIC:
         check_messages(out, client_form)
 
 
@@ -221,7 +220,7 @@ def test_law_8_half_a_surrogate_pair_and_deep_nesting_raise_nothing() -> None:
         b"[" * 100_000,
         b'{"choices":' * 50_000,
     ):
-        for client in Dialect:
+        for client in DIALECTS:
             assert rewrite([body], client, Form.WHOLE)
 
 
@@ -230,7 +229,7 @@ def test_law_8_a_fault_of_our_own_is_told_and_costs_no_bytes(
 ) -> None:
     monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     body = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
-    rewriter = Rewriter(DEFAULTS, Dialect.OPENAI, Form.STREAM)
+    rewriter = Rewriter(DEFAULTS, OPENAI_CHAT, Form.STREAM)
     assert [*rewriter.feed(body), *rewriter.close()] == [body]
     assert "ZeroDivisionError" in rewriter.notes[0]
 
@@ -273,8 +272,8 @@ def test_law_4_a_reply_that_dies_anywhere_gives_out_the_words_that_came(came: by
     """A last frame without its blank line is read as if it had one, and what was held goes out in
     frames of its own.
     """
-    ended = rewrite([came, b"\n\n"], Dialect.OPENAI, Form.STREAM, None, AS_TEXT)
-    died = rewrite([came], Dialect.OPENAI, Form.STREAM, None, AS_TEXT)
+    ended = rewrite([came, b"\n\n"], OPENAI_CHAT, Form.STREAM, None, AS_TEXT)
+    died = rewrite([came], OPENAI_CHAT, Form.STREAM, None, AS_TEXT)
     assert readable_frames(b"".join(died)) == readable_frames(b"".join(ended))
 
 
@@ -289,5 +288,5 @@ def readable_frames(body: bytes) -> list[object]:
 
 @pytest.mark.parametrize("form", Form)
 def test_law_9_an_end_without_a_beginning_is_an_error(form: Form) -> None:
-    out = rewrite([b"data: [DONE]\n\n"], Dialect.ANTHROPIC, Form.STREAM, form)
+    out = rewrite([b"data: [DONE]\n\n"], ANTHROPIC, Form.STREAM, form)
     assert b'"type":"error"' in b"".join(out)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.laws.laws_of_errors import answer, error_4, error_7, error_8
-from converter.rewriter import Dialect
 from tests.support.recordings_of import recording
 
 ERRORS = {
@@ -33,6 +33,6 @@ def test_an_error_of_a_server_breaks_no_law(name: str) -> None:
 def test_the_servers_own_client_gets_the_bytes_and_the_other_its_own_error() -> None:
     status, body = ERRORS["llama.cpp"]
     given = recording(body, "application/json", status=status)
-    assert (answer(given, Dialect.OPENAI).status, answer(given, Dialect.OPENAI).body) == (400, body)
-    made = json.loads(answer(given, Dialect.ANTHROPIC).body)
+    assert (answer(given, OPENAI_CHAT).status, answer(given, OPENAI_CHAT).body) == (400, body)
+    made = json.loads(answer(given, ANTHROPIC).body)
     assert made["error"] == {"type": "invalid_request_error", "message": "bad grammar"}

@@ -2,11 +2,11 @@
 
 import pytest
 
+from converter.dialects.table import Form
 from converter.laws.failures import BrokenLawError
 from converter.laws.laws_of_words import as_stream, law_5, untouched
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
-from converter.rewriter import Form
 from tests.support.frames import END, ROLE, delta, text
 from tests.support.recordings_of import of_whole, recording, streamed
 

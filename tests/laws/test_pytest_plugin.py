@@ -216,7 +216,7 @@ FAULTS = {
     ),
     "signatures are missing": (
         "dialects/anthropic/message_events.py",
-        'yield self._delta({"type": "signature_delta", "signature": signature or self._signature})',
+        'yield self._delta({"type": "signature_delta", "signature": said})',
         "pass",
     ),
     "a reply cut short has no error": (

@@ -2,10 +2,10 @@
 
 import pytest
 
+from converter.dialects.table import OPENAI_CHAT, Form
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle import Block
 from converter.laws.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
-from converter.rewriter import Dialect, Form
 from tests.support.frames import stream, whole
 
 BODY = b"".join(stream("<think>t</think>", "a"))
@@ -44,7 +44,7 @@ def test_a_stream_and_a_body_are_the_same_completion() -> None:
 
 def test_what_is_rewritten_can_be_read_back() -> None:
     said = (
-        completion_of(b"".join(rewrite([BODY], Dialect.OPENAI, Form.STREAM)), Form.STREAM)
+        completion_of(b"".join(rewrite([BODY], OPENAI_CHAT, Form.STREAM)), Form.STREAM)
         .choices[0]
         .said
     )
@@ -57,4 +57,4 @@ def test_what_is_rewritten_can_be_read_back() -> None:
 def test_a_fault_that_was_survived_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
-        rewrite([BODY], Dialect.OPENAI, Form.STREAM)
+        rewrite([BODY], OPENAI_CHAT, Form.STREAM)

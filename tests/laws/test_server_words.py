@@ -3,15 +3,15 @@
 import pytest
 
 from converter.dialects.reasoning_fields import read_map
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.server_words import Piece, ServerWords, frames, listen, value_of
-from converter.rewriter import Dialect, Form
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text, whole
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native
 
 
 def heard(*given: bytes) -> ServerWords:
-    return listen(b"".join(given), Form.STREAM, Dialect.OPENAI)
+    return listen(b"".join(given), Form.STREAM, OPENAI_CHAT)
 
 
 def test_words_come_in_order_with_what_they_are() -> None:
@@ -32,7 +32,7 @@ def test_words_come_in_order_with_what_they_are() -> None:
 
 
 def test_a_whole_body_says_the_same() -> None:
-    said = listen(whole("a\nb", reasoning_content="why"), Form.WHOLE, Dialect.OPENAI)
+    said = listen(whole("a\nb", reasoning_content="why"), Form.WHOLE, OPENAI_CHAT)
     assert said.choice().pieces == [Piece("thinking", "why"), Piece("text", "a\nb")]
     assert said.complete
 
@@ -54,7 +54,7 @@ def test_parts_and_refusals_are_text_without_tags_and_the_users_rows_are_thinkin
     )
     assert said.choice().pieces == [Piece("raw", "a"), Piece("thinking", "t"), Piece("raw", "no")]
     mapped = listen(
-        delta(musings="m"), Form.STREAM, Dialect.OPENAI, read_map(["musings=thinking:thinking"])
+        delta(musings="m"), Form.STREAM, OPENAI_CHAT, read_map(["musings=thinking:thinking"])
     )
     assert mapped.choice().pieces == [Piece("thinking", "m")]
 
@@ -96,12 +96,12 @@ def test_a_stream_is_cut_after_blank_lines_of_any_kind() -> None:
 
 def test_a_messages_stream_says_its_blocks() -> None:
     body = native(STREAMS["llama.cpp: a block starts before the one before it stops"][0]).body
-    said = listen(body, Form.STREAM, Dialect.ANTHROPIC)
+    said = listen(body, Form.STREAM, ANTHROPIC)
     assert said.choice().pieces == [Piece("thinking", "deep", 0), Piece("text", "Hello")]
     assert (said.choice().finish, said.usage["output_tokens"], said.complete) == (
         "end_turn",
         5,
         True,
     )
-    assert not listen(body[:300], Form.STREAM, Dialect.ANTHROPIC).complete
-    assert listen(stream("a")[0], Form.STREAM, Dialect.ANTHROPIC).choice().pieces == []
+    assert not listen(body[:300], Form.STREAM, ANTHROPIC).complete
+    assert listen(stream("a")[0], Form.STREAM, ANTHROPIC).choice().pieces == []

@@ -2,15 +2,15 @@
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws import variants as ways
 from converter.laws.failures import BrokenLawError
 from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, with_body
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native, of_whole, streamed
 
-ANTHROPIC = [Way(Dialect.ANTHROPIC, form) for form in Form]
+BOTH_FORMS = [Way(ANTHROPIC, form) for form in Form]
 
 
 @pytest.mark.parametrize(
@@ -19,21 +19,21 @@ ANTHROPIC = [Way(Dialect.ANTHROPIC, form) for form in Form]
 def test_a_reply_goes_to_both_clients_to_one_of_them_in_both_forms(
     recording: Recording, form: Form
 ) -> None:
-    assert list(ways.ways(recording)) == [Way(Dialect.OPENAI, form), *ANTHROPIC]
-    assert list(ways.ways(recording, Dialect.ANTHROPIC)) == ANTHROPIC
-    assert list(ways.ways(recording, Dialect.OPENAI)) == [Way(Dialect.OPENAI, form)]
+    assert list(ways.ways(recording)) == [Way(OPENAI_CHAT, form), *BOTH_FORMS]
+    assert list(ways.ways(recording, ANTHROPIC)) == BOTH_FORMS
+    assert list(ways.ways(recording, OPENAI_CHAT)) == [Way(OPENAI_CHAT, form)]
 
 
 def test_a_servers_own_messages_reply_goes_to_anthropic_clients_as_it_came() -> None:
     recording = native(STREAMS["pings"][0])
-    assert list(ways.ways(recording)) == [Way(Dialect.ANTHROPIC, Form.STREAM)]
-    assert list(ways.ways(recording, Dialect.OPENAI)) == []
+    assert list(ways.ways(recording)) == [Way(ANTHROPIC, Form.STREAM)]
+    assert list(ways.ways(recording, OPENAI_CHAT)) == []
 
 
 def test_a_reply_is_rewritten_with_the_options_that_were_in_force() -> None:
     recording = with_body(streamed("a"), streamed("[T]b[/T]c").body, tags=["[T] [/T]"])
-    assert b"[T]" not in body_of(recording, Way(Dialect.OPENAI, Form.STREAM))
-    assert b"[T]" in body_of(streamed("[T]b[/T]c"), Way(Dialect.OPENAI, Form.STREAM))
+    assert b"[T]" not in body_of(recording, Way(OPENAI_CHAT, Form.STREAM))
+    assert b"[T]" in body_of(streamed("[T]b[/T]c"), Way(OPENAI_CHAT, Form.STREAM))
 
 
 def test_another_body_may_have_another_form() -> None:
@@ -46,13 +46,13 @@ def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
 ) -> None:
     monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
-        rewrite(streamed("a"), Way(Dialect.OPENAI, Form.STREAM))
+        rewrite(streamed("a"), Way(OPENAI_CHAT, Form.STREAM))
 
 
 def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.rewriter.Rewriter.close", lambda _: [b""])
     with pytest.raises(BrokenLawError, match="is empty"):
-        rewrite(streamed("a"), Way(Dialect.OPENAI, Form.STREAM))
+        rewrite(streamed("a"), Way(OPENAI_CHAT, Form.STREAM))
 
 
 @pytest.mark.parametrize("whole", ["", "a", "ab", "abcdefgh" * 9])

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.dialects.table import OPENAI_CHAT, Form
 from converter.laws import oracle
 from converter.laws.oracle import Block
 from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import ThinkTags, choose, for_model, joined, tag_set
 from converter.parsing.think_parser import BLANKS_LIMIT, Mode, ThinkParser
-from converter.rewriter import Dialect, Form
 from converter.settings import Settings, read
 from tests.support import frames
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, law
@@ -160,7 +160,7 @@ def completion(said: Said) -> dict[str, str]:
 
 def openai_words(body: bytes, form: Form, settings: Settings) -> dict[str, str]:
     return (
-        completion_of(b"".join(rewrite([body], Dialect.OPENAI, form, settings=settings)), form)
+        completion_of(b"".join(rewrite([body], OPENAI_CHAT, form, settings=settings)), form)
         .choices[0]
         .said[0]
     )

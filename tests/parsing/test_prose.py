@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.oracle import Block
 from converter.laws.read_back import blocks_of, rewrite
 from converter.parsing.tag_matcher import TABLE, choose, tag_set
 from converter.parsing.think_parser import Mode, ThinkParser
-from converter.rewriter import Dialect, Form
 from converter.settings import read
 from tests.parsing.test_think_parser import parse
 from tests.support import frames
@@ -88,11 +88,9 @@ def test_prose_passes_unchanged_wherever_it_is_cut(answer: str) -> None:
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_prose_passes_unchanged_for_every_client(answer: str) -> None:
     whole = frames.whole(answer)
-    assert b"".join(rewrite([whole], Dialect.OPENAI, Form.WHOLE)) == whole
+    assert b"".join(rewrite([whole], OPENAI_CHAT, Form.WHOLE)) == whole
     for server, body in ((Form.WHOLE, whole), (Form.STREAM, b"".join(frames.stream(answer)))):
-        message = json.loads(
-            b"".join(rewrite([body], Dialect.ANTHROPIC, server, Form.WHOLE, read()))
-        )
+        message = json.loads(b"".join(rewrite([body], ANTHROPIC, server, Form.WHOLE, read())))
         assert message["content"] == [{"type": "text", "text": answer}]
 
 

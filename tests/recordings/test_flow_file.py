@@ -15,10 +15,10 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader, FlowWriter, tnetstring
 from mitmproxy.test import tflow
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import flow_file
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.redact.redactor import cleaned
-from converter.rewriter import Dialect, Form
 from tests.recordings.conftest import Capture
 from tests.support.raw_exchanges import STREAMS, WHOLE, exchange
 
@@ -39,7 +39,7 @@ def changed(change: Callable[[HTTPFlow], object]) -> bytes:
     return saved(flow)
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize("name", STREAMS)
 def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
     name: str, client: Dialect, tmp_path: Path
@@ -56,7 +56,7 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
 @pytest.mark.parametrize(
     "recording",
     [
-        exchange(WHOLE, Dialect.ANTHROPIC, Form.WHOLE),
+        exchange(WHOLE, ANTHROPIC, Form.WHOLE),
         exchange(ended="Client disconnected."),
         exchange([]),
     ],
@@ -74,9 +74,9 @@ def test_real_captures_come_back_as_they_were_cleaned(capture: Capture) -> None:
 
 def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> None:
     found = list(flow_file.read_all(capture.file))
-    assert [recording.client.name for recording in found] == ["OPENAI"] * 2 + ["ANTHROPIC"] * 3 + [
-        "OPENAI"
-    ] * 2 + ["ANTHROPIC"]
+    assert [recording.client.name for recording in found] == ["openai"] * 2 + ["anthropic"] * 3 + [
+        "openai"
+    ] * 2 + ["anthropic"]
     assert [recording.ended for recording in found] == [""] * 6 + ["Client disconnected.", ""]
     assert {recording.sent.path.partition("?")[0] for recording in found} == {
         "/v1/chat/completions"
@@ -88,7 +88,7 @@ def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> Non
 
 
 def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None:
-    clean = cleaned(exchange(client=Dialect.ANTHROPIC))
+    clean = cleaned(exchange(client=ANTHROPIC))
     (flow,) = FlowReader(io.BytesIO(flow_file.dumps(clean))).stream()
     assert isinstance(flow, HTTPFlow)
     assert flow.response

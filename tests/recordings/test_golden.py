@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.recordings.golden import golden, one_line, shown
 from converter.recordings.redact.redactor import cleaned
-from converter.rewriter import Dialect, Form
 from tests.support.frames import stream
 from tests.support.raw_exchanges import STREAMS, exchange
 
@@ -55,27 +55,27 @@ PIECES = [
 def test_a_golden_tells_what_came_in_and_what_went_out_and_when() -> None:
     options = {"start": "text", "signature": "mine", "tags": ["auto"]}
     recording = cleaned(
-        exchange(PIECES, Dialect.ANTHROPIC, options=options, ended="\x1b[31mClient disconnected.")
+        exchange(PIECES, ANTHROPIC, options=options, ended="\x1b[31mClient disconnected.")
     )
-    assert golden(recording, Dialect.ANTHROPIC) == EXPECTED
+    assert golden(recording, ANTHROPIC) == EXPECTED
 
 
 def test_what_goes_on_as_it_came_is_said_once() -> None:
-    text = golden(exchange(stream("Hello")), Dialect.OPENAI)
+    text = golden(exchange(stream("Hello")), OPENAI_CHAT)
     assert text.count("Hello") == 1
     assert text.count("<< as it came") == text.count(">> +")
     assert text.endswith("<< as it came\n-- end\n")
 
 
 def test_what_every_frame_repeats_is_said_once() -> None:
-    text = golden(cleaned(exchange()), Dialect.OPENAI)
+    text = golden(cleaned(exchange()), OPENAI_CHAT)
     assert text.count("1700000000") == 2  # as the server writes it, and as we do
     assert text.count("⟨#1⟩") > 5
     assert text.count("⟨#2⟩") == 3
 
 
 def test_the_notes_of_a_reply_stand_at_its_end() -> None:
-    text = golden(exchange([*stream("Hello")[:2], b"data: oops\n\n"]), Dialect.ANTHROPIC)
+    text = golden(exchange([*stream("Hello")[:2], b"data: oops\n\n"]), ANTHROPIC)
     cut, unread, end = text.split("\n")[-3:]
     assert cut.startswith("# the server's reply was cut short")
     assert unread.startswith("# 1 frames cannot be read")
@@ -83,18 +83,18 @@ def test_the_notes_of_a_reply_stand_at_its_end() -> None:
 
 
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
     clean = cleaned(exchange(STREAMS[name]))
     assert golden(clean, client) == golden(replace(clean), client)
 
 
 def test_an_empty_and_a_whole_reply_have_goldens() -> None:
-    assert golden(exchange([]), Dialect.OPENAI).endswith(
+    assert golden(exchange([]), OPENAI_CHAT).endswith(
         "\n\n-- end\n# the server's reply was empty\n"
     )
     assert "-- end\n<< as it came\n" in golden(
-        exchange([b"{}"], form=Form.WHOLE, status=404), Dialect.OPENAI
+        exchange([b"{}"], form=Form.WHOLE, status=404), OPENAI_CHAT
     )
 
 

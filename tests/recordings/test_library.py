@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.laws import laws
 from converter.parsing.think_parser import ThinkParser
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
-from converter.rewriter import Dialect
 from tests.support.raw_exchanges import HELLO, exchange
 
 FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt"]
@@ -88,7 +88,7 @@ def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
 def test_blessing_twice_changes_nothing(library: Library) -> None:
     library.keep(exchange())
     before = digests(library)
-    golden = library.golden_path("hello", Dialect.OPENAI)
+    golden = library.golden_path("hello", OPENAI_CHAT)
     golden.write_text(golden.read_text().replace("Hello", "Goodbye"))
     first, second = library.bless("hello"), library.bless("hello")
     assert (digests(library), second) == (before, "")
@@ -98,7 +98,7 @@ def test_blessing_twice_changes_nothing(library: Library) -> None:
 
 def test_a_golden_that_no_client_has_is_taken_away(library: Library) -> None:
     library.keep(exchange())
-    library.keep(exchange(client=Dialect.ANTHROPIC, options={"messages": "native"}), replace=True)
+    library.keep(exchange(client=ANTHROPIC, options={"messages": "native"}), replace=True)
     assert list(digests(library)) == FILES[:2]
 
 
@@ -111,10 +111,10 @@ def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(
     library: Library,
 ) -> None:
     library.keep(exchange())
-    golden = library.golden_path("hello", Dialect.OPENAI)
+    golden = library.golden_path("hello", OPENAI_CHAT)
     lines = golden.read_text().split("\n")
     golden.write_text("\n".join(["# other", *lines[1:]]))
-    library.golden_path("hello", Dialect.ANTHROPIC).unlink()
+    library.golden_path("hello", ANTHROPIC).unlink()
     changed, missing = library.check("hello", no_laws)
     command = f"python -m converter.recordings bless hello --dir {library.folder}"
     assert changed.message == f"hello.openai.txt, line 1:\n- # other\n+ {lines[0]}\n{command}"

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
+from converter.dialects.table import ANTHROPIC, Form
 from converter.recordings.listing import HEADINGS, markdown, row, table
 from converter.recordings.recording import Asked
-from converter.rewriter import Dialect, Form
 from tests.support.raw_exchanges import JSON, STREAMS, WHOLE, exchange
 
 
@@ -20,7 +20,7 @@ def test_a_row_says_what_a_recording_shows() -> None:
 
 
 def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
-    calls = exchange(STREAMS["parallel calls with alternating pieces"], Dialect.ANTHROPIC)
+    calls = exchange(STREAMS["parallel calls with alternating pieces"], ANTHROPIC)
     broken = exchange(ended="Client \x1b disconnected.")
     models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
     listed = replace(exchange([b"{}"], form=Form.WHOLE), asked=models)
@@ -28,10 +28,7 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     assert row(broken)[4] == "1 thought, text; Client ⟨U+001B⟩ disconnected."
     assert row(exchange([b"{}"], form=Form.WHOLE, status=400))[3:5] == ("whole", "error 400")
     assert row(listed)[4] == "a list"
-    assert (
-        row(exchange(client=Dialect.ANTHROPIC, options={"messages": "native"}))[2]
-        == "Anthropic, native"
-    )
+    assert row(exchange(client=ANTHROPIC, options={"messages": "native"}))[2] == "Anthropic, native"
     assert row(exchange(WHOLE, form=Form.WHOLE))[4] == "1 thought, text; stop"
 
 

@@ -2,22 +2,22 @@ from dataclasses import replace
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.recordings.recording import Asked, Found, RecordingError
-from converter.rewriter import Dialect, Form
 from tests.support.frames import stream
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
 
 
 def test_a_recording_says_who_speaks_what_in_which_form() -> None:
-    translated = exchange(client=Dialect.ANTHROPIC)
+    translated = exchange(client=ANTHROPIC)
     assert (translated.client, translated.server_dialect, translated.server_form) == (
-        Dialect.ANTHROPIC,
-        Dialect.OPENAI,
+        ANTHROPIC,
+        OPENAI_CHAT,
         Form.STREAM,
     )
     native = replace(translated, options={"messages": "native"})
     assert (native.server_dialect, exchange(WHOLE, form=Form.WHOLE).server_form) == (
-        Dialect.ANTHROPIC,
+        ANTHROPIC,
         Form.WHOLE,
     )
     assert translated.client_form is Form.STREAM
@@ -25,7 +25,7 @@ def test_a_recording_says_who_speaks_what_in_which_form() -> None:
 
 def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     recording = exchange(
-        client=Dialect.ANTHROPIC,
+        client=ANTHROPIC,
         asked={"thinking": {"type": "disabled"}},
         found=Found("vllm", True, "thinking", 7, True),
     )
@@ -46,7 +46,7 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
     assert (made.model, made.form, made.body["model"]) == ("m", Form.STREAM, "m")
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> None:
     recording = exchange(
         stream("deep", "</think>", "Hello"),

@@ -13,11 +13,11 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.recordings import flow_file
 from converter.recordings.__main__ import _COMMANDS, main
 from converter.recordings.library import Library
 from converter.recordings.redact.redactor import cleaned
-from converter.rewriter import Dialect
 from tests.recordings.conftest import PLANTED, Capture
 from tests.support.harness import SECONDS_TO_START, TESTS, Program
 from tests.support.raw_exchanges import CHAT, exchange
@@ -139,7 +139,7 @@ def _damage(flow: HTTPFlow, what: str) -> None:
 def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     what: str, kept: Path, capsys: Output
 ) -> None:
-    client = Dialect.ANTHROPIC if what == "a Messages request" else Dialect.OPENAI
+    client = ANTHROPIC if what == "a Messages request" else OPENAI_CHAT
     flow = flow_file.to_flow(cleaned(exchange(name="bad", client=client)))
     _damage(flow, what)
     with (kept / "bad.mitm").open("wb") as file:

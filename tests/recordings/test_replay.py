@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Form
 from converter.recordings.recording import Asked, RecordingError
 from converter.recordings.replay import dialects_of, form_for, replayed
-from converter.rewriter import Dialect, Form
 from tests.support.frames import stream
 from tests.support.raw_exchanges import HELLO, JSON, WHOLE, exchange
 
@@ -12,7 +12,7 @@ ERROR = b'{"error": {"message": "no", "type": "invalid_request_error", "code": 4
 
 
 def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
-    replay = replayed(exchange(), Dialect.OPENAI)
+    replay = replayed(exchange(), OPENAI_CHAT)
     assert [step.chunk.data for step in replay.steps] == HELLO
     assert [step.out == step.chunk.data for step in replay.steps] == [
         True,
@@ -30,15 +30,13 @@ def test_each_step_says_what_came_and_what_went_out_for_it() -> None:
 
 def test_a_reply_that_broke_off_has_no_end() -> None:
     cut = stream("<think>de", "ep</thi")[:3]
-    complete, broken = (
-        replayed(exchange(cut, ended=ended), Dialect.ANTHROPIC) for ended in ("", "gone")
-    )
+    complete, broken = (replayed(exchange(cut, ended=ended), ANTHROPIC) for ended in ("", "gone"))
     assert b"event: error" in complete.body
     assert complete.body == broken.body + complete.end
 
 
 def test_a_whole_reply_goes_out_at_its_end() -> None:
-    for client in Dialect:
+    for client in DIALECTS:
         replay = replayed(exchange(WHOLE, client, Form.WHOLE), client)
         assert [step.out for step in replay.steps] == [b""]
         assert b"deep" in replay.end
@@ -47,40 +45,35 @@ def test_a_whole_reply_goes_out_at_its_end() -> None:
 
 def test_a_whole_reply_that_broke_off_never_went_out() -> None:
     assert (
-        replayed(exchange([WHOLE[0][:50]], form=Form.WHOLE, ended="gone"), Dialect.OPENAI).body
-        == b""
+        replayed(exchange([WHOLE[0][:50]], form=Form.WHOLE, ended="gone"), OPENAI_CHAT).body == b""
     )
 
 
 def test_an_error_is_said_in_each_dialect() -> None:
     recording = exchange([ERROR], form=Form.WHOLE, status=400)
-    assert replayed(recording, Dialect.OPENAI).body == ERROR
-    assert replayed(recording, Dialect.ANTHROPIC).body.startswith(
+    assert replayed(recording, OPENAI_CHAT).body == ERROR
+    assert replayed(recording, ANTHROPIC).body.startswith(
         b'{"type":"error","error":{"type":"invalid_request_error"'
     )
 
 
 def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() -> None:
     models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
-    native = exchange(client=Dialect.ANTHROPIC, options={"messages": "native"})
-    assert (
-        dialects_of(replace(exchange(), asked=models))
-        == dialects_of(native)
-        == (Dialect.ANTHROPIC,)
-    )
-    assert dialects_of(exchange()) == (Dialect.OPENAI, Dialect.ANTHROPIC)
+    native = exchange(client=ANTHROPIC, options={"messages": "native"})
+    assert dialects_of(replace(exchange(), asked=models)) == dialects_of(native) == (ANTHROPIC,)
+    assert dialects_of(exchange()) == (OPENAI_CHAT, ANTHROPIC)
 
 
 def test_each_client_gets_its_form() -> None:
     streamed_for_whole = replace(
-        exchange(client=Dialect.ANTHROPIC), got=exchange(WHOLE, form=Form.WHOLE).got
+        exchange(client=ANTHROPIC), got=exchange(WHOLE, form=Form.WHOLE).got
     )
-    assert form_for(streamed_for_whole, Dialect.ANTHROPIC) is Form.WHOLE
-    assert form_for(streamed_for_whole, Dialect.OPENAI) is Form.STREAM
+    assert form_for(streamed_for_whole, ANTHROPIC) is Form.WHOLE
+    assert form_for(streamed_for_whole, OPENAI_CHAT) is Form.STREAM
 
 
 def test_a_recording_that_this_version_cannot_read_says_so() -> None:
     with pytest.raises(RecordingError, match="hello: think_start: 'later' is none of"):
-        replayed(replace(exchange(), options={"start": "later"}), Dialect.OPENAI)
+        replayed(replace(exchange(), options={"start": "later"}), OPENAI_CHAT)
     with pytest.raises(RecordingError, match="hello: no server is called"):
-        replayed(replace(exchange(), found=replace(exchange().found, server="hal")), Dialect.OPENAI)
+        replayed(replace(exchange(), found=replace(exchange().found, server="hal")), OPENAI_CHAT)

@@ -3,17 +3,18 @@
 import pytest
 
 from converter import settings
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.dialects.table import OPENAI_CHAT, Form
+from converter.rewriter import Rewriter
 from converter.shell.tap import Tap
 from tests.support.frames import stream
 
 
 def tap(tell: object = lambda: None) -> Tap:
-    return Tap(Rewriter(settings.read(), Dialect.OPENAI, Form.STREAM), tell)  # type: ignore[arg-type]
+    return Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), tell)  # type: ignore[arg-type]
 
 
 def test_what_goes_out_is_what_the_rewriter_says() -> None:
-    through, rewriter = tap(), Rewriter(settings.read(), Dialect.OPENAI, Form.STREAM)
+    through, rewriter = tap(), Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
     chunks = stream("<think>a</think>", "b")
     passed = [through(chunk) for chunk in [*chunks, b""]]
     assert passed == [

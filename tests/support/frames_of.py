@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from converter import settings
-from converter.dialects.anthropic.message_events import Asked
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.events import Event, Start
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.rewriter import Rewriter
 from converter.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
 
 type Json = dict[str, Any]
 
-OPENAI, ANTHROPIC = Dialect.OPENAI, Dialect.ANTHROPIC
+OPENAI = OPENAI_CHAT
 STREAM, WHOLE = Form.STREAM, Form.WHOLE
-ASKED = Asked("asked", "flow")
+ASKED = ReplyContext("asked", "flow")
 
 
 def choice(index: int = 0, /, **fields: object) -> Json:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable
 
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.anthropic.message_events import Asked, MessageEvents
+from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.dialect import ReplyContext
 from converter.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
 
@@ -28,7 +29,7 @@ def strictly_sequential(stream: list[Json]) -> bool:
 
 
 def written(
-    events: Iterable[Event], signature: str = SIGNATURE, asked: Asked = ASKED
+    events: Iterable[Event], signature: str = SIGNATURE, asked: ReplyContext = ASKED
 ) -> list[Json]:
     """What the stream says of `events`, and at its end."""
     machine = MessageEvents(signature, asked)
@@ -36,7 +37,7 @@ def written(
 
 
 def complete(
-    events: Iterable[Event], signature: str = SIGNATURE, asked: Asked = ASKED
+    events: Iterable[Event], signature: str = SIGNATURE, asked: ReplyContext = ASKED
 ) -> list[Json]:
     """The same, of a message that must be right."""
     stream = written([HEAD, *events], signature, asked)

@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
 from converter.recordings.replay import replayed
-from converter.rewriter import Dialect, Form
 from tests.support.frames import stream, whole
 from tests.support.quirk_streams import QUIRKS
 
 SSE = "text/event-stream"
 JSON = "application/json"
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
-PATHS = {Dialect.OPENAI: CHAT, Dialect.ANTHROPIC: MESSAGES}
+PATHS = {OPENAI_CHAT: CHAT, ANTHROPIC: MESSAGES}
 HELLO = stream("<thi", "nk>\nde", "ep</think>", "Hello")
 WHOLE = [whole("<think>deep</think>Hello")]
 STREAMS = {name: quirk.steps for name, quirk in QUIRKS.items()}
@@ -34,7 +34,7 @@ def request_body(form: Form, **fields: object) -> bytes:
 
 def exchange(
     steps: Sequence[bytes] = HELLO,
-    client: Dialect = Dialect.OPENAI,
+    client: Dialect = OPENAI_CHAT,
     form: Form = Form.STREAM,
     *,
     name: str = "hello",

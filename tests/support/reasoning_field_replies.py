@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.rewriter import Dialect, Form, Rewriter
+from converter.dialects.table import Dialect, Form
+from converter.rewriter import Rewriter
 from tests.support.frames import END, ROLE, delta
 from tests.support.frames_of import Json, entry, passed, rewriter
 

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from converter.dialects.table import OPENAI_CHAT, Form
 from converter.recordings.library import Library
-from converter.rewriter import Dialect, Form
 from converter.settings import Start
 
 FOLDER = Path(__file__).resolve().parents[2] / "recordings"
@@ -38,7 +38,7 @@ def _fits(name: str) -> bool:
     """Tell whether the server said all of one reply, and began with its text."""
     kept = _LIBRARY.load(name)
     said = (
-        kept.server_dialect is Dialect.OPENAI
+        kept.server_dialect is OPENAI_CHAT
         and kept.answered.status == 200
         and b'"choices"' in kept.body
     )

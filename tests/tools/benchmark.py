@@ -22,9 +22,10 @@ from itertools import batched
 from pathlib import Path
 
 from converter import settings
+from converter.dialects.table import ANTHROPIC
 from converter.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
-from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, call, rewriter
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
 from tests.support.harness import ADDON, MITMDUMP, Program
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 

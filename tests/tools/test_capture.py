@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from converter.dialects.table import ANTHROPIC, Form
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from converter.rewriter import Dialect, Form
 from converter.settings import Start
 from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
@@ -56,9 +56,7 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
         b"<thinking>" in recording.sent.body and recording.found.prompted
     ),
     "llama-steps-stream": lambda recording: recording.body.count(b'"</think>"') == 2,
-    "llama-native-extracted-stream": lambda recording: (
-        recording.server_dialect is Dialect.ANTHROPIC
-    ),
+    "llama-native-extracted-stream": lambda recording: recording.server_dialect is ANTHROPIC,
     "llama-too-long-anthropic-stream": lambda recording: recording.answered.status == 400,
     "vllm-too-long-anthropic-whole": lambda recording: recording.found.counted,
     "vllm-error-in-stream": lambda recording: (

@@ -8,8 +8,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter import settings
 from converter.dialects.anthropic.decoder import FINISHES
+from converter.dialects.table import Form
 from converter.parsing.think_stage import Expected
-from converter.rewriter import Form
 from converter.transcript import reply
 from converter.transcript.completion import ToCompletion
 from tests.support.frames import data

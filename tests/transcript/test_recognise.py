@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from converter.rewriter import Dialect, Form
-from converter.transcript.recognise import dialect_of_value, form_of, is_request
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
+from converter.transcript.recognise import form_of, is_request
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
 @pytest.mark.parametrize(
     ("said", "dialect"),
     [
-        ({"choices": []}, Dialect.OPENAI),
-        ({"object": "chat.completion.chunk"}, Dialect.OPENAI),
-        ({"error": {"message": "no"}}, Dialect.OPENAI),
-        ({"type": "message", "content": []}, Dialect.ANTHROPIC),
-        ({"type": "message_start"}, Dialect.ANTHROPIC),
-        ({"type": "error", "error": {}}, Dialect.ANTHROPIC),
+        ({"choices": []}, OPENAI_CHAT),
+        ({"object": "chat.completion.chunk"}, OPENAI_CHAT),
+        ({"error": {"message": "no"}}, OPENAI_CHAT),
+        ({"type": "message", "content": []}, ANTHROPIC),
+        ({"type": "message_start"}, ANTHROPIC),
+        ({"type": "error", "error": {}}, ANTHROPIC),
         ({"type": "ping"}, None),
         ({"type": ["message"]}, None),
         ({"detail": "Not Found"}, None),
@@ -51,7 +51,7 @@ def test_the_content_type_counts_where_the_bytes_do_not_say() -> None:
     ],
 )
 def test_a_dialect_is_told_by_what_is_said(said: object, dialect: Dialect | None) -> None:
-    assert dialect_of_value(said) is dialect
+    assert recognise(said) is dialect
 
 
 def test_a_request_is_told_from_a_reply() -> None:

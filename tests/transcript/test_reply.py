@@ -11,15 +11,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter import settings
+from converter.dialects.table import ANTHROPIC, Form
 from converter.parsing.think_stage import Expected
-from converter.rewriter import Dialect, Form
 from converter.settings import Start
 from converter.transcript import markdown, neutral, reply, terminal, text
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, Transcript, Turn
 from tests.support import recorded
 from tests.support.frames import DONE, HEAD, data, delta, stream, whole
-from tests.support.frames_of import ANTHROPIC, OPENAI, STREAM, WHOLE, passed, rewriter
+from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
 from tests.support.native_streams import STREAMS
 from tests.support.quirk_streams import QUIRKS, Quirk
 from tests.support.strategies import Reply, cut, law, replies
@@ -67,7 +67,7 @@ def test_quirks_of_messages_servers(name: str) -> None:
     reader = fed([data(event) for event in events])
     said = [(block["type"], block.get(block["type"], block.get("input"))) for block in blocks]
     assert given_by(reader.transcript()) == expected_of(said)
-    assert (reader.dialect, reader.form) == (Dialect.ANTHROPIC, Form.STREAM)
+    assert (reader.dialect, reader.form) == (ANTHROPIC, Form.STREAM)
     assert reader.transcript().facts["model"] == "small"
     assert reader.transcript().rest == ()
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter import settings
-from converter.rewriter import Dialect, Form
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.transcript import reply
 from converter.transcript.saved import Converting, Headless
 from tests.support.frames import data, stream, whole
@@ -49,13 +49,13 @@ def converted(body: list[bytes], client: Dialect) -> tuple[bytes, Converting]:
     return b"".join([*map(converting.feed, body), converting.close()]), converting
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize(
     ("body", "dialect"),
     [
-        (OPENAI_STREAM, Dialect.OPENAI),
-        (OPENAI_WHOLE, Dialect.OPENAI),
-        (MESSAGES_STREAM, Dialect.ANTHROPIC),
+        (OPENAI_STREAM, OPENAI_CHAT),
+        (OPENAI_WHOLE, OPENAI_CHAT),
+        (MESSAGES_STREAM, ANTHROPIC),
     ],
     ids=["stream", "whole", "messages"],
 )
@@ -75,7 +75,7 @@ def test_a_reply_of_either_dialect_becomes_the_one_asked_for(
 
 
 def test_a_stream_is_written_as_it_comes() -> None:
-    converting = Converting(settings.read(), Dialect.ANTHROPIC)
+    converting = Converting(settings.read(), ANTHROPIC)
     written = [
         converting.feed(frame) for frame in [b": ping\n\n", *stream("<think>", "deep", " thoughts")]
     ]
@@ -88,5 +88,5 @@ def test_a_stream_is_written_as_it_comes() -> None:
     "body", [b"", b"garbage", b"data: garbage\n\n", b"[1]", b'{"messages": []}']
 )
 def test_of_what_is_no_reply_nothing_is_written(body: bytes) -> None:
-    out, converting = converted([body], Dialect.OPENAI)
+    out, converting = converted([body], OPENAI_CHAT)
     assert (out, converting.dialect, converting.notes) == (b"", None, [])

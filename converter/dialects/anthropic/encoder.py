@@ -8,7 +8,8 @@ import json
 import math
 from collections.abc import Sequence
 
-from converter.dialects.anthropic.message_events import Asked, Message, MessageEvents
+from converter.dialects.anthropic.message_events import Message, MessageEvents
+from converter.dialects.dialect import ReplyContext
 from converter.events import Event, OpaqueFrame
 from converter.wire import json_text
 from converter.wire.partial_json import WRAPPED
@@ -18,8 +19,8 @@ from converter.wire.sse import write_frame
 class AnthropicStreamEncoder:
     """Events in, frames out. `signature`: of every thinking block."""
 
-    def __init__(self, signature: str, asked: Asked) -> None:
-        self._events = MessageEvents(signature, asked)
+    def __init__(self, signature: str, context: ReplyContext) -> None:
+        self._events = MessageEvents(signature, context)
 
     @property
     def notes(self) -> list[str]:
@@ -52,8 +53,8 @@ def _frame(message: Message) -> bytes:
 class AnthropicWholeEncoder:
     """Events in, one message out, at `close`; an error in its place has no role."""
 
-    def __init__(self, signature: str, asked: Asked) -> None:
-        self._events = MessageEvents(signature, asked)
+    def __init__(self, signature: str, context: ReplyContext) -> None:
+        self._events = MessageEvents(signature, context)
         self._message: Message = {}
         self._content: list[Message] = []
         self._key = ""

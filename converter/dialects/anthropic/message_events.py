@@ -5,11 +5,11 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from converter.dialects.anthropic.ending import Ending, left_out
 from converter.dialects.anthropic.errors import error_body
 from converter.dialects.anthropic.tool_pieces import ToolCalls, ToolPiece
+from converter.dialects.dialect import ReplyContext
 from converter.events import (
     Block,
     End,
@@ -37,23 +37,12 @@ EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no chat completion: "
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a reply takes from its request: the model and an id, for a server that names none;
-    whether thinking is to be shown.
-    """
-
-    model: str = ""
-    id: str = "0"
-    shown: bool = True
-
-
 class MessageEvents:
     """Events in, the stream's own events out, as values."""
 
-    def __init__(self, signature: str, asked: Asked) -> None:
+    def __init__(self, signature: str, context: ReplyContext) -> None:
         self._signature = signature
-        self._asked = asked
+        self._context = context
         self._started = False
         self._over = False
         self._open: str | None = None
@@ -139,13 +128,13 @@ class MessageEvents:
             )
 
     def _start(self, event: Start) -> Message:
-        name = event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._asked.id
+        name = event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._context.id
         self._calls.reply = name
         message: Message = {
             "id": f"msg_{name}",
             "type": "message",
             "role": "assistant",
-            "model": self._asked.model
+            "model": self._context.model
             or event.model,  # Claude Code 2.1.197 drops thoughts of a model it did not ask for
             "content": [],
             "stop_reason": None,
@@ -165,7 +154,7 @@ class MessageEvents:
 
     def _thinking(self, text: str) -> Iterator[Message]:
         for event in self._thought.feed(text):
-            if not self._asked.shown:
+            if not self._context.shown:
                 self._ending.thought += len(event.text)
                 continue
             yield from self._enter(
@@ -229,9 +218,8 @@ class MessageEvents:
             return
         if self._open == "thinking":
             self._thought.end()
-            yield self._delta(
-                {"type": "signature_delta", "signature": signature or self._signature}
-            )
+            said = signature or self._signature
+            yield self._delta({"type": "signature_delta", "signature": said})
         yield {"type": "content_block_stop", "index": self._index}
         self._open = None
         self._index += 1

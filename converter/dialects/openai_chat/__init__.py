@@ -1,1 +1,32 @@
-"""OpenAI chat completions."""
+"""OpenAI chat completions: spoken by every model server, and by most clients."""
+
+from collections.abc import Mapping
+
+from converter.dialects.dialect import Dialect, Form
+from converter.dialects.openai_chat.decoder import OpenAIDecoder
+from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
+from converter.dialects.openai_chat.errors import error_body
+
+
+def _recognises(said: Mapping[str, object]) -> bool:
+    """An error without a type may be of any dialect; some servers of Messages leave the type out."""
+    return (
+        "choices" in said
+        or str(said.get("object")).startswith("chat.completion")
+        or ("error" in said and "type" not in said)
+    )
+
+
+OPENAI_CHAT = Dialect(
+    name="openai",
+    title="OpenAI",
+    decoder=OpenAIDecoder,
+    encoders={
+        Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
+        Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
+    },
+    error=error_body,
+    recognises=_recognises,
+    ping=b": ping\n\n",
+    keeps_raw=True,
+)

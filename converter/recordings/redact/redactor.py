@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 
 from converter import settings
 from converter.dialects.anthropic.request_reader import BILLING_LINES
-from converter.endpoints import Route, find
+from converter.endpoints import Endpoint, find
 from converter.exchange import is_stream, speaks_anthropic
 from converter.recordings.recording import Answered, Asked, Chunk, Recording, RecordingError
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
@@ -53,7 +53,7 @@ def cleaned(recording: Recording) -> Recording:
         raise RecordingError(
             f"{recording.asked.method} {recording.asked.path} is no request that the addon acts on"
         )
-    cleaner = _Cleaner(_replacing(recording), NormalForm(known[0] is Route.MODELS))
+    cleaner = _Cleaner(_replacing(recording), NormalForm(known[0] is Endpoint.MODELS))
     asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
     answered = recording.answered
     chunks = cleaner.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
@@ -146,7 +146,7 @@ class _Cleaner:
             name: value for name, value in replaced.items() if is_kept(name, value)
         }  # it may be too long now
         known = find(asked.method, asked.path)
-        if known and known[0] is Route.MODELS and speaks_anthropic(asked.headers):
+        if known and known[0] is Endpoint.MODELS and speaks_anthropic(asked.headers):
             headers.setdefault(
                 "anthropic-version", _VERSION
             )  # one of the two tells that the client speaks Anthropic

@@ -15,7 +15,6 @@ from typing import TextIO
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.endpoints import Route
 from converter.exchange import Exchange
 from converter.observe.printable import one_line
 from converter.observe.statistics import Reply, table
@@ -68,7 +67,7 @@ class Terminal:
         if self._screen and self._writer:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours
-        if exchange.route in (Route.CHAT, Route.MESSAGES):
+        if exchange.endpoint.is_chat:
             _log.info("reply: %s", in_a_line(flow, exchange))
         if exchange.rewriter and ctx.options.think_stats:
             self._replies.append(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY, UNREAD, Asked
+from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY, UNREAD
+from converter.dialects.dialect import ReplyContext
 from converter.events import (
     Block,
     End,
@@ -72,7 +73,7 @@ def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> Non
 
 def test_a_message_has_an_id_though_the_server_gives_none() -> None:
     ids = [
-        written([Start("", ""), STOP], asked=Asked("asked", flow))[0]["message"]["id"]
+        written([Start("", ""), STOP], asked=ReplyContext("asked", flow))[0]["message"]["id"]
         for flow in ("a", "b")
     ]
     assert ids == ["msg_a", "msg_b"]
@@ -321,7 +322,7 @@ def test_a_kind_of_failure_that_the_api_has_not_is_an_api_error() -> None:
 
 def test_thinking_that_the_client_does_not_want_to_see_is_left_out_and_counted() -> None:
     said: list[Event] = [Thinking("abc"), ThinkingEnd(), Text("d"), STOP, Usage(7, 8)]
-    stream = complete(said, asked=Asked(shown=False))
+    stream = complete(said, asked=ReplyContext(shown=False))
     assert blocks(stream) == [("text", "d")]
     assert counts(stream)["output_tokens_details"] == {"thinking_tokens": 6}
 

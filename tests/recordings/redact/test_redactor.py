@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import flow_file
 from converter.recordings.recording import Answered, Asked, Chunk, Recording, RecordingError
 from converter.recordings.redact.redactor import cleaned
 from converter.recordings.replay import dialects_of, replayed
-from converter.rewriter import Dialect, Form
 from converter.wire.sse import FrameDecoder, write_frame
 from tests.recordings.conftest import ECHO, PLANTED, Capture
 from tests.support.frames import data, stream, text, whole
@@ -34,7 +34,7 @@ def all_bytes(recording: Recording) -> bytes:
     )
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize("name", STREAMS)
 def test_what_comes_of_a_cleaned_reply_is_the_cleaned_reply(name: str, client: Dialect) -> None:
     raw = exchange(STREAMS[name], client)
@@ -45,7 +45,7 @@ def test_what_comes_of_a_cleaned_reply_is_the_cleaned_reply(name: str, client: D
     assert [len(chunk.data) > 0 for chunk in clean.chunks] == [True] * len(raw.chunks)
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 def test_the_same_of_a_whole_reply(client: Dialect) -> None:
     clean = cleaned(exchange(WHOLE, client, Form.WHOLE))
     assert replayed(clean, client).body == clean.got.body
@@ -57,8 +57,8 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
     frames = [
         write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
     ]
-    clean = cleaned(exchange(frames, Dialect.ANTHROPIC, options={"messages": "native"}))
-    assert replayed(clean, Dialect.ANTHROPIC).body == clean.got.body
+    clean = cleaned(exchange(frames, ANTHROPIC, options={"messages": "native"}))
+    assert replayed(clean, ANTHROPIC).body == clean.got.body
     assert cleaned(clean) == clean
 
 
@@ -174,7 +174,7 @@ def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject
 @given(
     st.lists(st.binary(max_size=60), max_size=5),
     st.sampled_from([SSE, JSON]),
-    st.sampled_from(Dialect),
+    st.sampled_from(DIALECTS),
 )
 def test_whatever_a_server_sends_is_cleaned_once(
     pieces: list[bytes], kind: str, client: Dialect
@@ -281,7 +281,7 @@ def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     asked = Asked("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
     clean = cleaned(with_reply(replace(raw, asked=asked, sent=asked)))
     assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
-    assert replayed(clean, Dialect.ANTHROPIC).body == clean.got.body
+    assert replayed(clean, ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from converter.dialects.table import DIALECTS, Dialect
 from converter.recordings.redact.redactor import cleaned
 from converter.recordings.replay import replayed
-from converter.rewriter import Dialect
 from tests.support.frames import HEAD, stream
 from tests.support.raw_exchanges import exchange
 
@@ -35,7 +35,7 @@ def uncounted(body: bytes) -> bytes:
 
 
 @settings(max_examples=150)
-@given(st.sampled_from([*PLACES, MODEL, LINK]), st.booleans(), st.sampled_from(Dialect), st.data())
+@given(st.sampled_from([*PLACES, MODEL, LINK]), st.booleans(), st.sampled_from(DIALECTS), st.data())
 def test_a_place_survives_nowhere_however_it_is_cut(
     place: str, thought: bool, client: Dialect, drawn: st.DataObject
 ) -> None:
@@ -61,7 +61,7 @@ def test_a_place_in_one_frame_is_renamed_and_one_over_several_is_hidden() -> Non
     assert said(clean.body) == "127.0.0.1:8000 " + "x" * 10
 
 
-@pytest.mark.parametrize("client", Dialect)
+@pytest.mark.parametrize("client", DIALECTS)
 def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> None:
     clean = cleaned(exchange([MARK + b"".join(stream("a"))], client))
     ids = {

@@ -1,0 +1,86 @@
+"""What a dialect is to everybody else: one record, and the interfaces of its machines."""
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from converter.conversation import Conversation
+from converter.dialects.reasoning_fields import Mapped
+from converter.events import Event
+from converter.wire.sse import Frame
+
+
+class Form(enum.Enum):
+    """How a reply is sent."""
+
+    STREAM = enum.auto()
+    WHOLE = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyContext:
+    """Facts that a reply takes from its request and from the user's options.
+
+    `model` and `id`: for a server that names none. `shown`: whether the client wants to see
+    thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
+    """
+
+    model: str = ""
+    id: str = "0"
+    shown: bool = True
+    fields: tuple[str, ...] = ("reasoning_content",)
+    signature: str = ""
+
+
+class Decoder(Protocol):
+    """Reads the server's frames; a whole body is one frame."""
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return what the frame says."""
+
+
+class Encoder(Protocol):
+    """Writes the client's bytes."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, a line each."""
+
+    @property
+    def failure(self) -> str:
+        """Why the client got an error instead of a message, or empty."""
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Write `events`; `raw`: the frame that says just them in the same dialect."""
+
+    def close(self) -> list[bytes]:
+        """Write what is left."""
+
+
+type RequestReader = Callable[[object], Conversation]
+type ErrorWriter = Callable[[str, str, int], bytes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """One wire format. `name`: in commands and file names; `title`: for people, behind the word *an*.
+
+    `decoder` takes the user's field map. `encoders`: one for each form. `error` writes an error
+    body of a message, a kind (of the Messages API) and an HTTP status. `recognises` tells whether a
+    frame's or reply's JSON is of this dialect. `ping`: a frame that says nothing, for silence.
+    `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
+    """
+
+    name: str
+    title: str
+    decoder: Callable[[Mapping[str, Mapped]], Decoder]
+    encoders: Mapping[Form, Callable[[ReplyContext], Encoder]]
+    error: ErrorWriter
+    recognises: Callable[[Mapping[str, object]], bool]
+    ping: bytes
+    keeps_raw: bool = False
+
+    def __repr__(self) -> str:
+        """Return the name, as tests show it."""
+        return self.name
