@@ -1,9 +1,13 @@
 """What a model's reply says, free of any dialect: the values that pass between the machines.
 
-A decoder makes them from frames, the think parser turns `Text` into `Text` and `Thinking`, an
+A decoder makes them from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`, an
 encoder writes them. They are flat: a delta is an event, a whole reply is the same events with
 longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
 `content_filter`), being what every local server sends.
+
+The neutral fields say all that another dialect can say. What only one dialect can write back is in
+`own`, with the name of that dialect on it, so that a frame written anew holds all that the server
+sent and no other dialect ever writes it.
 """
 
 from collections.abc import Mapping
@@ -13,38 +17,54 @@ type Fields = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """What only `dialect` can write back: fields as the server sent them, or its whole frame."""
+
+    dialect: str
+    fields: Fields = field(default_factory=dict)
+    raw: bytes = b""
+
+
+def own_fields(own: Own | None, dialect: str) -> Fields | None:
+    """Return the fields if they are this dialect's."""
+    return own.fields if own and own.dialect == dialect else None
+
+
+def own_raw(own: Own | None, dialect: str) -> bytes:
+    """Return the frame if it is this dialect's, else nothing."""
+    return own.raw if own and own.dialect == dialect else b""
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
-    """The head of a reply; comes again when a later frame has another head (`head`: the dialect's
-    own fields, whole).
-    """
+    """The head of a reply; comes again when a later frame has another head."""
 
     id: str
     model: str
-    head: Fields = field(default_factory=dict)
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of the answer. `field`: where they stood, when it was not the content (a refusal)."""
-
-    text: str
-    choice: int = 0
-    field: str = "content"
-
-
-@dataclass(frozen=True, slots=True)
-class Thinking:
-    """Words of a thought. `names`: the reasoning fields the server itself sent it under; none when
-    it stood in tags.
-
-    `sent`: those fields as they came, when they hold more than `text`: a list, or words that
-    another name has told before.
+    """Words of the answer, or of a refusal. `own`: its dialect has them among other fields already
+    (content in parts), where no tags are looked for.
     """
 
     text: str
     choice: int = 0
-    names: tuple[str, ...] = ()
-    sent: Fields = field(default_factory=dict)
+    refusal: bool = False
+    own: Own | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Words of a thought. `own`: the reasoning fields under which the server itself sent them; none
+    when the thought stood in the text.
+    """
+
+    text: str
+    choice: int = 0
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +81,9 @@ class ThinkingEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces. `entry`:
-    as sent; `field`: where.
+    """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
+
+    `own`: the piece as sent, under the name of the field where it stood.
     """
 
     index: int
@@ -70,51 +91,50 @@ class ToolCall:
     name: str
     arguments: str
     choice: int = 0
-    entry: Fields = field(default_factory=dict)
-    field: str = "tool_calls"
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells. `said`:
-    the server's own word.
+    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells.
+    `server_word`: the server's own word for the reason, for people.
     """
 
     reason: str
     stop_sequence: str | None = None
     choice: int = 0
-    said: str = field(default="", compare=False)
+    server_word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, counted by the server: `input` with the cached ones. `entry`: the count as sent."""
+    """Tokens, counted by the server: `input` with the cached ones."""
 
     input: int
     output: int
     cached: int | None = None
     created: int | None = None
     thinking: int | None = None
-    entry: Fields = field(default_factory=dict)
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The server says, within the reply, that it failed. `raw`: its frame; `status`: the HTTP
-    status it would have had.
+    """The reply failed: the server says so within it, or it broke off. `status`: the HTTP status it
+    would have had.
     """
 
     message: str
     kind: str = "api_error"
-    raw: bytes = b""
     status: int = 0
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The server says that the reply is complete. `raw`: the frame that said so, if one did."""
+    """The server says that the reply is complete."""
 
-    raw: bytes = b""
+    own: Own | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +146,7 @@ class Opaque:
     for the fields.
     """
 
+    dialect: str
     inner: Fields
     outer: Fields
     choice: int = 0
@@ -146,8 +167,9 @@ class Vendor:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One event of a block that only the Messages API has (`redacted_thinking`, ...), as it came."""
+    """One event of a block that only its dialect has (`redacted_thinking`, ...), as it came."""
 
+    dialect: str
     event: Fields
 
 
@@ -157,10 +179,22 @@ class OpaqueFrame:
     lost without it.
     """
 
-    raw: bytes
+    own: Own
     comment: bool = False
 
 
 type Event = (
-    Start | Text | Thinking | ThinkingEnd | ToolCall | Finish | Usage | Failure | End | Opaque | Vendor | Block | OpaqueFrame
-)  # fmt: skip
+    Start
+    | Text
+    | Thinking
+    | ThinkingEnd
+    | ToolCall
+    | Finish
+    | Usage
+    | Failure
+    | End
+    | Opaque
+    | Vendor
+    | Block
+    | OpaqueFrame
+)

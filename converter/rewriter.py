@@ -48,8 +48,8 @@ class _Spoiled:
     def count(self, frame: Frame, read: Sequence[Event]) -> None:
         self._mended += not _is_utf8(frame.data or b"")
         for event in read:
-            if isinstance(event, OpaqueFrame) and not event.comment and event.raw.strip():
-                self._first = self._first or event.raw[:_SAMPLE]
+            if isinstance(event, OpaqueFrame) and not event.comment and event.own.raw.strip():
+                self._first = self._first or event.own.raw[:_SAMPLE]
                 self._unread += 1
 
     def notes(self, done: str) -> list[str]:

@@ -12,7 +12,7 @@ KINDS = get_args(events.Event.__value__)
 
 def test_every_value_of_the_module_is_an_event() -> None:
     here = {value for value in vars(events).values() if dataclasses.is_dataclass(value)}
-    assert here == set(KINDS)
+    assert here == {*KINDS, events.Own}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -35,4 +35,11 @@ def test_thinking_and_text_of_the_same_words_are_not_the_same() -> None:
 
 
 def test_the_fields_of_two_events_are_not_shared() -> None:
-    assert events.Start("", "").head is not events.Start("", "").head
+    assert events.Own("a").fields is not events.Own("a").fields
+
+
+def test_what_only_one_dialect_can_write_back_is_given_to_that_one() -> None:
+    own = events.Own("a", {"x": 1}, b"raw")
+    assert (events.own_fields(own, "a"), events.own_raw(own, "a")) == ({"x": 1}, b"raw")
+    assert (events.own_fields(own, "b"), events.own_raw(own, "b")) == (None, b"")
+    assert (events.own_fields(None, "a"), events.own_raw(None, "a")) == (None, b"")

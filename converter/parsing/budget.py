@@ -89,8 +89,10 @@ def _shortened(event: Thinking, text: str) -> Thinking:
     """Return the beginning of a thought, without the fields that tell all of it in another form
     than as a string.
     """
-    names = tuple(name for name in event.names if isinstance(event.sent.get(name, ""), str))
-    return replace(event, text=text, names=names, sent={})
+    if event.own is None:
+        return replace(event, text=text)
+    words = {name: text for name, value in event.own.fields.items() if isinstance(value, str)}
+    return replace(event, text=text, own=replace(event.own, fields=words))
 
 
 def _cost(text: str) -> int:

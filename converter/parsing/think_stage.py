@@ -209,7 +209,7 @@ class ThinkStage:
 
     def _read(self, event: Event) -> Sequence[Event]:
         match event:
-            case Text(field="content"):
+            case Text(refusal=False, own=None):
                 reader = self._reader(event.choice)
                 return reader.feed(event.text) if reader else [event]
             case Thinking():
@@ -244,7 +244,7 @@ class ThinkStage:
         marked thought.
         """
         match event:
-            case Text(field="content") if event.choice not in self._tagged:
+            case Text(refusal=False, own=None) if event.choice not in self._tagged:
                 yield from self._markers.setdefault(event.choice, PhraseParser(event.choice)).feed(
                     event.text
                 )

@@ -11,7 +11,6 @@ from converter.dialects.reasoning_fields import is_said
 from converter.transcript.blocks import part_of
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, ToolCall
 
-_CONTENT = ("content", "content[]")
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """A number or more for each token: nobody reads them, and a reply has thousands."""
 _TOLD_INNER = ("role", "content", "refusal")
@@ -115,7 +114,7 @@ class Accumulator:
         return read(self, event) if read else []
 
     def _text(self, event: events.Text) -> list[Said]:
-        return self._grow(Text, event.text, "" if event.field in _CONTENT else event.field)
+        return self._grow(Text, event.text, "refusal" if event.refusal else "")
 
     def _thinking(self, event: events.Thinking) -> list[Said]:
         return self._grow(Thinking, event.text)
@@ -140,11 +139,13 @@ class Accumulator:
         return []
 
     def _tool_call(self, event: events.ToolCall) -> list[Said]:
-        key = event.field, event.index
+        own = event.own.fields if event.own else {}
+        place, sent = next(iter(own.items()), ("tool_calls", {}))
+        key = place, event.index
         entry = self._calls.get(key)
         if entry is None or (event.id and entry.id and event.id != entry.id):
             entry = self._begin_call(key)
-        inner = event.entry.get("custom")
+        inner = sent.get("custom") if isinstance(sent, dict) else None
         custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
         entry.id = entry.id or event.id
         entry.label = entry.label or event.name or str(custom.get("name") or "")
@@ -160,7 +161,7 @@ class Accumulator:
 
     def _finish(self, event: events.Finish) -> list[Said]:
         self._open = None
-        self.finish, self.stop_sequence = event.said or event.reason, event.stop_sequence
+        self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []
 
     def _failure(self, event: events.Failure) -> list[Said]:

@@ -13,7 +13,7 @@ from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME, OpenAIDecoder
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import ANTHROPIC, Decoder, Dialect, Form
-from converter.events import Event, Opaque, OpaqueFrame, Start, Text, Thinking
+from converter.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
 from converter.observe.summary import Summary
 from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.settings import Settings
@@ -161,9 +161,9 @@ class ReplyReader:
         try:
             events = self._decoder.feed(frame)
         except Exception:  # a fault of ours: a view has to show the frame all the same
-            return [OpaqueFrame(frame.raw)]
+            return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
-        return [OpaqueFrame(frame.raw)] if odd else events
+        return [_opaque(frame)] if odd else events
 
     def _safely(self, event: Event) -> list[Said]:
         assert self._stage
@@ -176,7 +176,8 @@ class ReplyReader:
         self.summary.feed(event, self._at)
         match event:
             case OpaqueFrame():
-                return [] if event.comment or not event.raw.strip() else self._unread(event.raw)
+                raw = event.own.raw
+                return [] if event.comment or not raw.strip() else self._unread(raw)
             case Start():
                 return self._head(event)
             case _:
@@ -190,7 +191,7 @@ class ReplyReader:
 
     def _head(self, event: Start) -> list[Said]:
         known = _OF_MESSAGE if self.dialect is ANTHROPIC else SAME_IN_EVERY_FRAME
-        for name, value in event.head.items():
+        for name, value in (event.own.fields if event.own else {}).items():
             if name == "content" and self.dialect is ANTHROPIC:
                 self._odd_content(event, value)
             elif name not in known and is_said(value):
@@ -207,7 +208,7 @@ class ReplyReader:
             else content
         )
         if is_said(odd):
-            self._choice(event).feed(Opaque({}, {"content": odd}))
+            self._choice(event).feed(Opaque("", {}, {"content": odd}))
 
     def _unread(self, raw: bytes) -> list[Said]:
         self._rest.append(_shown(raw))
@@ -246,15 +247,17 @@ def _joined(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _goes_on(first: Text | Thinking, event: Event) -> bool:
-    if isinstance(first, Text):
-        return isinstance(event, Text) and (first.choice, first.field) == (
-            event.choice,
-            event.field,
-        )
-    return isinstance(event, Thinking) and (first.choice, first.names) == (
-        event.choice,
-        event.names,
-    )
+    return type(event) is type(first) and _place(first) == _place(event)
+
+
+def _place(event: Text | Thinking) -> tuple[object, ...]:
+    """Return where the words stood: the choice, and the fields of the server's own."""
+    names = tuple(event.own.fields) if event.own else None
+    return event.choice, names, isinstance(event, Text) and event.refusal
+
+
+def _opaque(frame: Frame) -> OpaqueFrame:
+    return OpaqueFrame(Own("", raw=frame.raw))
 
 
 def _one(run: list[Text | Thinking]) -> Text | Thinking:

@@ -3,13 +3,11 @@ may have saved its head too.
 """
 
 import re
-from typing import Protocol
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
+from converter.dialects.table import Dialect, Form, recognise
 from converter.parsing.think_stage import Expected
 from converter.rewriter import Rewriter
 from converter.settings import Settings
-from converter.transcript.completion import ToCompletion
 from converter.transcript.recognise import dialect_of, form_of, value_of
 from converter.wire.sse import FrameDecoder
 
@@ -17,13 +15,6 @@ _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEAD_BEGINS = b"HTTP/"
 _HEAD_LIMIT = 4096
-
-
-class _Machine(Protocol):
-    @property
-    def notes(self) -> list[str]: ...
-    def feed(self, chunk: bytes) -> list[bytes]: ...
-    def close(self) -> list[bytes]: ...
 
 
 class Headless:
@@ -71,7 +62,7 @@ class Converting:
         self._looked = FrameDecoder()
         self._unseen = 0
         self._form: Form | None = None
-        self._machine: _Machine | None = None
+        self._machine: Rewriter | None = None
         self.dialect: Dialect | None = None
 
     @property
@@ -109,11 +100,12 @@ class Converting:
         held, self._held = bytes(self._held), bytearray()
         assert self._form
         assert self.dialect
-        if (self.dialect, self._client) == (ANTHROPIC, OPENAI_CHAT):
-            self._machine = ToCompletion(self._settings, self._form, self._expected)
-        else:
-            forms = self._form, self._form
-            self._machine = Rewriter(
-                self._settings, self._client, *forms, server=self.dialect, expected=self._expected
-            )
+        self._machine = Rewriter(
+            self._settings,
+            self._client,
+            self._form,
+            self._form,
+            server=self.dialect,
+            expected=self._expected,
+        )
         return b"".join(self._machine.feed(held))

@@ -203,9 +203,9 @@ FAULTS = {
         "self._readers[event.choice] = None",
         "pass",
     ),
-    "a finish is lost": ("dialects/openai_chat/encoder.py", "chunk.finish = event.reason", "pass"),
+    "a finish is lost": ("dialects/openai_chat/chunks.py", "chunk.finish = event.reason", "pass"),
     "thinking has no name": (
-        "dialects/openai_chat/encoder.py",
+        "dialects/openai_chat/chunks.py",
         "return dict.fromkeys(self._wanted, joint + event.text)",
         "return {}",
     ),

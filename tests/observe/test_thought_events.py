@@ -13,6 +13,7 @@ from converter.events import (
     Failure,
     Finish,
     Opaque,
+    Own,
     Text,
     Thinking,
     ThinkingEnd,
@@ -35,7 +36,7 @@ def told(*events: Event) -> list[list[str]]:
 
 
 def native(said: str, choice: int = 0) -> Thinking:
-    return Thinking(said, choice, ("reasoning_content",))
+    return Thinking(said, choice, own=Own("openai", dict.fromkeys(("reasoning_content",), said)))
 
 
 ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
@@ -56,7 +57,7 @@ ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
         [[], [], [], ["ab"], []],
     ),
     ("not with empty text", [native("a"), Text(""), STOP], [[], [], ["a"], []]),
-    ("with a refusal", [native("a"), Text("no", 0, "refusal")], [[], ["a"], []]),
+    ("with a refusal", [native("a"), Text("no", 0, refusal=True)], [[], ["a"], []]),
     ("with a tool call", [native("a"), CALL, CALL], [[], ["a"], [], []]),
     ("with the finish", [native("a"), STOP, End()], [[], ["a"], [], []]),
     ("with the end", [native("a"), End()], [[], ["a"], []]),
@@ -69,7 +70,7 @@ ROWS: list[tuple[str, list[Event], list[list[str]]]] = [
     ("when the stream is cut", [native("a")], [[], ["a"]]),
     (
         "not with bookkeeping",
-        [native("a"), Usage(1, 2), Opaque({}, {"a": 1}), STOP],
+        [native("a"), Usage(1, 2), Opaque("openai", {}, {"a": 1}), STOP],
         [[], [], [], ["a"], []],
     ),
     ("CR and LF go at both ends", [native("\r\n a\n\nb \n"), STOP], [[], [" a\n\nb "], []]),

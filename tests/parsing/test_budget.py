@@ -12,6 +12,7 @@ from converter.events import (
     Failure,
     Finish,
     Opaque,
+    Own,
     Start,
     Text,
     Thinking,
@@ -127,8 +128,8 @@ ROWS: list[tuple[str, int, list[Event], list[Event], int]] = [
     (
         "the names of a cut thought stay",
         1,
-        [Thinking("abcde", 0, ("reasoning",))],
-        [Thinking("abcd", 0, ("reasoning",)), END],
+        [Thinking("abcde", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcde")))],
+        [Thinking("abcd", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcd"))), END],
         1,
     ),
     (
@@ -138,12 +139,11 @@ ROWS: list[tuple[str, int, list[Event], list[Event], int]] = [
             Thinking(
                 "abcde",
                 0,
-                ("reasoning", "details"),
-                {"reasoning": "abcde", "details": [{"text": "abcde"}]},
+                own=Own("openai", {"reasoning": "abcde", "details": [{"text": "abcde"}]}),
             ),
-            Thinking("", 0, ("details",), {"details": ["f"]}),
+            Thinking("", 0, own=Own("openai", {"details": ["f"]})),
         ],
-        [Thinking("abcd", 0, ("reasoning",)), END],
+        [Thinking("abcd", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcd"))), END],
         1,
     ),
     (
@@ -189,13 +189,13 @@ def test_rule(tokens: int, events: list[Event], expected: list[Event], withheld:
     [
         Start("1", "m"),
         Text(""),
-        Text("a", field="refusal"),
+        Text("a", refusal=True),
         CALL,
         STOP,
         Usage(1, 99),
         Failure("x"),
         End(),
-        Opaque({}, {"a": 1}),
+        Opaque("openai", {}, {"a": 1}),
     ],
 )
 def test_all_else_passes_untouched(event: Event) -> None:
@@ -207,7 +207,7 @@ def test_all_else_passes_untouched(event: Event) -> None:
 
 
 def test_a_thought_within_the_budget_is_the_same_event() -> None:
-    thought = Thinking("abcd", 0, ("reasoning",))
+    thought = Thinking("abcd", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcd")))
     assert ThinkingBudget(1).feed(thought)[0] is thought
 
 

@@ -64,14 +64,22 @@ def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
 
 def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
     growing, _ = fed(
-        events.ToolCall(0, "a", "", "", entry={"custom": {"name": "sh", "input": "ls"}})
+        events.ToolCall(
+            0,
+            "a",
+            "",
+            "",
+            own=events.Own("openai", {"tool_calls": {"custom": {"name": "sh", "input": "ls"}}}),
+        )
     )
     assert growing.parts() == (ToolCall("sh", "a", "ls"),)
 
 
 def test_text_of_another_field_is_a_part_of_its_own() -> None:
     growing, _ = fed(
-        events.Text("Hi"), events.Text("No.", field="refusal"), events.Text("x", field="content[]")
+        events.Text("Hi"),
+        events.Text("No.", refusal=True),
+        events.Text("x", own=events.Own("openai")),
     )
     assert growing.parts() == (Text("Hi"), Text("No.", "refusal"), Text("x"))
 
@@ -84,10 +92,10 @@ def test_an_attribute_form_says_more() -> None:
 def test_fields_of_the_servers_own_come_last() -> None:
     growing, said = fed(
         events.Opaque(
-            {"role": "assistant", "content": "", "x": "a"}, {"logprobs": {"content": [1]}}
+            "openai", {"role": "assistant", "content": "", "x": "a"}, {"logprobs": {"content": [1]}}
         ),
         events.Text("Hi"),
-        events.Opaque({"x": "b", "y": {"z": 1}}, {"y2": None}),
+        events.Opaque("openai", {"x": "b", "y": {"z": 1}}, {"y2": None}),
     )
     assert growing.parts() == (Text("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
     assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
@@ -95,7 +103,8 @@ def test_fields_of_the_servers_own_come_last() -> None:
 
 def test_a_field_that_is_told_is_not_told_twice() -> None:
     growing, _ = fed(
-        events.Opaque({"plan": ["a"]}, {}, told=("plan",)), events.Vendor("plan", "steps", ["a"])
+        events.Opaque("openai", {"plan": ["a"]}, {}, told=("plan",)),
+        events.Vendor("plan", "steps", ["a"]),
     )
     assert growing.parts() == (Field("plan.steps", ["a"]),)
 
@@ -106,7 +115,8 @@ def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
         {"type": "image_url", "image_url": {"url": "https://h/c.png"}},
     ]
     growing, _ = fed(
-        events.Opaque({"content": content}, {}), events.Text("told", field="content[]")
+        events.Opaque("openai", {"content": content}, {}),
+        events.Text("told", own=events.Own("openai")),
     )
     assert "https://h/c.png" in str(growing.parts())
 
@@ -114,14 +124,17 @@ def test_a_part_of_a_content_that_no_event_tells_is_read() -> None:
 def test_a_block_of_the_messages_api_is_read() -> None:
     use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     growing, _ = fed(
-        events.Block({"type": "content_block_start", "index": 0, "content_block": use}),
+        events.Block(
+            "anthropic", {"type": "content_block_start", "index": 0, "content_block": use}
+        ),
         events.ToolCall(0, "", "", '{"query": "x"}'),
         events.Block(
+            "anthropic",
             {
                 "type": "content_block_delta",
                 "index": 1,
                 "delta": {"type": "citations_delta", "citation": "c"},
-            }
+            },
         ),
     )
     assert growing.parts() == (

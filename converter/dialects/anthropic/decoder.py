@@ -15,6 +15,7 @@ from converter.events import (
     Failure,
     Finish,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -33,6 +34,8 @@ FINISHES = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
+NAME = "anthropic"
+"""Name of the dialect, on what only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
 type Fields = dict[str, object]
 
@@ -63,31 +66,30 @@ class AnthropicDecoder:
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
         if frame.data is None:
-            return [OpaqueFrame(frame.raw, frame.comment)]
+            return [OpaqueFrame(_frame(frame), frame.comment)]
         try:
             event = _dict(json_text.read(frame.data))
         except json_text.UnreadableError:
-            return [OpaqueFrame(frame.raw)]
-        return list(self._read(event, frame.raw))
+            return [OpaqueFrame(_frame(frame))]
+        return list(self._read(event, _frame(frame)))
 
-    def _read(self, event: Fields, raw: bytes) -> Iterator[Event]:
+    def _read(self, event: Fields, own: Own) -> Iterator[Event]:
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):
             yield from read(event)
         elif kind == "message_stop":
-            yield End(raw)
+            yield End(own)
         elif "error" in event:  # vLLM 0.32 and llama.cpp 11549 leave the type out
             error = _dict(event["error"])
-            yield Failure(
-                str(error.get("message") or event["error"]),
-                str(error.get("type") or "api_error"),
-                raw,
-            )
+            kind = str(error.get("type") or "api_error")
+            yield Failure(str(error.get("message") or event["error"]), kind, own=own)
         else:
-            yield OpaqueFrame(raw, comment=kind == "ping")
+            yield OpaqueFrame(own, comment=kind == "ping")
 
     def _start(self, message: Fields) -> Iterator[Event]:
-        yield Start(str(message.get("id") or ""), str(message.get("model") or ""), message)
+        yield Start(
+            str(message.get("id") or ""), str(message.get("model") or ""), Own(NAME, message)
+        )
         self._count(_dict(message.get("usage")))
 
     def _whole(self, message: Fields) -> Iterator[Event]:
@@ -115,7 +117,9 @@ class AnthropicDecoder:
         elif kind in ("text", "thinking"):
             yield from _said(kind, block.get(kind))
         elif kind:
-            yield Block({"type": "content_block_start", "index": index, "content_block": block})
+            yield Block(
+                NAME, {"type": "content_block_start", "index": index, "content_block": block}
+            )
 
     def _stop(self, index: int, signature: str = "") -> Iterator[Event]:
         """A thought's stop may come late, when another block is open already: then it ended long
@@ -124,7 +128,7 @@ class AnthropicDecoder:
         if self._kinds.get(index) == "thinking" and index >= self._last:
             yield ThinkingEnd(signature=signature)
         if self._kinds.get(index, "") not in ("", *_KINDS):
-            yield Block({"type": "content_block_stop", "index": index})
+            yield Block(NAME, {"type": "content_block_stop", "index": index})
         if self._kinds.get(index) == "tool_use" and index not in self._asked:
             yield self._arguments(index, "{}")
 
@@ -143,17 +147,21 @@ class AnthropicDecoder:
             name = kind.removesuffix("_delta")
             yield from _said(name, delta.get(name))
         else:
-            yield Block({"type": "content_block_delta", "index": index, "delta": delta})
+            yield Block(NAME, {"type": "content_block_delta", "index": index, "delta": delta})
 
     def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
             stop = delta.get("stop_sequence")
             word = str(reason)
             yield Finish(
-                FINISHES.get(word, word), stop if isinstance(stop, str) else None, said=word
+                FINISHES.get(word, word), stop if isinstance(stop, str) else None, server_word=word
             )
         self._count(usage)
         yield _usage(self._usage)
+
+
+def _frame(frame: Frame) -> Own:
+    return Own(NAME, raw=frame.raw)
 
 
 def _said(kind: str, said: object) -> Iterator[Event]:
@@ -170,7 +178,9 @@ def _usage(entry: Fields) -> Usage:
     )
     said = (_number(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
     thinking = _number(_dict(entry.get("output_tokens_details")), "thinking_tokens")
-    return Usage(said, _number(entry, "output_tokens") or 0, cached, created, thinking, entry)
+    return Usage(
+        said, _number(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
+    )
 
 
 def _number(fields: Fields, name: str) -> int | None:

@@ -37,7 +37,7 @@ class AnthropicStreamEncoder:
         out: list[bytes] = []
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment:
-                out.append(event.raw.rstrip(b"\r\n") + b"\n\n")
+                out.append(event.own.raw.rstrip(b"\r\n") + b"\n\n")
             out += map(_frame, self._events.feed(event))
         return out
 

@@ -6,6 +6,7 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 
 from collections.abc import Iterable, Iterator
 
+from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.ending import Ending, left_out
 from converter.dialects.anthropic.errors import error_body
 from converter.dialects.anthropic.tool_pieces import ToolCalls, ToolPiece
@@ -26,6 +27,7 @@ from converter.events import (
     ToolCall,
     Usage,
     Vendor,
+    own_fields,
 )
 from converter.parsing.think_parser import Thought
 
@@ -92,7 +94,7 @@ class MessageEvents:
             case Vendor():
                 yield from self._vendor(event)
             case Block():
-                yield from self._block(event.event)
+                yield from self._block(event.event) if event.dialect == NAME else ()
 
     def _course(self, event: Event) -> Iterator[Message]:
         match event:
@@ -108,7 +110,7 @@ class MessageEvents:
             case Failure():
                 yield from self._fail(event.message, event.kind, event.status)
             case OpaqueFrame(comment=False) if not self._unread:
-                self._unread = event.raw[:200]
+                self._unread = event.own.raw[:200]
             case Opaque():
                 self._ending.left_out |= left_out(event)
 
@@ -139,7 +141,11 @@ class MessageEvents:
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0, **_counted(event.head.get("usage"))},
+            "usage": {
+                "input_tokens": 0,
+                "output_tokens": 0,
+                **_counted((own_fields(event.own, NAME) or {}).get("usage")),
+            },
         }
         return {"type": "message_start", "message": message}
 

@@ -1,6 +1,6 @@
 """Replies of chat completions, read: frames of a stream, or one whole body, to events.
 
-A frame's fields become events or ride in `Opaque` and `Start.head`, so that a frame written anew
+A frame's fields become events or ride in `Opaque` and `own`, so that a frame written anew
 holds all that the server sent.
 """
 
@@ -24,6 +24,7 @@ from converter.events import (
     Finish,
     Opaque,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -38,8 +39,10 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
 numbers).
 """
-IN_PARTS = "content[]"
-"""Field of what stood in a content of parts."""
+NAME = "openai"
+"""Name of the dialect, on what only it can write back."""
+_IN_PARTS = Own(NAME)
+"""Of what stood in a content of parts: the list itself rides in `Opaque`."""
 NOTHING_MAPPED: Mapping[str, Mapped] = {}
 _DONE = b"[DONE]"
 
@@ -70,31 +73,25 @@ class OpenAIDecoder:
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
         if frame.data is None:
-            return [OpaqueFrame(frame.raw, frame.comment)]
+            return [OpaqueFrame(_frame(frame), frame.comment)]
         if frame.data.strip() == _DONE:
-            return [End(frame.raw)]
+            return [End(_frame(frame))]
         try:
             body = _object(json_text.read(frame.data))
-            return self._failure(body, frame.raw) or self._body(body)
+            return self._failure(body, _frame(frame)) or self._body(body)
         except (json_text.UnreadableError, _MisshapenError):
-            return [OpaqueFrame(frame.raw)]
+            return [OpaqueFrame(_frame(frame))]
 
-    def _failure(self, body: dict[str, object], raw: bytes) -> list[Event]:
+    def _failure(self, body: dict[str, object], own: Own) -> list[Event]:
         error = body.get("error")
         if not error:
             return []
         if not isinstance(error, dict):
-            return [Failure(str(error), raw=raw)]
+            return [Failure(str(error), own=own)]
         code = error.get("code")
         status = code if isinstance(code, int) else 0
-        return [
-            Failure(
-                str(error.get("message") or error),
-                str(error.get("type") or "api_error"),
-                raw,
-                status,
-            )
-        ]
+        kind = str(error.get("type") or "api_error")
+        return [Failure(str(error.get("message") or error), kind, status, own)]
 
     def _body(self, body: dict[str, object]) -> list[Event]:
         usage = body.get("usage")
@@ -114,7 +111,8 @@ class OpenAIDecoder:
         out: list[Event] = []
         if head != self._head:
             self._head = head
-            out.append(Start(_string(head.get("id")), _string(head.get("model")), head))
+            own = Own(NAME, head)
+            out.append(Start(_string(head.get("id")), _string(head.get("model")), own))
         out += said
         if isinstance(usage, dict):
             out.append(_usage(usage))
@@ -142,7 +140,7 @@ class OpenAIDecoder:
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
         if inner or outer or beside:
-            yield Opaque(inner, outer, index, (*blocks, *_told_parts(inner)))
+            yield Opaque(NAME, inner, outer, index, (*blocks, *_told_parts(inner)))
         yield from thoughts
         yield from (Vendor(row.block, row.key, inner[name], index) for name, row in blocks.items())
         yield from answer
@@ -163,7 +161,7 @@ class OpenAIDecoder:
             if said and not (said[-1][0] and new):
                 new, sent = said[-1][0] + new, said.pop()[1] | sent
             said.append((new, sent))
-        return [_thought(text, index, sent) for text, sent in said]
+        return [Thinking(text, index, Own(NAME, sent)) for text, sent in said]
 
     def _text(self, inner: dict[str, object], index: int) -> list[Event]:
         content = inner.get("content")
@@ -176,7 +174,7 @@ class OpenAIDecoder:
             if not isinstance(text, str):
                 raise _MisshapenError
             del inner[name]
-            said.append(Text(text, index, name))
+            said.append(Text(text, index, name == "refusal"))
         return said
 
     def _parts(self, content: list[object], index: int) -> list[Event]:
@@ -185,18 +183,16 @@ class OpenAIDecoder:
         for part in map(_object, content):
             kind = part.get("type")
             if kind == "text":
-                said.append(Text(_string(part.get("text")), index, IN_PARTS))
+                said.append(Text(_string(part.get("text")), index, own=_IN_PARTS))
             elif kind == "thinking" and (
-                new := self._voices[index].feed(IN_PARTS, words_of([part]))
+                new := self._voices[index].feed("content[]", words_of([part]))
             ):
-                said.append(Thinking(new, index, (IN_PARTS,)))
+                said.append(Thinking(new, index, _IN_PARTS))
         return said
 
 
-def _thought(text: str, index: int, sent: dict[str, object]) -> Thinking:
-    return Thinking(
-        text, index, tuple(sent), {} if all(value == text for value in sent.values()) else sent
-    )
+def _frame(frame: Frame) -> Own:
+    return Own(NAME, raw=frame.raw)
 
 
 def _told_parts(inner: Mapping[str, object]) -> list[str]:
@@ -211,9 +207,8 @@ def _told_parts(inner: Mapping[str, object]) -> list[str]:
 def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
     if isinstance(legacy := inner.get("function_call"), dict):
         del inner["function_call"]
-        return [
-            replace(_tool_call({"function": legacy}, 0, index), field="function_call", entry=legacy)
-        ]
+        own = Own(NAME, {"function_call": legacy})
+        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
     entries = inner.get("tool_calls")
     if not entries:
         return []
@@ -239,7 +234,7 @@ def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall
         _string(function.get("name")),
         text,
         choice,
-        entry,
+        Own(NAME, {"tool_calls": entry}),
     )
 
 
@@ -251,7 +246,7 @@ def _usage(entry: dict[str, object]) -> Usage:
         _number(entry, "completion_tokens") or 0,
         cached=_number(prompt, "cached_tokens"),
         thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
-        entry=entry,
+        own=Own(NAME, entry),
     )
 
 

@@ -3,14 +3,11 @@
 from converter.wire import json_text
 
 _TYPES = {
-    "invalid_request_error": "invalid_request_error",
-    "authentication_error": "authentication_error",
-    "permission_error": "permission_error",
-    "not_found_error": "not_found_error",
+    "": "server_error",
+    "api_error": "server_error",
     "request_too_large": "invalid_request_error",
-    "rate_limit_error": "rate_limit_error",
 }
-"""Types by those of the Messages API; all others are faults of the server."""
+"""Types by those of the Messages API; any other word goes on as it is."""
 
 
 def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
@@ -21,7 +18,7 @@ def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
     """
     error = {
         "message": message,
-        "type": _TYPES.get(kind, "server_error"),
+        "type": _TYPES.get(kind, kind),
         "param": None,
         "code": status or None,
     }

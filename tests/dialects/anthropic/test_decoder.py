@@ -17,6 +17,7 @@ from converter.events import (
     Failure,
     Finish,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -166,8 +167,12 @@ def test_blocks_are_read_as_what_they_say(raw: list[bytes], blocks: list[Seen]) 
 
 def test_a_message_begins_with_its_head_and_ends_with_its_count() -> None:
     start, finish, usage, end = _read(BEGIN, _finish("stop_sequence", "END", output_tokens=5), STOP)
-    assert start == Start("msg_1", "small", {**MESSAGE, "usage": COUNTED})
-    assert (finish, type(usage), end) == (Finish("stop", "END"), Usage, End(STOP))
+    assert start == Start("msg_1", "small", Own("anthropic", {**MESSAGE, "usage": COUNTED}))
+    assert (finish, type(usage), end) == (
+        Finish("stop", "END"),
+        Usage,
+        End(Own("anthropic", raw=STOP)),
+    )
 
 
 CACHED = {"cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
@@ -231,12 +236,12 @@ ERRORS = {
 
 @pytest.mark.parametrize(("raw", "kind"), ERRORS.values(), ids=ERRORS)
 def test_an_error_is_a_failure_in_the_servers_words(raw: bytes, kind: str) -> None:
-    assert _read(raw) == [Failure("m", kind, raw)]
+    assert _read(raw) == [Failure("m", kind, own=Own("anthropic", raw=raw))]
 
 
 def test_pings_and_comments_are_none_of_the_replys() -> None:
     pings = [_event("ping"), b": ping\n\n"]
-    assert _read(*pings) == [OpaqueFrame(raw, comment=True) for raw in pings]
+    assert _read(*pings) == [OpaqueFrame(Own("anthropic", raw=raw), comment=True) for raw in pings]
 
 
 UNKNOWN = {

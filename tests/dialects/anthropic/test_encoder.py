@@ -11,6 +11,7 @@ from converter.events import (
     Failure,
     Finish,
     OpaqueFrame,
+    Own,
     Text,
     Thinking,
     ThinkingEnd,
@@ -21,7 +22,7 @@ from converter.events import (
 from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, folded, streamed, whole
 
-PING = OpaqueFrame(b": ping\n\n", comment=True)
+PING = OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True)
 CALL = ToolCall(0, "a", "f", '{"x":[1,"é"]}')
 
 REPLIES: dict[str, list[Event]] = {
@@ -109,7 +110,9 @@ def test_a_delta_without_words_costs_nothing() -> None:
         {"type": "content_block_delta", "delta": {"type": "new_delta", "b": "x"}},
         {"type": "content_block_stop"},
     ]
-    assert whole([HEAD, *map(Block, odd), Finish("stop")])["content"] == [{"type": "new", "a": 1}]
+    assert whole([HEAD, *(Block("anthropic", event) for event in odd), Finish("stop")])[
+        "content"
+    ] == [{"type": "new", "a": 1}]
 
 
 def test_deep_arguments_do_not_cost_the_message() -> None:
@@ -135,15 +138,15 @@ def _name(frame: bytes) -> bytes:
 
 def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
     assert b"[DONE]" not in b"".join(
-        streamed([HEAD, Text("a"), Finish("stop"), End(b"data: [DONE]\n\n")])
+        streamed([HEAD, Text("a"), Finish("stop"), End(Own("anthropic", raw=b"data: [DONE]\n\n"))])
     )
 
 
 def test_comments_pass_at_once_and_wherever_they_come() -> None:
     encoder = AnthropicStreamEncoder("ours", ASKED)
-    assert encoder.feed([PING]) == [PING.raw]
+    assert encoder.feed([PING]) == [PING.own.raw]
     encoder.feed([HEAD, Text("a")])
-    assert encoder.feed([PING]) == [PING.raw]
+    assert encoder.feed([PING]) == [PING.own.raw]
 
 
 def test_comments_have_no_place_in_a_whole_message() -> None:
@@ -154,7 +157,9 @@ def test_comments_have_no_place_in_a_whole_message() -> None:
 
 def test_other_frames_do_not_pass() -> None:
     assert (
-        AnthropicStreamEncoder("ours", ASKED).feed([OpaqueFrame(b"data: {}\n\n")], b"data: {}\n\n")
+        AnthropicStreamEncoder("ours", ASKED).feed(
+            [OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))], b"data: {}\n\n"
+        )
         == []
     )
 

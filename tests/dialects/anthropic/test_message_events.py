@@ -12,6 +12,7 @@ from converter.events import (
     Finish,
     Opaque,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -292,9 +293,9 @@ def test_a_stream_that_nobody_can_read_is_an_error_in_the_servers_words() -> Non
         _error(
             written(
                 [
-                    OpaqueFrame(b": ping\n\n", comment=True),
-                    OpaqueFrame(b"<html>"),
-                    OpaqueFrame(b"x"),
+                    OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True),
+                    OpaqueFrame(Own("anthropic", raw=b"<html>")),
+                    OpaqueFrame(Own("anthropic", raw=b"x")),
                 ]
             )
         )[1]
@@ -303,7 +304,8 @@ def test_a_stream_that_nobody_can_read_is_an_error_in_the_servers_words() -> Non
 
 
 @pytest.mark.parametrize(
-    "before", [[], [OpaqueFrame(b'data: {"object":"error","message":"bad"}\n\n')]]
+    "before",
+    [[], [OpaqueFrame(Own("anthropic", raw=b'data: {"object":"error","message":"bad"}\n\n'))]],
 )
 def test_an_end_without_a_beginning_is_an_error(before: list[Event]) -> None:
     assert _error(written([*before, End()]))
@@ -340,7 +342,9 @@ def test_choices_but_the_first_have_no_place() -> None:
 
 
 def test_unknown_fields_have_no_place() -> None:
-    assert blocks(complete([Opaque({"role": "assistant"}, {}), Text("a"), STOP])) == [("text", "a")]
+    assert blocks(complete([Opaque("anthropic", {"role": "assistant"}, {}), Text("a"), STOP])) == [
+        ("text", "a")
+    ]
 
 
 def test_a_block_of_the_users_stands_in_order_and_its_pieces_are_one() -> None:
@@ -392,7 +396,7 @@ def test_one_block_with_two_keys_is_two_blocks() -> None:
 
 
 def _part(kind: str, **fields: object) -> Block:
-    return Block({"type": f"content_block_{kind}", "index": 7, **fields})
+    return Block("anthropic", {"type": f"content_block_{kind}", "index": 7, **fields})
 
 
 def test_a_block_of_another_kind_passes_at_its_place() -> None:

@@ -11,6 +11,7 @@ from converter.events import (
     Finish,
     Opaque,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -26,57 +27,62 @@ STOPPED = {"logprobs": None, "finish_reason": "stop"}
 
 
 def _usage(**fields: object) -> Usage:
-    return Usage(7, 5, entry={**TOKENS, **fields})
+    return Usage(7, 5, own=Own("openai", {**TOKENS, **fields}))
 
 
 SEEN: dict[str, tuple[bytes, list[Event]]] = {
     "llama.cpp begins with null content": (
         chunk(choice(delta={"role": "assistant", "content": None}, finish_reason=None)),
-        [Opaque({"role": "assistant", "content": None}, {})],
+        [Opaque("openai", {"role": "assistant", "content": None}, {})],
     ),
     "llama.cpp thinks in reasoning_content": (
         chunk(choice(delta={"reasoning_content": "The"}, finish_reason=None)),
-        [Thinking("The", 0, ("reasoning_content",))],
+        [Thinking("The", 0, own=Own("openai", dict.fromkeys(("reasoning_content",), "The")))],
     ),
     "llama.cpp ends with an empty delta": (chunk(choice(finish_reason="stop")), [Finish("stop")]),
     "a frame that says something beside its choices": (
         chunk(choice(), timings={}),
-        [Opaque({}, {})],
+        [Opaque("openai", {}, {})],
     ),
     "llama.cpp counts in a frame without choices": (chunk(usage=TOKENS), [_usage()]),
     "vLLM begins with empty content": (
         chunk(
             choice(delta={"role": "assistant", "content": ""}, logprobs=None, finish_reason=None)
         ),
-        [Opaque({"role": "assistant", "content": ""}, {"logprobs": None})],
+        [Opaque("openai", {"role": "assistant", "content": ""}, {"logprobs": None})],
     ),
     "vLLM thinks in reasoning": (
         chunk(choice(delta={"reasoning": "\nThe"}, finish_reason=None)),
-        [Thinking("\nThe", 0, ("reasoning",))],
+        [Thinking("\nThe", 0, own=Own("openai", dict.fromkeys(("reasoning",), "\nThe")))],
     ),
     "vLLM sends content null beside a tool call": (
         chunk(choice(delta={"content": None, "tool_calls": [entry(0, arguments="{}")]})),
-        [Opaque({"content": None}, {}), ToolCall(0, "", "", "{}", 0, entry(0, arguments="{}"))],
+        [
+            Opaque("openai", {"content": None}, {}),
+            ToolCall(
+                0, "", "", "{}", 0, own=Own("openai", {"tool_calls": entry(0, arguments="{}")})
+            ),
+        ],
     ),
     "vLLM finishes on a frame with content": (
         chunk(choice(delta={"content": "."}, **STOPPED)),
-        [Opaque({}, {"logprobs": None}), Text("."), Finish("stop")],
+        [Opaque("openai", {}, {"logprobs": None}), Text("."), Finish("stop")],
     ),
     "vLLM names the stop string": (
         chunk(choice(delta={"content": ""}, finish_reason="stop", stop_reason="END")),
-        [Opaque({"content": ""}, {"stop_reason": "END"}), Finish("stop", "END")],
+        [Opaque("openai", {"content": ""}, {"stop_reason": "END"}), Finish("stop", "END")],
     ),
     "vLLM names the stop token by its number": (
         chunk(choice(finish_reason="stop", stop_reason=151645)),
-        [Opaque({}, {"stop_reason": 151645}), Finish("stop")],
+        [Opaque("openai", {}, {"stop_reason": 151645}), Finish("stop")],
     ),
     "SGLang names the stop string": (
         chunk(choice(finish_reason="stop", matched_stop="END")),
-        [Opaque({}, {"matched_stop": "END"}), Finish("stop", "END")],
+        [Opaque("openai", {}, {"matched_stop": "END"}), Finish("stop", "END")],
     ),
     "vLLM counts in every frame when asked": (
         chunk(choice(delta={"content": "a"}), usage=TOKENS),
-        [Opaque({}, {}), Text("a"), _usage()],
+        [Opaque("openai", {}, {}), Text("a"), _usage()],
     ),
     "transformers sends no finish_reason but the last": (
         chunk(choice(delta={"content": "a"})),
@@ -84,14 +90,14 @@ SEEN: dict[str, tuple[bytes, list[Event]]] = {
     ),
     "transformers counts in the last frame": (
         chunk(choice(**STOPPED), usage=TOKENS),
-        [Opaque({}, {"logprobs": None}), Finish("stop"), _usage()],
+        [Opaque("openai", {}, {"logprobs": None}), Finish("stop"), _usage()],
     ),
     "an unused count is no count": (chunk(choice(delta={"content": "a"}), usage=None), [Text("a")]),
     "two choices in one frame": (
         chunk(choice(delta={"content": "a"}), choice(1, delta={"content": "b"})),
         [Text("a"), Text("b", 1)],
     ),
-    "the end": (DONE, [End(DONE)]),
+    "the end": (DONE, [End(Own("openai", raw=DONE))]),
 }
 
 
@@ -103,7 +109,7 @@ def test_frames_that_servers_send(raw: bytes, expected: list[Event]) -> None:
 def test_the_head_comes_once_while_it_stays_the_same() -> None:
     head = {"id": "chatcmpl-1", "model": "small"}
     assert read(chunk(choice(delta={"content": "a"})), chunk(choice(delta={"content": "b"}))) == [
-        Start("chatcmpl-1", "small", head),
+        Start("chatcmpl-1", "small", Own("openai", head)),
         Text("a"),
         Text("b"),
     ]
@@ -115,48 +121,50 @@ def test_a_head_with_news_comes_again() -> None:
         for event in read(chunk(choice()), chunk(timings={"n": 1}))
         if isinstance(event, Start)
     ]
-    assert [head.head.get("timings") for head in heads] == [None, {"n": 1}]
+    assert [head.own and head.own.fields.get("timings") for head in heads] == [None, {"n": 1}]
 
 
 def test_a_frame_that_cannot_be_read_does_not_take_the_head_along() -> None:
     bad, good = chunk(choice(delta={"content": 5})), chunk(choice(delta={"content": "a"}))
     assert read(bad, good) == [
-        OpaqueFrame(bad),
-        Start("chatcmpl-1", "small", {"id": "chatcmpl-1", "model": "small"}),
+        OpaqueFrame(Own("openai", raw=bad)),
+        Start("chatcmpl-1", "small", Own("openai", {"id": "chatcmpl-1", "model": "small"})),
         Text("a"),
     ]
 
 
 @pytest.mark.parametrize("name", REASONING_FIELDS)
 def test_every_name_of_thinking_is_read(name: str) -> None:
-    assert said(chunk(choice(delta={name: "a"}))) == [Thinking("a", 0, (name,))]
+    assert said(chunk(choice(delta={name: "a"}))) == [
+        Thinking("a", 0, own=Own("openai", dict.fromkeys((name,), "a")))
+    ]
 
 
 def test_one_text_under_two_names_is_one_thought() -> None:
     both = {"reasoning": "a", "reasoning_content": "a"}
-    assert said(chunk(choice(delta=both))) == [Thinking("a", 0, ("reasoning_content", "reasoning"))]
+    assert said(chunk(choice(delta=both))) == [
+        Thinking("a", 0, own=Own("openai", dict.fromkeys(("reasoning_content", "reasoning"), "a")))
+    ]
 
 
 def test_one_text_under_two_names_is_one_thought_in_pieces_of_any_length() -> None:
     pieces = ({"reasoning": "ab"}, {"reasoning_content": "a"}, {"reasoning_content": "bc"})
     assert said(*(chunk(choice(delta=piece)) for piece in pieces)) == [
-        Thinking("ab", 0, ("reasoning",)),
-        Thinking("", 0, ("reasoning_content",), {"reasoning_content": "a"}),
-        Thinking("c", 0, ("reasoning_content",), {"reasoning_content": "bc"}),
+        Thinking("ab", 0, own=Own("openai", dict.fromkeys(("reasoning",), "ab"))),
+        Thinking("", 0, own=Own("openai", {"reasoning_content": "a"})),
+        Thinking("c", 0, own=Own("openai", {"reasoning_content": "bc"})),
     ]
 
 
 def test_a_list_of_thoughts_is_read_and_stays_as_it_came() -> None:
     details = [{"type": "reasoning.text", "text": "a", "format": None}]
     both = {"reasoning": "a", "reasoning_details": details}
-    assert said(chunk(choice(delta=both))) == [
-        Thinking("a", 0, ("reasoning", "reasoning_details"), both)
-    ]
+    assert said(chunk(choice(delta=both))) == [Thinking("a", 0, own=Own("openai", both))]
 
 
 def test_a_list_without_words_rides_along() -> None:
     hidden = {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}]}
-    assert said(chunk(choice(delta=hidden))) == [Opaque(hidden, {})]
+    assert said(chunk(choice(delta=hidden))) == [Opaque("openai", hidden, {})]
 
 
 def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> None:
@@ -165,8 +173,8 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
         chunk(choice(delta={"plan": ["a"], "reasoning": "b", "content": "c", "other": 1}))
     )
     assert decoder.feed(frame)[1:] == [
-        Opaque({"plan": ["a"], "other": 1}, {}, told=("plan",)),
-        Thinking("b", 0, ("reasoning",)),
+        Opaque("openai", {"plan": ["a"], "other": 1}, {}, told=("plan",)),
+        Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
         Vendor("custom", "steps", ["a"]),
         Text("c"),
     ]
@@ -175,23 +183,28 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
 @pytest.mark.parametrize(("kind", "told"), [("text", ("content",)), ("image_url", ())])
 def test_a_content_in_parts_is_told_when_every_part_is(kind: str, told: tuple[str, ...]) -> None:
     content = {"content": [{"type": kind}]}
-    assert said(chunk(choice(delta=content)))[0] == Opaque(content, {}, told=told)
+    assert said(chunk(choice(delta=content)))[0] == Opaque("openai", content, {}, told=told)
 
 
 def test_two_texts_under_two_names_are_two_pieces() -> None:
     thoughts = said(chunk(choice(delta={"reasoning": "b", "reasoning_content": "a"})))
-    assert thoughts == [Thinking("a", 0, ("reasoning_content",)), Thinking("b", 0, ("reasoning",))]
+    assert thoughts == [
+        Thinking("a", 0, own=Own("openai", dict.fromkeys(("reasoning_content",), "a"))),
+        Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
+    ]
 
 
 @pytest.mark.parametrize("empty", [None, ""])
 def test_an_empty_reasoning_field_is_no_thinking(empty: object) -> None:
-    assert said(chunk(choice(delta={"reasoning": empty}))) == [Opaque({"reasoning": empty}, {})]
+    assert said(chunk(choice(delta={"reasoning": empty}))) == [
+        Opaque("openai", {"reasoning": empty}, {})
+    ]
 
 
 def test_unknown_fields_ride_along_beside_what_is_read() -> None:
     odd = choice(delta={"content": "a", "audio": {"id": 1}}, logprobs={"content": []})
     assert said(chunk(odd)) == [
-        Opaque({"audio": {"id": 1}}, {"logprobs": {"content": []}}),
+        Opaque("openai", {"audio": {"id": 1}}, {"logprobs": {"content": []}}),
         Text("a"),
     ]
 
@@ -199,15 +212,24 @@ def test_unknown_fields_ride_along_beside_what_is_read() -> None:
 CALLS: dict[str, tuple[Json, ToolCall]] = {
     "with an index": (
         entry(3, "f", "{", id="a"),
-        ToolCall(3, "a", "f", "{", 0, entry(3, "f", "{", id="a")),
+        ToolCall(
+            3, "a", "f", "{", 0, own=Own("openai", {"tool_calls": entry(3, "f", "{", id="a")})
+        ),
     ),
     "without an index": (
         entry(None, "f", "{}"),
-        ToolCall(0, "", "f", "{}", 0, entry(None, "f", "{}")),
+        ToolCall(0, "", "f", "{}", 0, own=Own("openai", {"tool_calls": entry(None, "f", "{}")})),
     ),
     "with a null index": (
         {"index": None, "function": {"name": "f"}},
-        ToolCall(0, "", "f", "", 0, {"index": None, "function": {"name": "f"}}),
+        ToolCall(
+            0,
+            "",
+            "f",
+            "",
+            0,
+            own=Own("openai", {"tool_calls": {"index": None, "function": {"name": "f"}}}),
+        ),
     ),
     "with null for what is not repeated": (
         {"index": 1, "id": None, "function": {"name": None, "arguments": "1"}},
@@ -217,13 +239,30 @@ CALLS: dict[str, tuple[Json, ToolCall]] = {
             "",
             "1",
             0,
-            {"index": 1, "id": None, "function": {"name": None, "arguments": "1"}},
+            own=Own(
+                "openai",
+                {
+                    "tool_calls": {
+                        "index": 1,
+                        "id": None,
+                        "function": {"name": None, "arguments": "1"},
+                    }
+                },
+            ),
         ),
     ),
     "with arguments that are no text": (
         {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}},
         ToolCall(
-            0, "", "f", '{"a":1}', 0, {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}
+            0,
+            "",
+            "f",
+            '{"a":1}',
+            0,
+            own=Own(
+                "openai",
+                {"tool_calls": {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}},
+            ),
         ),
     ),
 }
@@ -248,7 +287,9 @@ def test_details_of_the_count_are_read() -> None:
         "prompt_tokens_details": {"cached_tokens": 3},
         "completion_tokens_details": {"reasoning_tokens": 2},
     }
-    assert said(chunk(usage=counted)) == [Usage(7, 5, cached=3, thinking=2, entry=counted)]
+    assert said(chunk(usage=counted)) == [
+        Usage(7, 5, cached=3, thinking=2, own=Own("openai", counted))
+    ]
 
 
 FAILURES = {
@@ -272,11 +313,16 @@ FAILURES = {
 @pytest.mark.parametrize(("body", "message"), FAILURES.values(), ids=FAILURES)
 def test_an_error_in_the_stream_is_a_failure_in_the_servers_words(body: Json, message: str) -> None:
     failures = [event for event in said(data(body)) if isinstance(event, Failure)]
-    assert [(failure.message, failure.raw) for failure in failures] == [(message, data(body))]
+    assert [(failure.message, failure.own) for failure in failures] == [
+        (message, Own("openai", raw=data(body)))
+    ]
 
 
 def test_an_error_of_null_is_none() -> None:
-    assert said(chunk(choice(delta={"content": "a"}), error=None)) == [Opaque({}, {}), Text("a")]
+    assert said(chunk(choice(delta={"content": "a"}), error=None)) == [
+        Opaque("openai", {}, {}),
+        Text("a"),
+    ]
 
 
 MISSHAPEN = {
@@ -300,8 +346,8 @@ MISSHAPEN = {
 @pytest.mark.parametrize("line", MISSHAPEN.values(), ids=MISSHAPEN)
 def test_what_is_no_chat_completion_stays_a_frame(line: bytes) -> None:
     raw = b"data: " + line + b"\n\n"
-    assert read(raw) == [OpaqueFrame(raw)]
-    assert OpenAIDecoder().feed(whole_frame(line)) == [OpaqueFrame(line)]
+    assert read(raw) == [OpaqueFrame(Own("openai", raw=raw))]
+    assert OpenAIDecoder().feed(whole_frame(line)) == [OpaqueFrame(Own("openai", raw=line))]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +357,9 @@ def test_what_is_no_chat_completion_stays_a_frame(line: bytes) -> None:
 def test_a_frame_without_data_is_opaque_and_a_comment_is_known_as_one(
     raw: bytes, comment: bool
 ) -> None:
-    assert [OpenAIDecoder().feed(frame) for frame in frames(raw)] == [[OpaqueFrame(raw, comment)]]
+    assert [OpenAIDecoder().feed(frame) for frame in frames(raw)] == [
+        [OpaqueFrame(Own("openai", raw=raw), comment)]
+    ]
 
 
 def test_a_byte_that_is_no_utf8_costs_one_character() -> None:

@@ -7,6 +7,7 @@ from converter.events import (
     Failure,
     Finish,
     Opaque,
+    Own,
     Start,
     Text,
     Thinking,
@@ -30,7 +31,7 @@ def _completion(*choices: Json, **fields: object) -> Json:
 def test_a_body_ends_with_an_end() -> None:
     role, text, finish, usage, end = _said(whole("Hi."))
     assert (role, text, finish) == (
-        Opaque({"role": "assistant", "content": ""}, {}),
+        Opaque("openai", {"role": "assistant", "content": ""}, {}),
         Text("Hi."),
         Finish("stop"),
     )
@@ -40,7 +41,7 @@ def test_a_body_ends_with_an_end() -> None:
 
 def test_thinking_comes_before_text_wherever_it_stands_in_the_body() -> None:
     assert _said(whole("Hi.", reasoning_content="Hm."))[1:3] == [
-        Thinking("Hm.", 0, ("reasoning_content",)),
+        Thinking("Hm.", 0, own=Own("openai", dict.fromkeys(("reasoning_content",), "Hm."))),
         Text("Hi."),
     ]
 
@@ -48,12 +49,14 @@ def test_thinking_comes_before_text_wherever_it_stands_in_the_body() -> None:
 def test_null_content_beside_tool_calls_is_kept_as_it_is() -> None:
     called = entry(None, "f", "{}", id="a")
     opaque, call = _said(whole(None, tool_calls=[called]))[:2]
-    assert opaque == Opaque({"role": "assistant", "content": None}, {})
-    assert call == ToolCall(0, "a", "f", "{}", 0, called)
+    assert opaque == Opaque("openai", {"role": "assistant", "content": None}, {})
+    assert call == ToolCall(0, "a", "f", "{}", 0, own=Own("openai", {"tool_calls": called}))
 
 
 def test_the_place_of_content_is_kept_even_if_nothing_of_it_will_be_left() -> None:
-    assert _said(whole("<think>a</think>"))[0] == Opaque({"role": "assistant", "content": ""}, {})
+    assert _said(whole("<think>a</think>"))[0] == Opaque(
+        "openai", {"role": "assistant", "content": ""}, {}
+    )
 
 
 def test_every_choice_of_a_body_is_read() -> None:

@@ -145,11 +145,13 @@ def test_a_name_that_was_added_is_not_said_again_when_the_server_uses_it_late() 
 
 
 def test_a_block_of_the_users_is_none_of_this_dialect() -> None:
-    plain = [*values(_encoded(Opaque({"plan": 1}, {}), Text("a")))]
+    plain = [*values(_encoded(Opaque("openai", {"plan": 1}, {}), Text("a")))]
     assert (
         values(
             _encoded(
-                Opaque({"plan": 1}, {}, told=("plan",)), Vendor("custom", "steps", 1), Text("a")
+                Opaque("openai", {"plan": 1}, {}, told=("plan",)),
+                Vendor("custom", "steps", 1),
+                Text("a"),
             )
         )
         == plain

@@ -8,10 +8,9 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from converter import settings
 from converter.dialects.anthropic.decoder import FINISHES
-from converter.dialects.table import Form
-from converter.parsing.think_stage import Expected
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.rewriter import Rewriter
 from converter.transcript import reply
-from converter.transcript.completion import ToCompletion
 from tests.support.frames import data
 from tests.support.frames_of import values
 from tests.support.native_streams import STREAMS
@@ -19,7 +18,7 @@ from tests.support.transcript_samples import calls, thought_and_said
 
 
 def completed(body: bytes, form: Form) -> tuple[list[bytes], list[str]]:
-    machine = ToCompletion(settings.read(), form, Expected())
+    machine = Rewriter(settings.read(), OPENAI_CHAT, form, form, server=ANTHROPIC)
     return [*machine.feed(body), *machine.close()], machine.notes
 
 
@@ -117,7 +116,9 @@ def test_an_error_stays_one(form: Form) -> None:
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
     out, _ = completed(data(error) if form is Form.STREAM else json.dumps(error).encode(), form)
     said = b"".join(out).removeprefix(b"data: ")
-    assert json.loads(said) == {"error": {"message": "busy", "type": "overloaded_error"}}
+    assert json.loads(said) == {
+        "error": {"message": "busy", "type": "overloaded_error", "param": None, "code": None}
+    }
 
 
 def test_what_has_no_place_is_counted() -> None:

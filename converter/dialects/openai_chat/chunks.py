@@ -1,0 +1,300 @@
+"""Events to the bodies of chat-completion chunks, one body for each frame.
+
+A frame that nothing was done to goes on as the very bytes that came, unless thinking is wanted
+under another name. An event of another dialect is first given this dialect's fields, so that all
+events are written in one way.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from converter.dialects.openai_chat.decoder import NAME, SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.errors import error_body
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+    Vendor,
+    own_fields,
+    own_raw,
+)
+
+JOINT = "\n\n"
+"""Between two thoughts that share one field."""
+_ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
+"""Within one frame kinds come in this order; what would break it begins another frame."""
+_FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
+"""What the first delta of a foreign reply says."""
+
+type Body = dict[str, object]
+
+
+def _vendor(head: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
+
+
+type _Sayable = Opaque | Text | Thinking | ToolCall | Finish | Usage
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """One frame's body in the making."""
+
+    choice: int | None = None
+    last: int = -1
+    inner: dict[str, object] = field(default_factory=dict)
+    outer: dict[str, object] = field(default_factory=dict)
+    calls: list[object] = field(default_factory=list)
+    finish: str | None = None
+    usage: object = None
+
+    def takes(self, event: _Sayable) -> bool:
+        order = _ORDER[type(event)]
+        same_choice = isinstance(event, Usage) or self.choice in (None, event.choice)
+        return same_choice and (
+            order > self.last or (order == self.last and isinstance(event, ToolCall))
+        )
+
+    def hollow(self) -> bool:
+        said = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
+        return all(value is None or value in ("", [], {}) for value in said)
+
+    def body(self, head: Mapping[str, object]) -> dict[str, object]:
+        delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
+        choice = {"index": self.choice, "delta": delta, **self.outer, "finish_reason": self.finish}
+        body = {**head, "choices": [] if self.choice is None else [choice]}
+        return body if self.usage is None else {**body, "usage": self.usage}
+
+
+class Chunker:
+    """Events in; out come bodies of frames, or bytes of frames that go on as they came.
+
+    `wanted`: names of thinking. `kind`: the `object` of a foreign reply. `done`: the frame that
+    ends a foreign stream.
+    """
+
+    def __init__(self, wanted: Sequence[str], kind: str, done: bytes = b"") -> None:
+        self._wanted = wanted
+        self._foreign = _Foreign(kind, done)
+        self._head: Mapping[str, object] = {}
+        self._after_thought: set[int] = set()
+        self._sent: dict[int, set[str]] = {}  # names of thinking that the frame has by itself
+        # names of thinking that the server may only begin to use
+        self._added: defaultdict[int, set[str]] = defaultdict(set)
+        self._news = False  # the head says something that no frame has told yet
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, a line each."""
+        return self._foreign.notes
+
+    @property
+    def foreign(self) -> bool:
+        """Tell whether the reply is of another dialect."""
+        return self._foreign.begun
+
+    def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes | Failure]:
+        """Yield what the events become; a failure that no frame of this dialect tells as itself."""
+        native = [
+            event for event in events if isinstance(event, Thinking) and _names(event) is not None
+        ]
+        self._sent = {}
+        for event in native:
+            self._sent.setdefault(event.choice, set()).update(_names(event) or {})
+        if raw is not None and all(self._fields(event) == _names(event) for event in native):
+            self._note(events)
+            yield raw
+        else:
+            yield from self._bodies([own for event in events for own in self._foreign.feed(event)])
+
+    def _note(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, Start):
+                self._head = own_fields(event.own, NAME) or {}
+            elif isinstance(event, ThinkingEnd):
+                self._after_thought.add(event.choice)
+
+    def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes | Failure]:
+        chunk = _Chunk()
+        for event in events:
+            if isinstance(event, Start | ThinkingEnd):
+                self._turn(event)
+            elif isinstance(event, Block | Vendor):
+                pass  # a block has no place in this dialect; a vendor's field rides in `Opaque`
+            elif isinstance(event, OpaqueFrame | End | Failure):
+                yield from self._finished(chunk)
+                chunk = _Chunk()
+                yield own_raw(event.own, NAME) or (event if isinstance(event, Failure) else b"")
+            else:
+                if not chunk.takes(event):
+                    yield from self._finished(chunk)
+                    chunk = _Chunk()
+                self._add(chunk, event)
+        yield from self._finished(chunk)
+
+    def _turn(self, event: Start | ThinkingEnd) -> None:
+        """Take note of what is no frame of its own."""
+        if isinstance(event, ThinkingEnd):
+            self._after_thought.add(event.choice)
+            return
+        head = own_fields(event.own, NAME) or {}
+        self._news = bool(_vendor(head)) and _vendor(head) != _vendor(self._head)
+        self._head = head
+
+    def _finished(self, chunk: _Chunk) -> Iterator[Body]:
+        if self._news or not chunk.hollow():
+            self._news = False
+            yield chunk.body(self._head)
+
+    def _add(self, chunk: _Chunk, event: _Sayable) -> None:
+        chunk.last = _ORDER[type(event)]
+        if isinstance(event, Usage):
+            chunk.usage = own_fields(event.own, NAME)
+            return
+        chunk.choice = event.choice
+        match event:
+            case Opaque():
+                chunk.inner, chunk.outer = dict(event.inner), dict(event.outer)
+            case Thinking():
+                chunk.inner |= self._fields(event)
+                self._after_thought.discard(event.choice)
+                self._added[event.choice] |= set(self._missing(event))
+            case Text(own=None):
+                chunk.inner |= {"refusal" if event.refusal else "content": event.text}
+            case ToolCall():
+                place, entry = next(iter((own_fields(event.own, NAME) or {}).items()))
+                if place == "tool_calls":
+                    chunk.calls.append(entry)
+                else:
+                    chunk.inner[place] = entry
+            case Finish():
+                chunk.finish = event.reason
+
+    def _fields(self, event: Thinking) -> dict[str, object]:
+        """The server's own fields and those it lacks; the names asked for when the thought stood in
+        tags.
+
+        A name that was added before gets nothing but what is new, though the server itself say the
+        rest under it now.
+        """
+        names = _names(event)
+        if names is None:
+            joint = JOINT if event.choice in self._after_thought else ""
+            return dict.fromkeys(self._wanted, joint + event.text)
+        added = self._added[event.choice]
+        sent = {
+            name: event.text if name in added and isinstance(value, str) else value
+            for name, value in names.items()
+        }
+        return sent | dict.fromkeys(self._missing(event), event.text)
+
+    def _missing(self, event: Thinking) -> list[str]:
+        return [
+            name
+            for name in self._wanted
+            if event.text and name not in self._sent.get(event.choice, self._wanted)
+        ]
+
+
+def _names(event: Thinking) -> dict[str, object] | None:
+    """Return the reasoning fields that the server sent, None for a thought that stood in tags."""
+    sent = own_fields(event.own, NAME)
+    return None if sent is None else dict(sent)
+
+
+class _Foreign:
+    """Events of any dialect in, the same with this dialect's fields out."""
+
+    def __init__(self, kind: str, done: bytes) -> None:
+        self._kind = kind
+        self._done = done
+        self.begun = False  # the reply is of another dialect
+        self._indices: dict[tuple[int, int], int] = {}
+        self._left_out = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What has no place in a chat completion, in one line if there is any."""
+        said = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
+        return [said] if self._left_out else []
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return what the event is in this dialect; its own events go through as they are."""
+        match event:
+            case Start() | ToolCall() | Usage():
+                return [event] if own_fields(event.own, NAME) is not None else self._own(event)
+            case Finish(stop_sequence=str(stop)) if self.begun:
+                return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
+            case End() if self.begun:
+                return [End(Own(NAME, raw=self._done))]
+            case OpaqueFrame() | Block() | Opaque():
+                return self._opaque(event)
+            case _:
+                return [event]
+
+    def _own(self, event: Start | ToolCall | Usage) -> list[Event]:
+        match event:
+            case Start():
+                return self._start(event)
+            case ToolCall():
+                return [replace(event, own=Own(NAME, {"tool_calls": self._call(event)}))]
+            case Usage():
+                return [replace(event, own=Own(NAME, _counts(event)))]
+
+    def _start(self, event: Start) -> list[Event]:
+        head = {"id": event.id, "object": self._kind, "created": 0, "model": event.model}
+        first = [] if self.begun else [Opaque(NAME, _FIRST, {})]
+        self.begun = True
+        return [Start(event.id, event.model, Own(NAME, head)), *first]
+
+    def _call(self, event: ToolCall) -> dict[str, object]:
+        """Return the entry; calls are counted anew, for another dialect counts blocks."""
+        key = event.choice, event.index
+        index = self._indices.setdefault(key, len(self._indices))
+        named = {"id": event.id, "type": "function"} if event.id else {}
+        name = {"name": event.name} if event.name else {}
+        return {"index": index, **named, "function": {**name, "arguments": event.arguments}}
+
+    def _opaque(self, event: OpaqueFrame | Block | Opaque) -> list[Event]:
+        """Count what no other dialect can write; a comment of a stream is of none."""
+        match event:
+            case Opaque():
+                return [event] if event.dialect == NAME else []
+            case Block():
+                self._left_out += event.event.get("type") == "content_block_start"
+                return []
+            case OpaqueFrame() if event.own.dialect == NAME or event.own.raw.startswith(b":"):
+                return [replace(event, own=Own(NAME, raw=event.own.raw))]
+            case _:
+                self._left_out += not event.comment and bool(event.own.raw.strip())
+                return []
+
+
+def _counts(usage: Usage) -> dict[str, object]:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.thinking},
+    }
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        **{name: told for name, told in details.items() if None not in told.values()},
+    }
+
+
+def failure_body(event: Failure) -> bytes:
+    """Return the error object that tells a failure in this dialect."""
+    return error_body(event.message, event.kind, event.status)
