@@ -84,11 +84,10 @@ class ThinkAddon:
         if exchange is None:
             flow.request.stream = True
         else:
-            exchange.watched = self._terminal.prints
             full = self._looked_at() or bool(self._settings.record)
-            self._kept[flow.id] = FlowRecord(
-                exchange, flow.request.headers.copy(), options.in_force(), full
-            )
+            headers, printed = flow.request.headers.copy(), self._terminal.prints
+            record = FlowRecord(exchange, headers, options.in_force(), full, printed)
+            self._kept[flow.id] = record
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
@@ -162,9 +161,8 @@ class ThinkAddon:
             await self._rewrite_whole(flow, flow.response, kept)
         if exchange.rewriter:
             exchange.learn(self._servers, messages.upstream(flow, exchange))
-            if exchange.rewriter.stage.withheld:
-                flow.metadata["think_whole"] = exchange.rewriter.stage.whole
-            self._hear(flow, exchange.rewriter)
+            if exchange.rewriter.findings.withheld:
+                flow.metadata["think_whole"] = exchange.rewriter.whole_thoughts
             exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
         kept.notes += report(flow, exchange.notes)
         self._end(flow, kept)
@@ -177,7 +175,7 @@ class ThinkAddon:
         rewriter = kept.exchange.rewriter
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
-            self._hear(flow, rewriter)
+            self._hear(flow, kept, rewriter)
         left = flow.error.msg.startswith(CLIENT_LEFT)
         if not (
             left and rewriter and rewriter.summary.finish
@@ -185,10 +183,11 @@ class ThinkAddon:
             kept.hints += report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
         self._end(flow, kept)
 
-    def _hear(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
-        """Tell who listens what the reply has said since the last time."""
+    def _hear(self, flow: HTTPFlow, kept: FlowRecord, rewriter: Rewriter) -> None:
+        """Tell who listens what the rewriter's last call told the client."""
         self._telling.tell(rewriter, self._settings.events)
-        self._terminal.heard(flow, rewriter)
+        if kept.printed:
+            self._terminal.heard(flow, rewriter)
 
     def _end(self, flow: HTTPFlow, kept: FlowRecord) -> None:
         """The exchange is over: make its flow what people will look at, print it, keep it."""
@@ -210,6 +209,8 @@ class ThinkAddon:
         )
         if answer:
             messages.replace(response, answer)
+        if exchange.rewriter:
+            self._hear(flow, kept, exchange.rewriter)
 
     def _tap(self, flow: HTTPFlow, kept: FlowRecord) -> None:
         exchange = kept.exchange
@@ -217,7 +218,7 @@ class ThinkAddon:
             return  # the client waits for one message, so all of the stream is needed first
         rewriter = exchange.rewrite(Form.STREAM)
         began = flow.request.timestamp_start
-        flow.response.stream = Tap(rewriter, lambda: self._hear(flow, rewriter), kept, began)
+        flow.response.stream = Tap(rewriter, lambda: self._hear(flow, kept, rewriter), kept, began)
         messages.open_for_streaming(flow.request, flow.response)
         self._live.follow(flow, kept)
 

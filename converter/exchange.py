@@ -13,8 +13,8 @@ from converter.dialects.openai_chat import request_writer as openai_request
 from converter.dialects.reasoning_fields import without
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.endpoints import Endpoint, find
-from converter.observe.thought_events import ThoughtEvents, conversation_id
-from converter.parsing.think_stage import Expected
+from converter.observe.thought_events import conversation_id
+from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
 from converter.servers import context_length as overflow
 from converter.servers import think_prompt
@@ -66,13 +66,12 @@ class Exchange:
     body: Mapping[str, object] = field(default_factory=dict)
     begins: Start = Start.TEXT
     budget: int | None = None
-    thoughts: ThoughtEvents | None = None
+    context: str = ""
     asks_to_think: bool = False
     asked_budget: int | None = None
     prompted: bool = False
     notes: list[str] = field(default_factory=list)
     rewriter: Rewriter | None = None
-    watched: bool = False
 
     @property
     def translated(self) -> bool:
@@ -96,7 +95,7 @@ class Exchange:
         except json_text.UnreadableError:
             return
         self.body = said if isinstance(said, dict) else {}
-        self.thoughts = ThoughtEvents(self.id, conversation_id(self.body))
+        self.context = conversation_id(self.body)
         self.asks_to_think = self.body.get("reasoning_effort") not in (None, "none")
         self._keep(
             next((value for name in _BUDGETS if type(value := self.body.get(name)) is int), None)
@@ -134,14 +133,14 @@ class Exchange:
     def learn(self, servers: KnownServers, upstream: Upstream) -> bool:
         """Remember what the reply showed of its server and model; tell whether it was misread."""
         self.server = servers.known(upstream) or self.server
-        stage = self.rewriter.stage if self.rewriter else None
-        if stage and stage.native:
+        found = self.rewriter.findings if self.rewriter else None
+        if found and found.native:
             servers.saw_thinking(upstream)
-        if stage and stage.thought and not self.prompted:
+        if found and found.thought and not self.prompted:
             servers.saw_thought(upstream, self.body)
-        if not stage or not stage.lesson or not self.guesses:
+        if not found or not found.correction or not self.guesses:
             return False
-        servers.learn(upstream, self.body, stage.lesson)
+        servers.learn(upstream, self.body, found.correction)
         return True
 
     def read(self, body: bytes) -> Conversation:
@@ -152,9 +151,7 @@ class Exchange:
             json_text.read(body), {mapped.block for mapped in self.settings.map.values()}
         )
         asked = anthropic_request.read(said, counting=self.endpoint is Endpoint.COUNT_TOKENS)
-        self.thoughts = ThoughtEvents(
-            self.id, conversation_id(said if isinstance(said, dict) else {})
-        )
+        self.context = conversation_id(said if isinstance(said, dict) else {})
         self.notes += asked.notes
         self.form = Form.STREAM if asked.stream else Form.WHOLE
         self.model = asked.model
@@ -204,10 +201,13 @@ class Exchange:
             shown=self.shown,
             reply_id=self.id,
             expected=Expected(
-                self.begins, str(self.body.get("model") or ""), self.budget, self.thoughts
+                self.begins,
+                str(self.body.get("model") or ""),
+                self.budget,
+                self.id,
+                self.context,
             ),
         )
-        self.rewriter.said = [] if self.watched else None
         return self.rewriter
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> Answer | None:
@@ -219,7 +219,7 @@ class Exchange:
         if not 200 <= status < 300:
             return self._error(status, body)
         rewriter = self.rewrite(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
-        rewritten = b"".join([*rewriter.feed(body, at), *rewriter.close()])
+        rewritten = b"".join(rewriter.whole(body, at))
         if self.client is OPENAI_CHAT:
             return Answer(status, content_type, rewritten) if rewritten != body else None
         if self.form is Form.STREAM:

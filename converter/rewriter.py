@@ -1,40 +1,29 @@
 """One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
 take the same way.
 
-chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkParser -> event -> Encoder -> chunk
+chunk -> Pipeline -> event -> Encoder -> chunk
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.events import Event, OpaqueFrame, ThinkingEnd
+from converter.initial_state import InitialState
 from converter.observe.summary import Summary
-from converter.parsing.think_stage import Expected, Reading, ThinkStage
-from converter.settings import Settings, Start
-from converter.wire.sse import Frame, FrameDecoder, write_frame
+from converter.observe.thought_events import ThoughtEvent
+from converter.parsing.findings import Findings
+from converter.parsing.reading import Expected
+from converter.pipeline import Pipeline
+from converter.settings import Settings
+from converter.wire.sse import Frame, write_frame
 
-_LESSONS = {
-    Start.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
-    Start.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
+_CORRECTIONS = {
+    InitialState.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
+    InitialState.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
 }
 _FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
-
-
-class _WholeFrame:
-    """A whole body is one frame."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    def feed(self, chunk: bytes) -> list[Frame]:
-        self._body += chunk
-        return []
-
-    def close(self) -> list[Frame]:
-        body = bytes(self._body)
-        return [Frame(body, body)] if body else []
 
 
 class _Spoiled:
@@ -66,14 +55,16 @@ class _Spoiled:
 
 
 class Rewriter:
-    """The server's bytes in, the client's bytes out, cut anywhere. Never raises: a frame that
-    breaks a machine goes on as it came.
+    """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
+    Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in
     the server's own dialect the form stays. `model` and `reply_id`: for a server that names none.
-    `shown`: whether the client wants to see thinking. `said`: a list that who wants to watch may
-    put there; it gets all that the client is told, as events. `changed`: whether any frame did not
-    go on as it came.
+    `shown`: whether the client wants to see thinking.
+
+    After each call `events` holds what that call told the client, and `thoughts` each thought that
+    ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
+    reply whose budget the proxy keeps, before it cut them.
     """
 
     def __init__(
@@ -91,23 +82,21 @@ class Rewriter:
     ) -> None:
         self._client = client
         self._same_dialect = client is server and client.keeps_raw
-        client_form = server_form if self._same_dialect or client_form is None else client_form
-        self._frames = FrameDecoder() if server_form is Form.STREAM else _WholeFrame()
-        self._decoder = server.decoder(settings.map)
-        whole = Form.WHOLE in (server_form, client_form)
-        self._stage = ThinkStage(Reading(settings, whole, expected or Expected()))
-        self._encoder = client.encoders[client_form](
-            ReplyContext(model, reply_id, shown, settings.fields, settings.signature)
-        )
-        self._came = False
+        self._form = server_form if self._same_dialect or client_form is None else client_form
+        expected = expected or Expected()
+        whole = Form.WHOLE in (server_form, self._form)
+        self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
+        context = ReplyContext(model, reply_id, shown, settings.fields, settings.signature)
+        self._encoder = client.encoders[self._form](context)
+        self._keeps_thoughts = expected.budget is not None
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
-        self._whole = server_form is Form.WHOLE
-        self._client_form = client_form
-        self._broken = False
+        self._came = self._began = self._broken = False
         self._at = 0.0
         self.summary = Summary()
-        self.said: list[Event] | None = None
+        self.events: list[Event] = []
+        self.thoughts: list[ThoughtEvent] = []
+        self.whole_thoughts: list[str] = []
         self.changed = False
         self.closed = False
 
@@ -117,46 +106,80 @@ class Rewriter:
         return self._encoder.failure or (self._faults[0] if self._broken else "")
 
     @property
-    def stage(self) -> ThinkStage:
-        """What was found out about the reply's thinking."""
-        return self._stage
+    def findings(self) -> Findings:
+        """What was noted on the reply's thinking."""
+        return self._pipeline.findings
 
     @property
     def notes(self) -> list[str]:
         """What a person should know of this reply, a line each; whole after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
-        empty = (
-            ["the server's reply was empty"]
-            if self.closed and not self._came and not self.failure
-            else []
-        )
-        return [*self._faults, *self._stage_notes(), *spoiled, *empty, *self._encoder.notes]
+        silent = self.closed and not self._came and not self.failure
+        empty = ["the server's reply was empty"] if silent else []
+        return [*self._faults, *_notes(self.findings), *spoiled, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
         """Return what the client can have now; never an empty piece. `at`: when it came, in
         seconds, for the summary.
         """
         self._came = self._came or bool(chunk)
-        self._at = at
+        self._at, self.events = at, []
         self.summary.arrived(at)
-        return [piece for frame in self._frames.feed(chunk) for piece in self._rewrite(frame)]
+        out = [piece for frame in self._pipeline.frames(chunk) for piece in self._rewrite(frame)]
+        return self._told(out)
 
     def close(self) -> list[bytes]:
         """Return the rest: a stream is over, or a whole body complete."""
-        self.closed = True
-        frames = self._frames.close()
+        self.closed, self.events = True, []
+        frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
+        whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
+        return self._told(self._ended(out, self._pipeline.close, whole))
+
+    def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
+        """Return all that the client gets for a reply that is all there: both calls in one."""
+        out = self.feed(body, at)
+        events, thoughts = self.events, self.thoughts
+        out += self.close()
+        self.events, self.thoughts = [*events, *self.events], [*thoughts, *self.thoughts]
+        return out
+
+    def abort(self, reason: str) -> list[bytes]:
+        """Return the rest of a reply that broke off: what was held, then the client's error.
+
+        A reply whose finish had come already is whole.
+        """
+        if self.summary.finish:
+            return self.close()
+        self.closed, self.events = True, []
+        return self._told(self._ended([], lambda: self._pipeline.abort(reason), b""))
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing, for silence in mid-stream; none where none may stand."""
+        can = self._began and not self.closed and self._form is Form.STREAM
+        return [self._client.ping] if can else []
+
+    def _told(self, out: list[bytes]) -> list[bytes]:
+        self._began = self._began or bool(out)
+        self.thoughts = self._pipeline.take_thoughts()
+        if self._keeps_thoughts:
+            self.whole_thoughts += [str(event["thought"]) for event in self.thoughts]
+        return out
+
+    def _ended(
+        self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
+    ) -> list[bytes]:
+        """Return `out` and what comes of the events that `drain` gives; `whole`: a body of which
+        nothing has gone out yet.
+        """
         if self._broken:
             return out
         try:
-            events = self._noted(self._stage.close())
+            events = self._noted(drain())
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
-            return [
-                *out,
-                *self._fault(error, frames[-1].raw if self._whole and frames and not out else b""),
-            ]
+            return [*out, *self._fault(error, whole)]
         if out and rest and not out[-1].endswith(_FRAME_ENDS):
             out.append(b"\n\n")  # the server was cut short in the middle of a frame
         return [*out, *rest]
@@ -165,55 +188,46 @@ class Rewriter:
         if self._broken:
             return []
         try:
-            read = self._decoder.feed(frame)
-            events = self._noted([event for part in read for event in self._stage.feed(part)])
+            read = self._pipeline.decode(frame)
+            events = self._noted(self._pipeline.feed(read))
             self._spoiled.count(frame, read)
-            said = [
-                event for event in events if not isinstance(event, ThinkingEnd)
-            ]  # an end alone is on no wire here
-            out = self._encoder.feed(
-                events, frame.raw if self._same_dialect and said == read else None
-            )
+            # an end alone is on no wire here
+            said = [event for event in events if not isinstance(event, ThinkingEnd)]
+            unchanged = self._same_dialect and said == read
+            out = self._encoder.feed(events, frame.raw if unchanged else None)
         except Exception as error:
             return self._fault(error, frame.raw)
         self.changed = self.changed or out != [frame.raw]
         return out
 
-    def _noted(self, events: Sequence[Event]) -> Sequence[Event]:
+    def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:
             self.summary.feed(event, self._at)
-        if self.said is not None:
-            self.said += events
+        self.events += events
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
         """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the
         last word.
         """
-        words = " ".join(
-            f"fault of the addon, please report it: {type(error).__name__}: {error}".split()
-        )
+        fault = f"fault of the addon, please report it: {type(error).__name__}: {error}"
+        words = " ".join(fault.split())
         self._faults.append(words)
         if self._same_dialect:
             return [raw] if raw else []
         self._broken = True
         said = self._client.error(words, "api_error", 500)
-        return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
+        streamed = self._form is Form.STREAM
+        return [write_frame(said, self._client.error_event) if streamed else said]
 
-    def _stage_notes(self) -> list[str]:
-        notes = [_LESSONS[self._stage.lesson]] if self._stage.lesson else []
-        notes += (
-            ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
-        )
-        withheld = self._stage.withheld
-        return [
-            *notes,
-            *(
-                [f"{withheld} characters of thinking beyond the budget were withheld"]
-                if withheld
-                else []
-            ),
-        ]
+
+def _notes(findings: Findings) -> list[str]:
+    notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
+    if findings.unclosed:
+        notes.append("a thought that a phrase began ended with the reply")
+    if findings.withheld:
+        notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
+    return notes
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import stream
 from tests.support.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
+
+settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
 
 # The scripted server is asked for what a test asks, and not for what it is.
 UNASKED = ["--set", "think_server=generic"]

@@ -69,6 +69,7 @@ class Dialect:
     `decoder` takes the user's field map. `encoders`: one for each form. `error` writes an error
     body of a message, a kind (of the Messages API) and an HTTP status. `recognises` tells whether a
     frame's or reply's JSON is of this dialect. `ping`: a frame that says nothing, for silence.
+    `error_event`: the name of the event that holds an error in a stream.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     """
 
@@ -79,6 +80,7 @@ class Dialect:
     error: ErrorWriter
     recognises: Callable[[Mapping[str, object]], bool]
     ping: bytes
+    error_event: str = ""
     keeps_raw: bool = False
 
     def __repr__(self) -> str:

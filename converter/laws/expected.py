@@ -10,8 +10,10 @@ from converter.dialects.table import Form
 from converter.laws import oracle
 from converter.laws.server_words import Heard, Piece
 from converter.parsing.budget import BYTES_PER_TOKEN
+from converter.parsing.reading import Expected, Reading
 from converter.parsing.think_parser import Mode
-from converter.parsing.think_stage import CUT, Expected, Reading
+from converter.parsing.think_stage import CUT
+from converter.pipeline import reading_of
 from converter.recordings.recording import Recording
 
 _STARTS = {Mode.ANSWERING: "text", Mode.THINKING: "thinking", Mode.UNDECIDED: "undecided"}
@@ -29,11 +31,11 @@ class Part:
     native: bool = False
 
 
-def reading_of(recording: Recording, whole: bool) -> Reading:
+def reading_for(recording: Recording, whole: bool) -> Reading:
     """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
     exchange = recording.exchange()
     expected = Expected(exchange.begins, str(exchange.body.get("model") or ""), exchange.budget)
-    return Reading(recording.settings, whole, expected)
+    return reading_of(recording.settings, expected, whole)
 
 
 def parts(heard: Heard, reading: Reading) -> list[Part]:
@@ -53,7 +55,7 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
 
 def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]:
     start = _STARTS[reading.mode]
-    blocks = oracle.read(text, reading.families, start, reading.settings.attributes)
+    blocks = oracle.read(text, reading.families, start, reading.attributes)
     unmarked = [block.text for block in blocks] == [text]
     undecided = start == "undecided" and reading.inside and unmarked and blocks[0].kind == "text"
     if (

@@ -8,7 +8,7 @@ from functools import partial
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.client_view import completion_of, message_of, told, told_completion
-from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_of
+from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_for
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
@@ -77,7 +77,7 @@ def law_3(recording: Recording, _: int) -> None:
 
 
 def _start(recording: Recording) -> str:
-    inside = reading_of(recording, whole=False).inside
+    inside = reading_for(recording, whole=False).inside
     return str((Start.THINKING if inside else Start.TEXT).value)
 
 
@@ -116,7 +116,9 @@ def law_4(recording: Recording, _: int) -> None:
 
 def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
     settings = case.recording.settings
-    explanation = Explanation(reading_of(case.recording, whole=False).families, settings.attributes)
+    explanation = Explanation(
+        reading_for(case.recording, whole=False).families, settings.attributes
+    )
     sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
     if place := explanation.missing(sent, told_words):
         compare(f"{way}, the words", [sent[place[0] :]], [told_words[place[1] :]])
@@ -214,9 +216,9 @@ def untouched(case: Case) -> bool:
     the names wanted.
     """
     settings = case.recording.settings
-    if settings.markers or reading_of(case.recording, whole=False).inside:
+    if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
-    begins = {mark[0] for mark in literal_marks(reading_of(case.recording, whole=True).families)}
+    begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}
     heard = list(case.words.choices.values())
     named = all(not each.thoughts or set(settings.fields) <= set(each.thoughts) for each in heard)
     return named and not any(begins & set(each.joined("text")) for each in heard)
@@ -229,7 +231,7 @@ def law_5(recording: Recording, _: int) -> None:
     case = Case(recording)
     shown = recording.exchange().shown
     for way in ways(recording):
-        reading = reading_of(recording, is_whole(recording, way.form))
+        reading = reading_for(recording, is_whole(recording, way.form))
         if way.client is ANTHROPIC:
             message = message_of(recording, way)
             blocks = [
@@ -266,7 +268,7 @@ def law_6(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for way in ways(recording):
-        reading = reading_of(recording, is_whole(recording, way.form))
+        reading = reading_for(recording, is_whole(recording, way.form))
         for choice, texts in _told_texts(recording, way):
             found = parts(case.words.choice(choice), reading)
             openai = way.client is OPENAI_CHAT

@@ -8,6 +8,7 @@ events in, events out.
 from dataclasses import dataclass, replace
 
 from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.parsing.findings import Findings
 
 BYTES_PER_TOKEN = 4
 """UTF-8 bytes that stand for a token. Vocabularies of local models are made of bytes: a token of
@@ -36,11 +37,10 @@ class ThinkingBudget:
     for.
     """
 
-    def __init__(self, tokens: int) -> None:
+    def __init__(self, tokens: int, findings: Findings) -> None:
         self._limit = max(tokens, 0) * BYTES_PER_TOKEN
         self._accounts: dict[int, _Account] = {}
-        self.cut = 0
-        """Characters withheld so far."""
+        self._findings = findings
 
     def feed(self, event: Event) -> list[Event]:
         """Return what the client gets of `event`."""
@@ -69,7 +69,7 @@ class ThinkingBudget:
         account.open = account.open or bool(paid)
         if len(paid) == len(event.text):
             return [] if account.spent else [event]
-        self.cut += len(event.text) - len(paid)
+        self._findings.withheld += len(event.text) - len(paid)
         out: list[Event] = [_shortened(event, paid)] if paid else []
         if account.open:
             out.append(

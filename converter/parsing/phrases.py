@@ -15,10 +15,11 @@ phrase, until it is decided, and the blanks at a thought's end.
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from converter.events import Text, Thinking, ThinkingEnd
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.code_spans import CodeSpans
+from converter.parsing.findings import Findings
 from converter.parsing.think_parser import Thought
 
 type _Said = Text | Thinking | ThinkingEnd
@@ -179,3 +180,44 @@ class PhraseParser:
             self._out += self._thought.feed(text)
         elif text:
             self._out.append(Text(text, self._choice))
+
+
+class PhraseStage:
+    """Events of one choice in, events out: phrases are looked for in what is text after the tags.
+
+    What starts or ends something ends a thought that a phrase began; a model that tags needs no
+    guess at its phrases.
+    """
+
+    def __init__(self, choice: int, findings: Findings) -> None:
+        self._parser = PhraseParser(choice)
+        self._choice = choice
+        self._findings = findings
+        self._tagged = False
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes."""
+        match event:
+            case Text(refusal=False, own=None) if not self._tagged:
+                return self._noted(self._parser.feed(event.text))
+            case Text() | Thinking() | ToolCall() | Finish():
+                held = self.close()
+                self._tagged = self._tagged or isinstance(event, Thinking)
+                return [*held, event]
+            case _:
+                return [event]
+
+    def close(self) -> Sequence[Event]:
+        """Return what is held."""
+        return self._noted(self._parser.flush())
+
+    def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
+        thought = any(isinstance(event, Thinking) for event in out)
+        self._findings.thought = self._findings.thought or thought
+        note = (
+            self._findings.unclosed.add
+            if self._parser.unclosed
+            else self._findings.unclosed.discard
+        )
+        note(self._choice)
+        return out

@@ -8,7 +8,7 @@ from converter import settings
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.endpoints import Endpoint
 from converter.exchange import Exchange, begin, is_stream
-from converter.parsing.think_stage import Expected
+from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
 from converter.servers.profiles import by_name
 from converter.settings import Settings, Start

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import FAMILIES, TABLE
-from converter.settings import Start
 
 type Body = Mapping[str, object]
 
@@ -63,7 +63,7 @@ def switch_of(body: Body) -> str:
     )
 
 
-def of_prefill(body: Body) -> Start | None:
+def of_prefill(body: Body) -> InitialState | None:
     """Return where a reply begins whose beginning stands in the request: a last assistant turn that
     is to be continued.
     """
@@ -79,35 +79,35 @@ def of_prefill(body: Body) -> Start | None:
         for family in FAMILIES
         if not family.ambiguous_in_prose
     )
-    return Start.THINKING if inside else Start.TEXT
+    return InitialState.THINKING if inside else InitialState.TEXT
 
 
 def _last(said: str, marks: Iterable[str]) -> int:
     return max(map(said.rfind, marks))
 
 
-def of_prompt(prompt: str) -> Start:
+def of_prompt(prompt: str) -> InitialState:
     """Return where a reply begins, by the prompt that it goes on from."""
-    return Start.THINKING if prompt.rstrip().endswith(_OPENERS) else Start.TEXT
+    return InitialState.THINKING if prompt.rstrip().endswith(_OPENERS) else InitialState.TEXT
 
 
-def of_switches(body: Body) -> Start | None:
+def of_switches(body: Body) -> InitialState | None:
     """Return TEXT when the request turns thinking off."""
     inner = body.get("chat_template_kwargs")
     asked = {**body, **(inner if isinstance(inner, dict) else {})}
     return (
-        Start.TEXT
+        InitialState.TEXT
         if any(asked.get(name) == value and name in asked for name, value in _OFF)
         else None
     )
 
 
-def of_model(body: Body) -> Start | None:
+def of_model(body: Body) -> InitialState | None:
     """Return where replies of a model of this name begin; None for a name that says nothing."""
     name = str(body.get("model") or "").lower()
     for pattern, unasked in OPENED_BY_TEMPLATE:
         if pattern.search(name):
-            return Start.THINKING if unasked or _asked_for(body) else Start.TEXT
+            return InitialState.THINKING if unasked or _asked_for(body) else InitialState.TEXT
     return None
 
 

@@ -7,9 +7,9 @@ was none; its return value is the result. Who drives it does the network's part.
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
+from converter.initial_state import InitialState
 from converter.servers.initial_state import of_prompt
 from converter.servers.profiles import GENERIC, SERVERS, Mark, Server
-from converter.settings import Start
 from converter.wire import json_text
 
 
@@ -92,7 +92,7 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     return None
 
 
-def begins(server: Server, body: Mapping[str, object]) -> Probe[Start | None]:
+def begins(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
     """Return where the reply to a chat completion begins, None when the server cannot be asked for
     its prompt.
     """

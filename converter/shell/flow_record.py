@@ -33,7 +33,8 @@ class FlowRecord:
     `chunks` its body so far.
 
     `headers`: the client's, before the addon added its own. `options`: those in force. `full`:
-    somebody will look at it, so the bodies are kept too. `hints` and `notes`: what a person may and
+    somebody will look at it, so the bodies are kept too. `printed`: what the
+    client is told is printed as well. `hints` and `notes`: what a person may and
     should know. `cuts`: the length of each chunk, and when it came. `got`: what the client has got
     of a stream.
     """
@@ -42,6 +43,7 @@ class FlowRecord:
     headers: Headers
     options: Mapping[str, object]
     full: bool = False
+    printed: bool = False
     hints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     asked: Request | None = None

@@ -16,7 +16,7 @@ from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
 from mitmproxy.http import HTTPFlow
 
-from converter.parsing.think_stage import Expected
+from converter.parsing.reading import Expected
 from converter.settings import Settings, Start
 from converter.shell.flow_record import FlowRecord
 from converter.transcript.reply import ReplyReader

@@ -37,7 +37,7 @@ class ThoughtTeller:
 
     def tell(self, rewriter: Rewriter, path: str) -> None:
         """Pass on what has ended since the last time."""
-        told, rewriter.stage.told = rewriter.stage.told, []
+        told = rewriter.thoughts
         if told and _somebody_listens():
             task = asyncio.ensure_future(_pass_on(told))
             self._tasks.add(task)

@@ -19,7 +19,7 @@ from mitmproxy.http import HTTPFlow, Message, Request, Response
 from converter import settings
 from converter.endpoints import find
 from converter.observe.printable import visible
-from converter.parsing.think_stage import Expected
+from converter.parsing.reading import Expected
 from converter.settings import Settings, Start
 from converter.shell.flow_record import told, told_of_reply
 from converter.shell.live_view import Running, rewritten

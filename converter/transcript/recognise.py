@@ -6,10 +6,12 @@ import re
 
 from converter.dialects.table import Dialect, Form, recognise
 from converter.wire import json_text
-from converter.wire.sse import Frame
+from converter.wire.sse import Frame, FrameDecoder
 
 EVENT_STREAM = "text/event-stream"
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")
+HEAD = 4096
+"""Bytes of a reply's beginning that tell a stream: blanks may come first."""
 _LONGEST_NAME = len(b"event:")
 
 
@@ -25,15 +27,6 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
     return Form.STREAM if content_type.lower().startswith(EVENT_STREAM) else Form.WHOLE
 
 
-def dialect_of(frame: Frame) -> Dialect | None:
-    """Tell a dialect by a frame, or by a whole reply as one; None for a frame that could be of
-    either.
-    """
-    if frame.data is None:
-        return None
-    return recognise(value_of(frame.data))
-
-
 def value_of(data: bytes) -> object:
     """Return what the bytes say as JSON, None when they are none."""
     try:
@@ -47,3 +40,46 @@ def is_request(said: object) -> bool:
     return (
         isinstance(said, dict) and isinstance(said.get("messages"), list) and "choices" not in said
     )
+
+
+class Recogniser:
+    """Bytes of a reply in, until they tell its form and dialect; None while they have not."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._frames = FrameDecoder()
+        self._looked = 0
+        self.form: Form | None = None
+        self.dialect: Dialect | None = None
+
+    @property
+    def held(self) -> bytes:
+        """All bytes so far, nothing once they were taken."""
+        return bytes(self._held)
+
+    def feed(self, chunk: bytes, content_type: str = "", *, last: bool = False) -> bool:
+        """Take bytes; return whether the dialect is known. `last`: nothing more will come."""
+        self._held += chunk
+        if self.form is None:
+            self.form = form_of(bytes(self._held[:HEAD]), content_type, last=last)
+        if self.dialect is None and self.form is Form.STREAM:
+            self.dialect = next(filter(None, map(_dialect_of, self._new_frames(last))), None)
+        elif self.dialect is None and last:
+            self.dialect = recognise(value_of(self.held))
+        return self.dialect is not None
+
+    def take(self) -> bytes:
+        """Return the bytes so far, for who reads the reply from now on."""
+        held = self.held
+        self._held.clear()
+        return held
+
+    def _new_frames(self, last: bool) -> list[Frame]:
+        unseen, self._looked = bytes(self._held[self._looked :]), len(self._held)
+        frames = self._frames.feed(unseen)
+        return [*frames, *self._frames.close()] if last else frames
+
+
+def _dialect_of(frame: Frame) -> Dialect | None:
+    """Tell a dialect by a frame; None for one that could be of any."""
+    return None if frame.data is None else recognise(value_of(frame.data))

@@ -1,36 +1,33 @@
 """A reply as a person reads it, while it comes: of either dialect, streamed or whole, rewritten or
 as the server sent it.
 
-chunk -> FrameDecoder -> frame -> Decoder -> event -> ThinkStage -> event -> Growing parts. What
-cannot be read is kept.
+chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from converter import settings
-from converter.dialects.anthropic.decoder import AnthropicDecoder
-from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME, OpenAIDecoder
+from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME
 from converter.dialects.reasoning_fields import is_said
-from converter.dialects.table import ANTHROPIC, Decoder, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
 from converter.observe.summary import Summary
-from converter.parsing.think_stage import Expected, Reading, ThinkStage
+from converter.parsing.reading import Expected
+from converter.pipeline import Pipeline
 from converter.settings import Settings
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
 from converter.transcript.facts import TIMES
-from converter.transcript.recognise import dialect_of, form_of
+from converter.transcript.recognise import Recogniser
 from converter.transcript.turns import Raw, Transcript, Turn
 from converter.wire import json_text
-from converter.wire.sse import Frame, FrameDecoder
+from converter.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 _OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
 _TOLD_TYPES = ("text", "thinking")
-_HEAD = 4096
-"""Bytes of a reply's beginning that tell a stream: blanks may come first."""
 ASSISTANT = "assistant"
 
 
@@ -55,18 +52,13 @@ class ReplyReader:
         self.content_type = content_type
         self._expected = expected or Expected()
         self._complete = complete
-        self._beginning = bytearray()
-        self._frames: FrameDecoder | None = None
-        self._decoder: Decoder | None = None
-        self._stage: ThinkStage | None = None
-        self._waiting: list[Frame] = []
+        self._recogniser = Recogniser()
+        self._pipeline: Pipeline | None = None
         self._choices: dict[int, Accumulator] = {}
         self._beside = FieldAccumulator()
         self._rest: list[str] = []
         self._timed = False
         self._at = 0.0
-        self.form: Form | None = None
-        self.dialect: Dialect | None = None
         self.summary = Summary()
         self.closed = False
 
@@ -77,21 +69,34 @@ class ReplyReader:
         if at is not None:
             self._timed, self._at = True, at
         self.summary.arrived(self._at)
-        if self._frames:
-            return self._told(self._frames.feed(chunk))
-        self._beginning += chunk
-        return self._begin() if self.form is None else []
+        if self._pipeline:
+            return self._said(self._pipeline.frames(chunk))
+        if self._recogniser.feed(chunk, self.content_type):
+            return self._begin()
+        return []
 
     def close(self) -> list[Said]:
         """Return what is left: the reply is over, or broke off."""
         self.closed = True
-        said = self._begin(last=True) if self.form is None else []
-        frames = self._frames.close() if self._frames else self._whole()
-        said += self._told(frames, last=True)
-        if self._stage:
-            said += [new for event in self._stage.close() for new in self._take(event)]
+        said: list[Said] = []
+        if self._pipeline is None:
+            self._recogniser.feed(b"", self.content_type, last=True)
+            said = self._begin()
+        assert self._pipeline
+        said += self._said(self._pipeline.rest())
+        said += [new for event in self._pipeline.close() for new in self._take(event)]
         self.summary.close(self._at)
         return said + [new for choice in self._choices.values() for new in choice.close()]
+
+    @property
+    def form(self) -> Form | None:
+        """How the reply is sent, if it is known."""
+        return self._recogniser.form
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The reply's dialect; None for what is no reply, or not known yet."""
+        return self._recogniser.dialect
 
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
@@ -105,12 +110,8 @@ class ReplyReader:
 
     def _not_yet(self) -> list[str]:
         """What has come and cannot be read before more comes."""
-        waiting = (
-            self._beginning
-            if self._frames is None and not self.closed
-            else b"".join(frame.raw for frame in self._waiting)
-        )
-        return [_shown(bytes(waiting))] if waiting.strip() else []
+        waiting = self._recogniser.held
+        return [_shown(waiting)] if waiting.strip() else []
 
     def _facts(self) -> dict[str, object]:
         told = self.summary.told()
@@ -122,53 +123,33 @@ class ReplyReader:
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
-    def _begin(self, *, last: bool = False) -> list[Said]:
-        """Look at the first bytes; a stream is read from now on."""
-        self.form = form_of(bytes(self._beginning[:_HEAD]), self.content_type, last=last)
-        if self.form is not Form.STREAM:
-            return []
-        self._frames = FrameDecoder()
-        beginning, self._beginning = bytes(self._beginning), bytearray()
-        return self._told(self._frames.feed(beginning))
+    def _begin(self) -> list[Said]:
+        """Read from now on; a reply of no dialect is shown as it came."""
+        form = self.form or Form.WHOLE
+        whole = self._complete or form is Form.WHOLE
+        dialect = self.dialect or OPENAI_CHAT
+        self._pipeline = Pipeline(self._settings, dialect, form, self._expected, whole=whole)
+        return self._said(self._pipeline.frames(self._recogniser.take()))
 
-    def _whole(self) -> list[Frame]:
-        body = bytes(self._beginning)
-        return [Frame(body, body)] if body.strip() else []
-
-    def _told(self, frames: Iterable[Frame], *, last: bool = False) -> list[Said]:
-        if self._decoder is None:
-            frames = self._recognised(frames, last)
+    def _said(self, frames: Iterable[Frame]) -> list[Said]:
         events = (event for frame in frames for event in self._decoded(frame))
         return [said for event in _joined(events) for said in self._safely(event)]
 
-    def _recognised(self, frames: Iterable[Frame], last: bool) -> list[Frame]:
-        """Return the frames that can be read: none until one of them tells its dialect."""
-        new = list(frames)
-        self._waiting += new
-        self.dialect = next(filter(None, map(dialect_of, new)), None)
-        if self.dialect is None and not last:
-            return []
-        self._decoder = (
-            AnthropicDecoder() if self.dialect is ANTHROPIC else OpenAIDecoder(self._settings.map)
-        )
-        whole = self._complete or self.form is not Form.STREAM
-        self._stage = ThinkStage(Reading(self._settings, whole, self._expected))
-        ready, self._waiting = self._waiting, []
-        return ready
-
     def _decoded(self, frame: Frame) -> list[Event]:
-        assert self._decoder
+        assert self._pipeline
+        if self.dialect is None:
+            return [_opaque(frame)]
         try:
-            events = self._decoder.feed(frame)
+            events = self._pipeline.decode(frame)
         except Exception:  # a fault of ours: a view has to show the frame all the same
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
 
     def _safely(self, event: Event) -> list[Said]:
-        assert self._stage
+        assert self._pipeline
         try:
-            return [said for made in self._stage.feed(event) for said in self._take(made)]
+            return [said for made in self._pipeline.feed([event]) for said in self._take(made)]
         except Exception:
             return self._unread(str(event).encode(errors="backslashreplace"))
 
@@ -257,7 +238,7 @@ def _place(event: Text | Thinking) -> tuple[object, ...]:
 
 
 def _opaque(frame: Frame) -> OpaqueFrame:
-    return OpaqueFrame(Own("", raw=frame.raw))
+    return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
 
 
 def _one(run: list[Text | Thinking]) -> Text | Thinking:

@@ -4,12 +4,11 @@ proxy's readers are strict.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from converter import settings
+from converter import events, settings
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
 from converter.observe.printable import in_json
-from converter.parsing.tag_matcher import tag_set
-from converter.parsing.think_parser import ThinkParser
-from converter.parsing.think_stage import Expected, Reading
+from converter.parsing.reading import Expected
+from converter.pipeline import Stages, reading_of
 from converter.settings import Settings
 from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
@@ -208,13 +207,12 @@ def _splitter(chosen: Settings, model: object) -> Split:
     """Return what sets thinking apart that stands in tags: in an assistant's text, if no field
     brings any.
     """
-    reading = Reading(chosen, whole=True, expected=Expected(model=str(model or "")))
-    tags, mode = tag_set(reading.families, chosen.attributes), reading.mode
+    reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)
 
     def split(text: str) -> list[Part]:
-        parser, growing = ThinkParser(tags, mode), Accumulator()
-        for event in [*parser.feed(text), *parser.flush()]:
-            growing.feed(event)
-        return list(growing.parts())
+        stages, accumulator = Stages(reading), Accumulator()
+        for event in [*stages.feed(events.Text(text)), *stages.close()]:
+            accumulator.feed(event)
+        return list(accumulator.parts())
 
     return split

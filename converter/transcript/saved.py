@@ -4,12 +4,11 @@ may have saved its head too.
 
 import re
 
-from converter.dialects.table import Dialect, Form, recognise
-from converter.parsing.think_stage import Expected
+from converter.dialects.table import Dialect
+from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
 from converter.settings import Settings
-from converter.transcript.recognise import dialect_of, form_of, value_of
-from converter.wire.sse import FrameDecoder
+from converter.transcript.recognise import Recogniser
 
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
@@ -58,54 +57,37 @@ class Converting:
         self._settings = settings
         self._client = client
         self._expected = expected or Expected()
-        self._held = bytearray()
-        self._looked = FrameDecoder()
-        self._unseen = 0
-        self._form: Form | None = None
-        self._machine: Rewriter | None = None
-        self.dialect: Dialect | None = None
+        self._recogniser = Recogniser()
+        self._rewriter: Rewriter | None = None
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The reply's dialect, if it is known."""
+        return self._recogniser.dialect
 
     @property
     def notes(self) -> list[str]:
         """What a person should know, a line each."""
-        return self._machine.notes if self._machine else []
+        return self._rewriter.notes if self._rewriter else []
 
     def feed(self, chunk: bytes, content_type: str = "") -> bytes:
         """Return what can be written by now."""
-        if self._machine:
-            return b"".join(self._machine.feed(chunk))
-        self._held += chunk
-        self._form = self._form or form_of(bytes(self._held[:_HEAD_LIMIT]), content_type)
-        if self._form is Form.STREAM:
-            unseen, self._unseen = bytes(self._held[self._unseen :]), len(self._held)
-            self.dialect = next(filter(None, map(dialect_of, self._looked.feed(unseen))), None)
-        return self._begin() if self.dialect else b""
+        if self._rewriter:
+            return b"".join(self._rewriter.feed(chunk))
+        return self._begin() if self._recogniser.feed(chunk, content_type) else b""
 
     def close(self) -> bytes:
         """Return the rest."""
         begun = b""
-        if not self._machine:
-            body = bytes(self._held)
-            self._form = self._form or form_of(body[:_HEAD_LIMIT], last=True)
-            last = self._looked.close() if self._form is Form.STREAM else []
-            self.dialect = (
-                next(filter(None, map(dialect_of, last)), None)
-                if last
-                else recognise(value_of(body))
-            )
-            begun = self._begin() if self.dialect else b""
-        return begun + b"".join(self._machine.close()) if self._machine else b""
+        if not self._rewriter and self._recogniser.feed(b"", last=True):
+            begun = self._begin()
+        return begun + b"".join(self._rewriter.close()) if self._rewriter else b""
 
     def _begin(self) -> bytes:
-        held, self._held = bytes(self._held), bytearray()
-        assert self._form
-        assert self.dialect
-        self._machine = Rewriter(
-            self._settings,
-            self._client,
-            self._form,
-            self._form,
-            server=self.dialect,
-            expected=self._expected,
+        form, dialect = self._recogniser.form, self._recogniser.dialect
+        assert form
+        assert dialect
+        self._rewriter = Rewriter(
+            self._settings, self._client, form, form, server=dialect, expected=self._expected
         )
-        return b"".join(self._machine.feed(held))
+        return b"".join(self._rewriter.feed(self._recogniser.take()))

@@ -73,6 +73,23 @@ class FrameDecoder:
         return Frame(piece, None)
 
 
+class WholeBody:
+    """The bytes of a whole body in, one frame out, at `close`; the interface of `FrameDecoder`."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return nothing yet."""
+        self._body += chunk
+        return []
+
+    def close(self) -> list[Frame]:
+        """Return the body, if there is any."""
+        body = bytes(self._body)
+        return [Frame(body, body)] if body else []
+
+
 def read_frame(raw: bytes) -> Frame:
     """Read one frame's fields; fields other than `data` and `event` stay in `raw` only."""
     data: list[bytes] = []

@@ -9,7 +9,7 @@ from converter.laws.expected import (
     is_whole,
     openai_words,
     parts,
-    reading_of,
+    reading_for,
 )
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
@@ -22,7 +22,7 @@ INSIDE = Found(begins="thinking")
 def found(given: Recording, whole: bool = False) -> list[tuple[str, str]]:
     return [
         (part.kind, part.text)
-        for part in parts(Case(given).words.choice(), reading_of(given, whole))
+        for part in parts(Case(given).words.choice(), reading_for(given, whole))
     ]
 
 

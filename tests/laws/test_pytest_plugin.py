@@ -200,7 +200,7 @@ FAULTS = {
     ),
     "tags are read behind native thinking": (
         "parsing/think_stage.py",
-        "self._readers[event.choice] = None",
+        "self._reader = None",
         "pass",
     ),
     "a finish is lost": ("dialects/openai_chat/chunks.py", "chunk.finish = event.reason", "pass"),

@@ -21,6 +21,7 @@ from converter.events import (
     Usage,
 )
 from converter.parsing.budget import BYTES_PER_TOKEN, ThinkingBudget
+from converter.parsing.findings import Findings
 from tests.support.strategies import cut, law
 
 END, CALL, STOP = ThinkingEnd(), ToolCall(0, "call_1", "add", "{}"), Finish("stop")
@@ -170,9 +171,10 @@ ROWS: list[tuple[str, int, list[Event], list[Event], int]] = [
 
 
 def run(tokens: int, events: Sequence[Event]) -> tuple[list[Event], int]:
-    budget = ThinkingBudget(tokens)
+    findings = Findings()
+    budget = ThinkingBudget(tokens, findings)
     out = [passed for event in events for passed in budget.feed(event)]
-    return out + budget.close(), budget.cut
+    return out + budget.close(), findings.withheld
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_rule(tokens: int, events: list[Event], expected: list[Event], withheld:
 )
 def test_all_else_passes_untouched(event: Event) -> None:
     for before in ([], [Thinking("a")], [Thinking("a" * 9)]):
-        budget = ThinkingBudget(1)
+        budget = ThinkingBudget(1, Findings())
         for thought in before:
             budget.feed(thought)
         assert [passed is event for passed in budget.feed(event)] == [True]
@@ -208,7 +210,7 @@ def test_all_else_passes_untouched(event: Event) -> None:
 
 def test_a_thought_within_the_budget_is_the_same_event() -> None:
     thought = Thinking("abcd", 0, own=Own("openai", dict.fromkeys(("reasoning",), "abcd")))
-    assert ThinkingBudget(1).feed(thought)[0] is thought
+    assert ThinkingBudget(1, Findings()).feed(thought)[0] is thought
 
 
 SAID = st.text(st.sampled_from("ab \n你é🙂\ud83d"), max_size=12)

@@ -4,16 +4,16 @@ import pytest
 
 from converter import settings
 from converter.events import End, Event, Finish, Text, Thinking, ThinkingEnd
-from converter.observe.thought_events import ThoughtEvents
-from converter.parsing.think_stage import Expected, Reading, ThinkStage
+from converter.parsing.reading import Expected
+from converter.pipeline import Stages, reading_of
 from converter.settings import Start
 
 
-def _stage(begins: Start = Start.TEXT, whole: bool = False, **chosen: object) -> ThinkStage:
-    return ThinkStage(Reading(settings.read(chosen), whole, Expected(begins)))
+def _stage(begins: Start = Start.TEXT, whole: bool = False, **chosen: object) -> Stages:
+    return Stages(reading_of(settings.read(chosen), Expected(begins), whole))
 
 
-def _read(stage: ThinkStage, *texts: str, finish: str = "stop") -> str:
+def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
     """What comes out, a word for each kind: thinking in parentheses."""
     events: list[Event] = [*map(Text, texts), Finish(finish), End()]
     out = [made for event in events for made in stage.feed(event)] + list(stage.close())
@@ -28,7 +28,7 @@ def _read(stage: ThinkStage, *texts: str, finish: str = "stop") -> str:
 def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "a</think>b") == "(a).b"
-    assert stage.lesson is None
+    assert stage.findings.correction is None
 
 
 def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
@@ -38,32 +38,32 @@ def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
 def test_a_stream_begun_as_text_keeps_a_stray_closer_and_learns() -> None:
     stage = _stage()
     assert _read(stage, "a</thi", "nk>b") == "a</think>b"
-    assert stage.lesson is Start.THINKING
+    assert stage.findings.correction is Start.THINKING
 
 
 @pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
 def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None:
     stage = _stage()
     _read(stage, text)
-    assert stage.lesson is None
+    assert stage.findings.correction is None
 
 
 def test_a_stream_begun_as_thinking_that_ends_without_a_closer_loses_nothing_and_learns() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "all of it") == "(all of it)."
-    assert stage.lesson is Start.TEXT
+    assert stage.findings.correction is Start.TEXT
 
 
 def test_a_reply_with_an_opener_of_its_own_was_read_rightly() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "<thi", "nk>\nall of it") == "(all of it)."
-    assert stage.lesson is None
+    assert stage.findings.correction is None
 
 
 def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "all of it", finish="length") == "(all of it)."
-    assert stage.lesson is None
+    assert stage.findings.correction is None
 
 
 def test_what_the_user_says_goes_first() -> None:
@@ -83,17 +83,17 @@ def test_a_whole_reply_cut_off_inside_the_thought_it_began_in_is_thinking() -> N
 
 
 def test_a_budget_hides_what_goes_beyond_and_thoughts_are_told_whole() -> None:
-    expected = Expected(budget=1, thoughts=ThoughtEvents("task", "context"))
-    stage = ThinkStage(Reading(settings.read(), False, expected))
+    expected = Expected(budget=1, task="task", context="context")
+    stage = Stages(reading_of(settings.read(), expected, False))
     assert _read(stage, "<think>abcdefgh</think>so") == "(abcd).so"
-    assert stage.withheld == 4
-    assert [told["thought"] for told in stage.told] == stage.whole == ["abcdefgh"]
+    assert stage.findings.withheld == 4
+    assert [told["thought"] for told in stage.take_thoughts()] == ["abcdefgh"]
 
 
 def test_markers_are_read_in_what_is_text_after_the_tags() -> None:
     stage = _stage(markers=True)
     assert _read(stage, "Let me think. 1 and 1. Now I'll say 2.").endswith(".Now I'll say 2.")
-    assert not stage.unclosed
+    assert not stage.findings.unclosed
 
 
 def test_a_model_that_tags_needs_no_markers() -> None:
@@ -106,7 +106,7 @@ def test_a_model_that_tags_needs_no_markers() -> None:
 def test_a_thought_of_a_phrase_that_nothing_ends_is_reported() -> None:
     stage = _stage(markers=True)
     assert _read(stage, "Let me think. 1 and 1.").startswith("(Let me think.")
-    assert stage.unclosed
+    assert stage.findings.unclosed
 
 
 def test_markers_are_off_unless_asked_for() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from converter import settings
 from converter.dialects.table import ANTHROPIC, Form
-from converter.parsing.think_stage import Expected
+from converter.parsing.reading import Expected
 from converter.settings import Start
 from converter.transcript import markdown, neutral, reply, terminal, text
 from converter.transcript.reply import ReplyReader

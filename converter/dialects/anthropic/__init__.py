@@ -38,5 +38,6 @@ ANTHROPIC = Dialect(
     },
     error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
     recognises=_recognises,
+    error_event="error",
     ping=b'event: ping\ndata: {"type": "ping"}\n\n',
 )

@@ -54,16 +54,13 @@ class Terminal:
         return bool(ctx.options.think_print) and self._log_handler() is not None
 
     def heard(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
-        """Print what a reply has said since the last time."""
-        said, rewriter.said = rewriter.said, [] if rewriter.said is not None else None
-        if said and not self._over:
+        """Print what the rewriter's last call told the client."""
+        if rewriter.events and not self._over:
             screen, writer = self._opened()
-            writer.write(screen.hear(flow.id, _path(flow), said))
+            writer.write(screen.hear(flow.id, _path(flow), rewriter.events))
 
     def ended(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        """Print the rest of a reply, and the line of its exchange."""
-        if exchange.rewriter:
-            self.heard(flow, exchange.rewriter)
+        """Print the line of an exchange that is over."""
         if self._screen and self._writer:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours

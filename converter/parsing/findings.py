@@ -1,0 +1,21 @@
+"""What reading a reply shows beside the reply itself: for the log, and for the next reply."""
+
+from dataclasses import dataclass, field
+
+from converter.initial_state import InitialState
+
+
+@dataclass(slots=True)
+class Findings:
+    """Notes of all stages on one reply.
+
+    `native`: the server sent thinking of its own. `thought`: there was any. `correction`: where the
+    reply did begin, when it was misread. `withheld`: characters of thinking beyond the budget.
+    `unclosed`: choices whose last thought began with a phrase, and no phrase ended it.
+    """
+
+    native: bool = False
+    thought: bool = False
+    correction: InitialState | None = None
+    withheld: int = 0
+    unclosed: set[int] = field(default_factory=set)

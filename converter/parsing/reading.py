@@ -1,0 +1,61 @@
+"""How the text of one reply is to be read: what the user chose, and what is known beforehand."""
+
+from dataclasses import dataclass
+
+from converter.initial_state import InitialState
+from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, joined
+from converter.parsing.think_parser import Mode
+
+_AUTO = choose([AUTO])
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is known of a reply before it comes.
+
+    `initial`: the best guess at where it begins. `model`: the name that the client asked for.
+    `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
+    exchange and its conversation in thought events; without a task none are made.
+    """
+
+    initial: InitialState = InitialState.TEXT
+    model: str = ""
+    budget: int | None = None
+    task: str = ""
+    context: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read one reply.
+
+    `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
+    the text is in hand before any must go out.
+    """
+
+    tags: tuple[ThinkTags, ...]
+    attributes: bool = True
+    phrases: bool = False
+    chosen_start: InitialState = InitialState.AUTO
+    whole: bool = False
+    expected: Expected = Expected()
+
+    @property
+    def families(self) -> tuple[ThinkTags, ...]:
+        """The families to look for; auto knows more of them when the model's name does."""
+        auto = set(_AUTO) <= set(self.tags)
+        return joined(self.tags, for_model(self.expected.model)) if auto else self.tags
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether the reply begins inside a thought, by what the user says, else by the best
+        guess.
+        """
+        return self.chosen_start.or_else(self.expected.initial) is InitialState.THINKING
+
+    @property
+    def mode(self) -> Mode:
+        """Where a parser begins; a whole reply may tell by itself."""
+        if self.whole and self.chosen_start is InitialState.AUTO:
+            return Mode.UNDECIDED
+        return Mode.THINKING if self.inside else Mode.ANSWERING

@@ -1,0 +1,203 @@
+"""A server's reply as neutral events: the only place where frames, decoder and stages are joined.
+
+chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
+
+The stages of one choice, in order: tags, phrases (if wanted), thought events (if somebody hears of
+them), the budget of thinking (if one is to be kept). Each has `feed` and `close`, which return
+lists of events; `close` gives out what is held and may be called again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from converter.dialects.dialect import Dialect, Form
+from converter.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+)
+from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
+from converter.parsing.budget import ThinkingBudget
+from converter.parsing.findings import Findings
+from converter.parsing.phrases import PhraseStage
+from converter.parsing.reading import Expected, Reading
+from converter.parsing.think_stage import ThinkStage
+from converter.settings import Settings
+from converter.wire.sse import Frame, FrameDecoder, WholeBody
+
+BAD_GATEWAY = 502
+"""The HTTP status of a reply that broke off, had it been known in time."""
+
+
+class Stage(Protocol):
+    """One step between decoder and encoder, for one choice."""
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes."""
+
+    def close(self) -> Sequence[Event]:
+        """Return what is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the stages of one choice share. `thoughts`: a list that gets each thought that ended."""
+
+    reading: Reading
+    index: int
+    findings: Findings
+    thoughts: list[ThoughtEvent]
+
+
+class _ThoughtTeller:
+    """Tells of thoughts as they end, before a budget cuts them; passes all events on."""
+
+    def __init__(self, choice: Choice) -> None:
+        expected = choice.reading.expected
+        self._events = ThoughtEvents(expected.task, expected.context)
+        self._thoughts = choice.thoughts
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        self._thoughts += self._events.feed(event)
+        return [event]
+
+    def close(self) -> Sequence[Event]:
+        self._thoughts += self._events.close()
+        return []
+
+
+def _tags(choice: Choice) -> Stage:
+    return ThinkStage(choice.reading, choice.index, choice.findings)
+
+
+def _phrases(choice: Choice) -> Stage | None:
+    return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
+
+
+def _thoughts(choice: Choice) -> Stage | None:
+    return _ThoughtTeller(choice) if choice.reading.expected.task else None
+
+
+def _budget(choice: Choice) -> Stage | None:
+    budget = choice.reading.expected.budget
+    return None if budget is None else ThinkingBudget(budget, choice.findings)
+
+
+STAGES: tuple[Callable[[Choice], Stage | None], ...] = (_tags, _phrases, _thoughts, _budget)
+"""In the order in which events go through them; None: not wanted for this reply."""
+
+
+class _Chain:
+    """The stages of one choice."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._stages = [stage for make in STAGES if (stage := make(choice))]
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        events: Sequence[Event] = [event]
+        for stage in self._stages:
+            events = [made for event in events for made in stage.feed(event)]
+        return events
+
+    def close(self) -> Sequence[Event]:
+        events: Sequence[Event] = []
+        for stage in self._stages:
+            events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
+        return events
+
+
+class Stages:
+    """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._chains: dict[int, _Chain] = {}
+        self._thoughts: list[ThoughtEvent] = []
+        self.findings = Findings()
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes."""
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
+                return self._chain(event.choice).feed(event)
+            case End() | Failure():
+                return [*self.close(), event]
+            case _:
+                return [event]
+
+    def close(self) -> list[Event]:
+        """Return what is held in any choice."""
+        return [event for chain in self._chains.values() for event in chain.close()]
+
+    def take_thoughts(self) -> list[ThoughtEvent]:
+        """Return the thoughts that ended since the last time."""
+        told = self._thoughts[:]
+        self._thoughts.clear()
+        return told
+
+    def _chain(self, index: int) -> _Chain:
+        if index not in self._chains:
+            choice = Choice(self._reading, index, self.findings, self._thoughts)
+            self._chains[index] = _Chain(choice)
+        return self._chains[index]
+
+
+def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
+    """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
+    return Reading(
+        settings.tags, settings.attributes, settings.markers, settings.start, whole, expected
+    )
+
+
+class Pipeline:
+    """One reply. `frames` cuts it, `decode` reads a frame, `feed` puts events through the stages.
+
+    They are three calls, because who passes bytes on wants to know which events are of which frame,
+    and who only looks may join events before the stages.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        server: Dialect,
+        form: Form,
+        expected: Expected,
+        *,
+        whole: bool,
+    ) -> None:
+        self._frames = FrameDecoder() if form is Form.STREAM else WholeBody()
+        self._decoder = server.decoder(settings.map)
+        self._stages = Stages(reading_of(settings, expected, whole))
+        self.frames = self._frames.feed
+        self.rest = self._frames.close
+        self.decode: Callable[[Frame], list[Event]] = self._decoder.feed
+
+    @property
+    def findings(self) -> Findings:
+        """What was noted on the reply."""
+        return self._stages.findings
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return what the events become."""
+        return [made for event in events for made in self._stages.feed(event)]
+
+    def close(self) -> list[Event]:
+        """Return what is held: the reply is over."""
+        return self._stages.close()
+
+    def abort(self, reason: str) -> list[Event]:
+        """Return what is held, and the failure: the reply broke off, `reason` says why.
+
+        A frame that is not whole yet is lost: nobody could read it.
+        """
+        return [*self._stages.close(), Failure(reason, status=BAD_GATEWAY)]
+
+    def take_thoughts(self) -> list[ThoughtEvent]:
+        """Return the thoughts that ended since the last time."""
+        return self._stages.take_thoughts()

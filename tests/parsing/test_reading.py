@@ -1,0 +1,35 @@
+"""How a reply is to be read."""
+
+import pytest
+
+from converter.initial_state import InitialState
+from converter.parsing.reading import Expected, Reading
+from converter.parsing.tag_matcher import AUTO, choose
+from converter.parsing.think_parser import Mode
+
+TAGS = choose([AUTO])
+TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.AUTO
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found", "inside"),
+    [
+        (UNSAID, TEXT, False),
+        (UNSAID, THINKING, True),
+        (TEXT, THINKING, False),
+        (THINKING, TEXT, True),
+    ],
+)
+def test_the_users_word_goes_before_the_guess(
+    chosen: InitialState, found: InitialState, inside: bool
+) -> None:
+    reading = Reading(TAGS, chosen_start=chosen, expected=Expected(found))
+    assert reading.inside is inside
+    assert reading.mode is (Mode.THINKING if inside else Mode.ANSWERING)
+
+
+def test_a_models_name_adds_families_to_auto_only() -> None:
+    expected = Expected(model="ibm/granite-3.2")
+    assert "granite" in {family.name for family in Reading(TAGS, expected=expected).families}
+    chosen = choose(["think"])
+    assert Reading(chosen, expected=expected).families == chosen
