@@ -4,20 +4,20 @@ A row's `read` turns what the user wrote into what the machines take, or raises 
 what is allowed.
 """
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
+from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
 from converter.servers.profiles import SERVERS, History, Order, Server, by_name
 
 FIELDS = ("reasoning_content", "reasoning")
 HISTORIES: tuple[str, ...] = get_args(History.__value__)
 ORDERS: tuple[str, ...] = get_args(Order.__value__)
-_STARTS = ("auto", "text", "thinking")
+_STARTS = tuple(state.value for state in InitialState)
 _PROMPTS = ("off", "tags")
 _BUDGETS = ("server", "proxy")
 _MESSAGES = ("translate", "native")
@@ -25,14 +25,7 @@ DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
 
-class Start(enum.Enum):
-    """Where a reply begins. AUTO: in its text; a whole reply with a closer and no opener before it
-    began inside a thought.
-    """
-
-    AUTO = "auto"
-    TEXT = "text"
-    THINKING = "thinking"
+Start = InitialState
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +62,8 @@ def _one_of(allowed: Sequence[str]) -> Callable[[object], str]:
     return read
 
 
-def _read_start(written: object) -> Start:
-    return Start(_one_of(_STARTS)(written))
+def _read_start(written: object) -> InitialState:
+    return InitialState(_one_of(_STARTS)(written))
 
 
 def _read_path(written: object) -> str:

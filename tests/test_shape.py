@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
 
 FLOORS = (
-    {"events", "conversation", "endpoints"},
+    {"events", "conversation", "endpoints", "initial_state"},
     {"wire"},
     {"parsing.families", "parsing.tag_matcher", "parsing.think_parser", "parsing.code_spans"},
     {"parsing"},

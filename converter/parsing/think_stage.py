@@ -56,9 +56,7 @@ class Reading:
         """Tell whether the reply begins inside a thought, by what the user says, else by the best
         guess.
         """
-        return (
-            self.expected.begins if self.settings.start is Start.AUTO else self.settings.start
-        ) is Start.THINKING
+        return self.settings.start.or_else(self.expected.begins) is Start.THINKING
 
     @property
     def mode(self) -> Mode:

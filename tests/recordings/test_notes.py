@@ -36,7 +36,7 @@ def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
         ({"chunks": 7}, "cannot be read"),
         ({"options": [1]}, "cannot be read"),
         ({"server": "hal"}, "no server is called 'hal'"),
-        ({"begins": "later"}, "'later' is not a valid Start"),
+        ({"begins": "later"}, "'later' is not a valid InitialState"),
         ({"counted": "many"}, "no length"),
     ],
 )

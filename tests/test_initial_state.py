@@ -1,0 +1,24 @@
+"""The three values that say where a reply begins."""
+
+import pytest
+
+from converter import settings
+from converter.initial_state import InitialState
+
+
+@pytest.mark.parametrize("found", InitialState)
+@pytest.mark.parametrize("chosen", [InitialState.TEXT, InitialState.THINKING])
+def test_what_the_user_chose_goes_before_what_was_found(
+    chosen: InitialState, found: InitialState
+) -> None:
+    assert chosen.or_else(found) is chosen
+
+
+@pytest.mark.parametrize("found", InitialState)
+def test_auto_leaves_it_to_what_was_found(found: InitialState) -> None:
+    assert InitialState.AUTO.or_else(found) is found
+
+
+def test_the_option_has_a_choice_for_each_value() -> None:
+    row = next(option for option in settings.OPTIONS if option.name == "start")
+    assert row.choices == tuple(state.value for state in InitialState)
