@@ -13,7 +13,7 @@ from converter.parsing.think_stage import Expected, Reading, ThinkStage
 from converter.settings import Settings, Start
 from converter.wire.sse import Frame, FrameDecoder, write_frame
 
-_LESSONS = {
+_CORRECTIONS = {
     Start.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
     Start.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
 }
@@ -201,7 +201,7 @@ class Rewriter:
         return [said if self._client_form is Form.WHOLE else write_frame(said, "error")]
 
     def _stage_notes(self) -> list[str]:
-        notes = [_LESSONS[self._stage.lesson]] if self._stage.lesson else []
+        notes = [_CORRECTIONS[self._stage.correction]] if self._stage.correction else []
         notes += (
             ["a thought that a phrase began ended with the reply"] if self._stage.unclosed else []
         )

@@ -67,12 +67,12 @@ class Reading:
 
 
 class Reader:
-    """Text of one choice in, text and thinking out. `lesson`: where it did begin, when it turns out
+    """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns out
     that it was misread.
     """
 
     def __init__(self, reading: Reading, choice: int) -> None:
-        self.lesson: Start | None = None
+        self.correction: Start | None = None
         self._reading = reading
         self._choice = choice
         families = reading.families
@@ -116,7 +116,7 @@ class Reader:
                 and finish != CUT
                 and self._reading.mode is Mode.THINKING
             ):
-                self.lesson = Start.TEXT
+                self.correction = Start.TEXT
         return out
 
     def _note(self, out: Iterable[Event]) -> None:
@@ -127,7 +127,7 @@ class Reader:
                 and self._reading.mode is Mode.ANSWERING
             ):
                 self._stray.feed(event.text)
-                self.lesson = Start.THINKING if self._stray.found else self.lesson
+                self.correction = Start.THINKING if self._stray.found else self.correction
             self._thought = self._thought or isinstance(event, Thinking)
             self._answered = self._answered or isinstance(event, Text | ThinkingEnd)
 
@@ -159,7 +159,7 @@ class ThinkStage:
         self.whole: list[str] = []
         self.native = False
         self.thought = False
-        self.lesson: Start | None = None
+        self.correction: Start | None = None
 
     @property
     def withheld(self) -> int:
@@ -229,7 +229,7 @@ class ThinkStage:
         for choice in choices:
             if reader := self._readers.get(choice):
                 out += reader.flush(finish)
-                self.lesson = self.lesson or reader.lesson
+                self.correction = self.correction or reader.correction
         return out
 
     def _reader(self, choice: int) -> Reader | None:

@@ -28,7 +28,7 @@ def _read(stage: ThinkStage, *texts: str, finish: str = "stop") -> str:
 def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "a</think>b") == "(a).b"
-    assert stage.lesson is None
+    assert stage.correction is None
 
 
 def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
@@ -38,32 +38,32 @@ def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
 def test_a_stream_begun_as_text_keeps_a_stray_closer_and_learns() -> None:
     stage = _stage()
     assert _read(stage, "a</thi", "nk>b") == "a</think>b"
-    assert stage.lesson is Start.THINKING
+    assert stage.correction is Start.THINKING
 
 
 @pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
 def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None:
     stage = _stage()
     _read(stage, text)
-    assert stage.lesson is None
+    assert stage.correction is None
 
 
 def test_a_stream_begun_as_thinking_that_ends_without_a_closer_loses_nothing_and_learns() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "all of it") == "(all of it)."
-    assert stage.lesson is Start.TEXT
+    assert stage.correction is Start.TEXT
 
 
 def test_a_reply_with_an_opener_of_its_own_was_read_rightly() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "<thi", "nk>\nall of it") == "(all of it)."
-    assert stage.lesson is None
+    assert stage.correction is None
 
 
 def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
     stage = _stage(Start.THINKING)
     assert _read(stage, "all of it", finish="length") == "(all of it)."
-    assert stage.lesson is None
+    assert stage.correction is None
 
 
 def test_what_the_user_says_goes_first() -> None:
