@@ -133,7 +133,7 @@ class UpstreamClient:
             if server.repeats_opener:
                 self._known.repeats_opener(upstream)
             if server is not GENERIC:  # generic: it may yet say what it is
-                state = await self._carry(prompt_state(server, body), upstream, headers)
+                state = await self.carry(prompt_state(server, body), upstream, headers)
                 self._known.saw_prompt(upstream, body, state)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
@@ -144,14 +144,14 @@ class UpstreamClient:
         self, upstream: Upstream, headers: Headers, server: Server, body: Body
     ) -> int | None:
         try:
-            count = await self._carry(count_tokens(server, body), upstream, headers)
+            count = await self.carry(count_tokens(server, body), upstream, headers)
         except ConnectionError:
             return None
         if count is not None:
             self._answered(upstream)
         return count
 
-    async def _carry[Result](
+    async def carry[Result](
         self, probe: Probe[Result], upstream: Upstream, headers: Headers
     ) -> Result:
         """Return a probe's result."""

@@ -9,10 +9,12 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from converter.initial_state import InitialState
+from converter.servers import known_servers
 from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, by_name
@@ -23,6 +25,7 @@ from tests.support.scripted_server import Asked
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 HOST = "127.0.0.1"
+OPTIONS = Path(__file__).parents[2] / "docs" / "options.md"
 SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
 LARGE = {**SMALL, "model": "large"}
 BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
@@ -422,7 +425,7 @@ def _two() -> Probe[list[int]]:
 
 
 def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
-    assert _run(lambda client: client._carry(_two(), _at(server), {})) == [[404, 404]]
+    assert _run(lambda client: client.carry(_two(), _at(server), {})) == [[404, 404]]
     assert server.paths() == ["/1", "/2"]
 
 
@@ -437,3 +440,13 @@ def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
 )
 def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str]) -> None:
     assert credentials(headers) == sent
+
+
+def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
+    told = (
+        OPTIONS.read_text().partition("### What the addon asks a server\n")[2].partition("###")[0]
+    )
+    assert f"wait {upstream_client.PATIENCE:g} s in all" in told
+    assert f"after {upstream_client.REST:g} s" in told
+    assert f"newest {known_servers.LIMIT:,} servers" in told
+    assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
