@@ -85,7 +85,7 @@ class KnownServers:
         """Return the server's row, None until it has been recognised."""
         return self._servers.get(upstream)
 
-    def repeats_opener(self, upstream: Upstream) -> None:
+    def saw_repeated_opener(self, upstream: Upstream) -> None:
         """Remember that the server's text says again what the template opened."""
         self._repeat_openers[upstream] = None
 

@@ -131,7 +131,7 @@ class UpstreamClient:
         try:
             server = server or await self.recognise(upstream, headers)
             if server.repeats_opener:
-                self._known.repeats_opener(upstream)
+                self._known.saw_repeated_opener(upstream)
             if server is not GENERIC:  # generic: it may yet say what it is
                 state = await self.carry(prompt_state(server, body), upstream, headers)
                 self._known.saw_prompt(upstream, body, state)

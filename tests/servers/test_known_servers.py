@@ -56,7 +56,7 @@ def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> Non
 type Remember = Callable[[KnownServers], None]
 WHOLE_TEXT: dict[str, Remember] = {
     "takes thinking out": lambda known: known.saw_thinking(HERE),
-    "repeats the opener": lambda known: known.repeats_opener(HERE),
+    "repeats the opener": lambda known: known.saw_repeated_opener(HERE),
 }
 
 
@@ -76,7 +76,7 @@ def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
 
 def test_a_server_that_repeats_openers_does_not_take_thinking_out() -> None:
     known = KnownServers()
-    known.repeats_opener(HERE)
+    known.saw_repeated_opener(HERE)
     assert not known.takes_thinking_out(HERE)
 
 
@@ -155,7 +155,7 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
     for number in range(known_servers.LIMIT + 10):
         upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
         known.recognised(upstream, by_name("vllm"))
-        known.repeats_opener(upstream)
+        known.saw_repeated_opener(upstream)
         known.saw_thinking(upstream)
         known.saw_prompt(upstream, body, TEXT)
         known.correct(upstream, body, TEXT)
