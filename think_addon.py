@@ -19,6 +19,7 @@ from converter.dialects.table import Form
 from converter.endpoints import Endpoint
 from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
 from converter.rewriter import Rewriter
+from converter.servers.known_servers import KnownServers
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
@@ -28,7 +29,7 @@ from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
 from converter.shell.terminal.printer import Terminal
 from converter.shell.thought_hook import ThoughtTeller, report
-from converter.shell.upstream_client import KnownServers, credentials
+from converter.shell.upstream_client import UpstreamClient, credentials
 from converter.shell.views import Views
 from converter.wire import json_text
 
@@ -45,7 +46,8 @@ class ThinkAddon:
         self._kept = UNDER_WAY
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
-        self._servers = KnownServers()
+        self._known = KnownServers()
+        self._client = UpstreamClient(self._known)
         self._telling = ThoughtTeller()
         self._live = LiveView()
         self._terminal, self._recorder = Terminal(), Recorder()
@@ -120,9 +122,11 @@ class ThinkAddon:
 
     def _prepare(self, flow: HTTPFlow, exchange: Exchange) -> None:
         if exchange.guesses:
-            prompted = exchange.prepare(
-                self._servers, messages.upstream(flow, exchange), credentials(flow.request.headers)
-            )
+            upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+            if upstream.direct and not exchange.native:  # no server renders a native prompt for us
+                server = exchange.given_server
+                self._client.ask_initial_state(upstream, client, exchange.body, server)
+            prompted = exchange.prepare(self._known, upstream)
             if prompted:
                 flow.request.content = json_text.write(prompted)
 
@@ -138,7 +142,7 @@ class ThinkAddon:
             flow.response.stream = True
             return
         if kept.exchange.guesses:
-            kept.exchange.begins = await self._servers.start(
+            kept.exchange.begins = await self._client.initial_state(
                 messages.upstream(flow, kept.exchange), kept.exchange.body
             )
         kept.answers(flow)
@@ -160,7 +164,7 @@ class ThinkAddon:
         ):  # not closed: the stream ended with its headers
             await self._rewrite_whole(flow, flow.response, kept)
         if exchange.rewriter:
-            exchange.learn(self._servers, messages.upstream(flow, exchange))
+            exchange.learn(self._known, messages.upstream(flow, exchange))
             if exchange.rewriter.findings.withheld:
                 flow.metadata["think_whole"] = exchange.rewriter.whole_thoughts
             exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
@@ -201,7 +205,7 @@ class ThinkAddon:
         kept.came(body, at)
         if exchange.wants_count(response.status_code, body):
             upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
-            exchange.counted = await self._servers.count(
+            exchange.counted = await self._client.count(
                 upstream, client, exchange.server, exchange.body
             )
         answer = exchange.whole(
@@ -264,11 +268,11 @@ class ThinkAddon:
         if exchange.settings.server:
             exchange.server = exchange.settings.server
         elif upstream.direct:
-            exchange.server = await self._servers.recognise(upstream, client)
-        exchange.server_parses = self._servers.parses(upstream)
+            exchange.server = await self._client.recognise(upstream, client)
+        exchange.server_parses = self._known.takes_thinking_out(upstream)
         body = exchange.write(asked)
         if exchange.endpoint is Endpoint.COUNT_TOKENS:
-            counted = await self._servers.count(upstream, client, exchange.server, body)
+            counted = await self._client.count(upstream, client, exchange.server, body)
             by = "estimate" if counted is None else exchange.server.name
             answer = messages.made(
                 Answer(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from converter import settings
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.initial_state import InitialState
 from converter.observe.summary import SHORTEST
 from converter.settings import Settings
 from converter.transcript import request
@@ -94,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--start",
         default="auto",
-        choices=[start.value for start in settings.Start],
+        choices=[start.value for start in InitialState],
         help="as think_start",
     )
     return parser

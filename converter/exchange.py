@@ -13,14 +13,15 @@ from converter.dialects.openai_chat import request_writer as openai_request
 from converter.dialects.reasoning_fields import without
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.endpoints import Endpoint, find
+from converter.initial_state import InitialState
 from converter.observe.thought_events import conversation_id
 from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
 from converter.servers import context_length as overflow
 from converter.servers import think_prompt
+from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import GENERIC, Server
-from converter.settings import Settings, Start
-from converter.shell.upstream_client import KnownServers, Upstream
+from converter.settings import Settings
 from converter.wire import json_text
 
 JSON = "application/json"
@@ -64,7 +65,7 @@ class Exchange:
     shown: bool = True
     counted: int | None = None
     body: Mapping[str, object] = field(default_factory=dict)
-    begins: Start = Start.TEXT
+    begins: InitialState = InitialState.TEXT
     budget: int | None = None
     context: str = ""
     asks_to_think: bool = False
@@ -86,7 +87,7 @@ class Exchange:
     @property
     def guesses(self) -> bool:
         """Tell whether it must be found out where the reply begins."""
-        return self.endpoint.is_chat and self.settings.start is Start.AUTO
+        return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
 
     def read_chat(self, body: bytes) -> None:
         """Take note of a request that goes on as it came."""
@@ -105,42 +106,36 @@ class Exchange:
         self.asked_budget = budget
         self.budget = budget if self.settings.budget == "proxy" else None
 
-    def prepare(
-        self, servers: KnownServers, upstream: Upstream, headers: Mapping[str, str]
-    ) -> Mapping[str, object] | None:
-        """Begin to find out where the reply will begin, while the request is on its way.
-
-        Return what to send in place of the request, when the model is to be asked to think and does
-        not do so by itself.
+    @property
+    def given_server(self) -> Server | None:
+        """The server's row where it needs no recognising: a translated request was written for it,
+        or the user has named it.
         """
-        if self.native:
-            # no server renders such a prompt for us: what is known is its model's name, and what
-            # was learned
+        return self.server if self.translated else self.settings.server
+
+    def prepare(self, known: KnownServers, upstream: Upstream) -> Mapping[str, object] | None:
+        """Return what to send in place of the request, when the model is to be asked to think and
+        does not do so by itself.
+        """
+        if self.native or self.settings.prompt == "off" or not self.asks_to_think:
             return None
-        if upstream.direct:
-            known = self.server if self.translated else self.settings.server
-            servers.ask_start(upstream, headers, self.body, known)
-        if (
-            self.settings.prompt == "off"
-            or not self.asks_to_think
-            or servers.thinks(upstream, self.body)
-        ):
+        if known.thinks(upstream, self.body):
             return None
         prompted = think_prompt.add(self.body, self.asked_budget)
         self.prompted = prompted is not None
         return prompted
 
-    def learn(self, servers: KnownServers, upstream: Upstream) -> bool:
+    def learn(self, known: KnownServers, upstream: Upstream) -> bool:
         """Remember what the reply showed of its server and model; tell whether it was misread."""
-        self.server = servers.known(upstream) or self.server
+        self.server = known.server(upstream) or self.server
         found = self.rewriter.findings if self.rewriter else None
         if found and found.native:
-            servers.saw_thinking(upstream)
+            known.saw_thinking(upstream)
         if found and found.thought and not self.prompted:
-            servers.saw_thought(upstream, self.body)
+            known.saw_thought(upstream, self.body)
         if not found or not found.correction or not self.guesses:
             return False
-        servers.learn(upstream, self.body, found.correction)
+        known.correct(upstream, self.body, found.correction)
         return True
 
     def read(self, body: bytes) -> Conversation:

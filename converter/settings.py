@@ -25,9 +25,6 @@ DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
 
-Start = InitialState
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option, `think_NAME`. `type` and `default` are as mitmproxy keeps it."""
@@ -178,7 +175,7 @@ class Settings:
     """What the options say, read: a field for each row."""
 
     tags: tuple[ThinkTags, ...]
-    start: Start
+    start: InitialState
     attributes: bool
     fields: tuple[str, ...]
     signature: str

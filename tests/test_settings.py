@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from converter import settings
+from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import FAMILIES
 from converter.settings import OPTIONS, Option
 
@@ -85,7 +86,7 @@ def test_what_is_not_written_is_the_default() -> None:
     chosen = settings.read({"signature": "mine"})
     assert chosen.signature == "mine"
     assert (chosen.start, chosen.fields, chosen.flows) == (
-        settings.Start.AUTO,
+        InitialState.AUTO,
         ("reasoning_content",),
         "",
     )
@@ -115,8 +116,8 @@ def test_fields_are_one_or_both_in_the_order_written(fields: list[str]) -> None:
     assert settings.read({"fields": [*fields, *fields]}).fields == tuple(fields)
 
 
-@pytest.mark.parametrize("start", settings.Start)
-def test_a_reply_starts_where_it_is_said(start: settings.Start) -> None:
+@pytest.mark.parametrize("start", InitialState)
+def test_a_reply_starts_where_it_is_said(start: InitialState) -> None:
     assert settings.read({"start": start.value}).start is start
 
 

@@ -3,9 +3,11 @@ place where it was written.
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,6 @@ FLOORS = (
     {"settings"},
     {"pipeline"},
     {"rewriter"},
-    {"shell.upstream_client"},
     {"exchange"},
     {"transcript"},
     {"recordings"},
@@ -36,6 +37,8 @@ DIALECTS = {"anthropic", "openai_chat"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {"converter.recordings.flow_file"}  # mitmproxy.io and plain values only
+COMES_WITH_THE_PROXY = {"certifi", "h11"}
+"""Packages that mitmproxy itself imports, so that its own binary holds them."""
 TEST_ENVIRONMENT = {"converter.laws.sdk_reading", "converter.laws.pytest_plugin"}
 """They run where tests run: with pytest and the SDKs, which the proxy never needs."""
 
@@ -79,6 +82,10 @@ def _room(module: str) -> str:
     return module.split(".")[1] if module.startswith("converter.") else module
 
 
+def _in_shell(source: Path) -> bool:
+    return _room(_module(source)) in SHELL
+
+
 def _ours(source: Path) -> list[str]:
     return [name for name in _imports(source) if name.startswith("converter.")]
 
@@ -112,7 +119,7 @@ def test_no_dialect_knows_another(source: Path) -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=_module)
 def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     meets = [name for name in _imports(source) if name.split(".")[0] == "mitmproxy"]
-    assert not meets or _module(source) in PROXY_ALLOWED or _room(_module(source)) in SHELL
+    assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=_module)
@@ -120,7 +127,13 @@ def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) 
     if _module(source) in TEST_ENVIRONMENT:
         return
     tops = {name.split(".")[0] for name in _imports(source)}
-    assert tops - sys.stdlib_module_names - {"converter", "mitmproxy"} == set()
+    allowed = {"converter", "mitmproxy"} | (COMES_WITH_THE_PROXY if _in_shell(source) else set())
+    assert tops - sys.stdlib_module_names - allowed == set()
+
+
+def test_what_comes_with_the_proxy_is_what_it_needs_itself() -> None:
+    needed = {re.split(r"[^\w-]", line)[0] for line in metadata.requires("mitmproxy") or []}
+    assert needed >= COMES_WITH_THE_PROXY
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 import think_addon
-from converter.shell.upstream_client import KnownServers
+from converter.shell.upstream_client import UpstreamClient
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -294,7 +294,7 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
         addon.error(flow)
         return 7
 
-    monkeypatch.setattr(KnownServers, "count", left)
+    monkeypatch.setattr(UpstreamClient, "count", left)
     with running() as (addon, _):
         flow = request(
             f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]}

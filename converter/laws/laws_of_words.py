@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.initial_state import InitialState
 from converter.laws.client_view import completion_of, message_of, told, told_completion
 from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_for
 from converter.laws.failures import BrokenLawError, compare
@@ -16,7 +17,6 @@ from converter.laws.recut import fold, recut_words, unfold
 from converter.laws.server_words import Heard, ServerWords
 from converter.laws.variants import Way, body_of, cut_anywhere, luck, ways, with_body
 from converter.recordings.recording import Recording
-from converter.settings import Start
 
 _PIECES = 6
 _CUT = ("length", "max_tokens")
@@ -78,7 +78,7 @@ def law_3(recording: Recording, _: int) -> None:
 
 def _start(recording: Recording) -> str:
     inside = reading_for(recording, whole=False).inside
-    return str((Start.THINKING if inside else Start.TEXT).value)
+    return str((InitialState.THINKING if inside else InitialState.TEXT).value)
 
 
 def _check_same(

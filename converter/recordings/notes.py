@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from converter.initial_state import InitialState
 from converter.recordings.recording import Chunk, Found, RecordingError
 from converter.servers.profiles import by_name
-from converter.settings import Start
 
 METADATA = "think"
 """The field of a flow's metadata that holds the notes."""
@@ -79,7 +79,7 @@ def _found(noted: Mapping[str, object]) -> Found:
     return Found(
         by_name(str(noted["server"])).name,
         bool(noted["parses"]),
-        Start(noted["begins"]).value,
+        InitialState(noted["begins"]).value,
         None if counted is None else _natural(counted),
         bool(noted["prompted"]),
     )

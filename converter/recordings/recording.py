@@ -8,10 +8,11 @@ from converter import settings
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.endpoints import Endpoint
 from converter.exchange import Exchange, begin, is_stream
+from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
 from converter.servers.profiles import by_name
-from converter.settings import Settings, Start
+from converter.settings import Settings
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""
@@ -54,7 +55,7 @@ class Found:
 
     server: str = "generic"
     parses: bool = False
-    begins: str = Start.TEXT.value
+    begins: str = InitialState.TEXT.value
     counted: int | None = None
     prompted: bool = False
 
@@ -137,7 +138,7 @@ class Recording:
             self._translate(made)
         elif made.endpoint is not Endpoint.MODELS:
             made.read_chat(self.asked.body)
-        made.begins = Start(self.found.begins)
+        made.begins = InitialState(self.found.begins)
         made.counted = self.found.counted
         made.prompted = self.found.prompted
         return made

@@ -21,9 +21,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 from converter.exchange import is_stream
+from converter.initial_state import InitialState
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.servers.profiles import GENERIC, by_name
-from converter.settings import Start
 
 HOST = "127.0.0.1"
 PORT = 8000
@@ -148,7 +148,7 @@ class RecordedServer(ThreadingHTTPServer):
         ]
         if _endpoint(path) != "/tokenize" or not known:
             return None
-        inside = known[0].found.begins == Start.THINKING.value
+        inside = known[0].found.begins == InitialState.THINKING.value
         return {"count": known[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -171,7 +171,7 @@ def _kind(recording: Recording) -> str:
     """Return what the server was; a client of chat completions did not need to know, but where the
     reply began vLLM can tell.
     """
-    begun = recording.found.begins == Start.THINKING.value
+    begun = recording.found.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
 
 

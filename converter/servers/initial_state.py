@@ -2,14 +2,14 @@
 opened in the prompt.
 
 Most thinking models' templates open the thought themselves, so that their text shows a closer only.
-What tells, best first: the user; the request, when it begins the reply itself; the prompt as the
-server renders it; the request's own switches; what this server and model did before, when a guess
-was wrong; the model's name.
+`RULES` says what tells, best first; docs/reading.md lists the same rules by the same names. What
+the user chose with `think_start` goes before all of them.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import FAMILIES, TABLE
@@ -54,6 +54,88 @@ they do so unasked.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a reply before its first byte.
+
+    `body`: the chat completion asked for. `sends_whole_text`: the server's text lacks no opener,
+    because it repeats what the template opened, or takes the thought out itself. `prompt`: where
+    the prompt ends, as the server rendered it. `corrected`: where such a reply did begin, after a
+    wrong guess.
+    """
+
+    body: Body = field(default_factory=dict)
+    sends_whole_text: bool = False
+    prompt: InitialState | None = None
+    corrected: InitialState | None = None
+
+
+def request(facts: Facts) -> InitialState | None:
+    """Follow a last assistant turn that is to be continued: the reply begins where it ends."""
+    messages = facts.body.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if not isinstance(last, dict) or last.get("role") != "assistant":
+        return None
+    begun = last.get("content")
+    if not isinstance(begun, str) or not begun:
+        return None
+    inside = any(
+        _last(begun, family.openers) > _last(begun, family.closers)
+        for family in FAMILIES
+        if not family.ambiguous_in_prose
+    )
+    return InitialState.THINKING if inside else InitialState.TEXT
+
+
+def server(facts: Facts) -> InitialState | None:
+    """Trust a server whose text lacks no opener, whatever its template opens; a correction
+    overrules it.
+    """
+    return (facts.corrected or InitialState.TEXT) if facts.sends_whole_text else None
+
+
+def prompt(facts: Facts) -> InitialState | None:
+    """Follow the prompt as the server rendered it."""
+    return facts.prompt
+
+
+def correction(facts: Facts) -> InitialState | None:
+    """Repeat what a wrong guess about this server, model and switch has taught."""
+    return facts.corrected
+
+
+def switches(facts: Facts) -> InitialState | None:
+    """Expect text when the request turns thinking off."""
+    asked = {**facts.body, **_template_switches(facts.body)}
+    off = any(name in asked and asked[name] == value for name, value in _OFF)
+    return InitialState.TEXT if off else None
+
+
+def model(facts: Facts) -> InitialState | None:
+    """Go by the model's name, where it says what its template does."""
+    name = str(facts.body.get("model") or "").lower()
+    for pattern, unasked in OPENED_BY_TEMPLATE:
+        if pattern.search(name):
+            opened = unasked or _asked_for(facts.body)
+            return InitialState.THINKING if opened else InitialState.TEXT
+    return None
+
+
+type Rule = Callable[[Facts], InitialState | None]
+RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
+"""In the order in which they are asked; the first that answers decides."""
+
+
+def initial_state(facts: Facts) -> InitialState:
+    """Return where the reply begins: in its text, unless a rule says otherwise."""
+    return _first(RULES, facts) or InitialState.TEXT
+
+
+def needs_prompt(facts: Facts) -> bool:
+    """Tell whether the rendered prompt, not known yet, could still decide."""
+    return facts.prompt is None and _first(RULES[: RULES.index(prompt)], facts) is None
+
+
 def switch_of(body: Body) -> str:
     """Return what of a request decides where its reply begins, as a key: replies to the same key
     begin alike.
@@ -63,56 +145,25 @@ def switch_of(body: Body) -> str:
     )
 
 
-def of_prefill(body: Body) -> InitialState | None:
-    """Return where a reply begins whose beginning stands in the request: a last assistant turn that
-    is to be continued.
-    """
-    messages = body.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
-    said = (
-        last.get("content") if isinstance(last, dict) and last.get("role") == "assistant" else None
-    )
-    if not isinstance(said, str) or not said:
-        return None
-    inside = any(
-        _last(said, family.openers) > _last(said, family.closers)
-        for family in FAMILIES
-        if not family.ambiguous_in_prose
-    )
-    return InitialState.THINKING if inside else InitialState.TEXT
+def end_of_prompt(rendered: str) -> InitialState:
+    """Return where a reply begins that goes on from this prompt."""
+    opened = rendered.rstrip().endswith(_OPENERS)
+    return InitialState.THINKING if opened else InitialState.TEXT
 
 
-def _last(said: str, marks: Iterable[str]) -> int:
-    return max(map(said.rfind, marks))
+def _first(rules: Iterable[Rule], facts: Facts) -> InitialState | None:
+    return next((state for rule in rules if (state := rule(facts))), None)
 
 
-def of_prompt(prompt: str) -> InitialState:
-    """Return where a reply begins, by the prompt that it goes on from."""
-    return InitialState.THINKING if prompt.rstrip().endswith(_OPENERS) else InitialState.TEXT
+def _last(text: str, marks: Iterable[str]) -> int:
+    return max(map(text.rfind, marks))
 
 
-def of_switches(body: Body) -> InitialState | None:
-    """Return TEXT when the request turns thinking off."""
+def _template_switches(body: Body) -> Mapping[str, object]:
     inner = body.get("chat_template_kwargs")
-    asked = {**body, **(inner if isinstance(inner, dict) else {})}
-    return (
-        InitialState.TEXT
-        if any(asked.get(name) == value and name in asked for name, value in _OFF)
-        else None
-    )
-
-
-def of_model(body: Body) -> InitialState | None:
-    """Return where replies of a model of this name begin; None for a name that says nothing."""
-    name = str(body.get("model") or "").lower()
-    for pattern, unasked in OPENED_BY_TEMPLATE:
-        if pattern.search(name):
-            return InitialState.THINKING if unasked or _asked_for(body) else InitialState.TEXT
-    return None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _asked_for(body: Body) -> bool:
-    inner = body.get("chat_template_kwargs")
-    return isinstance(inner, dict) and (
-        inner.get("thinking") is True or inner.get("enable_thinking") is True
-    )
+    inner = _template_switches(body)
+    return inner.get("thinking") is True or inner.get("enable_thinking") is True

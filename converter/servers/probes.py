@@ -1,14 +1,15 @@
-"""What the addon asks a server on its own account: what it is, and how many tokens a prompt has.
+"""Probes: the addon's own questions to a server. What it is, how its prompt ends, how many tokens
+a prompt has.
 
-Sans I/O: a question is a generator that yields what to ask and is sent the answer, None when there
-was none; its return value is the result. Who drives it does the network's part.
+Sans I/O: a probe is a generator that yields a request and is sent the reply, None when there was
+none; its return value is the result. `converter.shell.upstream_client` carries them.
 """
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
 from converter.initial_state import InitialState
-from converter.servers.initial_state import of_prompt
+from converter.servers.initial_state import end_of_prompt
 from converter.servers.profiles import GENERIC, SERVERS, Mark, Server
 from converter.wire import json_text
 
@@ -42,25 +43,21 @@ class Reply:
 type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]
 
 
-def recognise() -> Probe[Server | None]:
-    """Return the row of the server that answers, generic when no row's marks fit; None when it
-    would not say.
+IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
+"""Where servers say what they are. All are asked at once, because a server may hang on one of them."""
+
+
+def recognise(replies: Mapping[str, Reply | None]) -> Server | None:
+    """Return the row of the server that answered so to `IDENTITY_PATHS`, generic when no row's
+    marks fit; None when it has not said, so that it is to be asked again.
     """
-    replies: dict[str, Reply] = {}
-    for path in dict.fromkeys(mark.path for server in SERVERS for mark in server.marks):
-        reply = yield ProbeRequest(path)
-        if reply is None and not replies:
-            return None
-        if reply:
-            replies[path] = reply
-    known = next(
-        (server for server in SERVERS if any(_fits(mark, replies) for mark in server.marks)), None
-    )
-    if known is None and any(
-        reply.status in _SHUT or reply.status >= 500 for reply in replies.values()
-    ):
-        return None
-    return known or GENERIC
+    heard = {path: reply for path, reply in replies.items() if reply is not None}
+    for server in SERVERS:
+        if any(_fits(mark, heard) for mark in server.marks):
+            return server
+    silent = len(heard) < len(IDENTITY_PATHS)
+    shut = any(reply.status in _SHUT or reply.status >= 500 for reply in heard.values())
+    return None if silent or shut else GENERIC
 
 
 def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
@@ -92,25 +89,19 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     return None
 
 
-def begins(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
+def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialState | None]:
     """Return where the reply to a chat completion begins, None when the server cannot be asked for
     its prompt.
     """
-    if server.name == "vllm":
-        asked = {name: body[name] for name in _TEMPLATED if name in body}
-        tokens = _field(
-            (
-                yield ProbeRequest(
-                    "/tokenize", json_text.write({**asked, "return_token_strs": True})
-                )
-            ),
-            "token_strs",
-        )
-        tail = "".join(map(str, tokens[-_TAIL:])) if isinstance(tokens, list) else None
-        return (
-            of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " ")) if tail else None
-        )  # byte-level BPE's LF and blank
-    return None
+    if server.name != "vllm":
+        return None
+    asked = {name: body[name] for name in _TEMPLATED if name in body}
+    asked["return_token_strs"] = True
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(asked))), "token_strs")
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    tail = "".join(map(str, tokens[-_TAIL:]))
+    return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))  # byte-level BPE's LF and blank
 
 
 def _count_on_llama(body: Mapping[str, object]) -> Probe[int | None]:

@@ -16,8 +16,9 @@ from mitmproxy import ctx
 from mitmproxy.hooks import UpdateHook
 from mitmproxy.http import HTTPFlow
 
+from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.settings import Settings, Start
+from converter.settings import Settings
 from converter.shell.flow_record import FlowRecord
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Transcript
@@ -163,7 +164,7 @@ def rewritten(chosen: Settings) -> Settings:
     """Return how to read what the addon itself has written: its thinking stands apart already,
     wherever it began.
     """
-    return replace(chosen, start=Start.TEXT, markers=False)
+    return replace(chosen, start=InitialState.TEXT, markers=False)
 
 
 def somebody_looks() -> bool:

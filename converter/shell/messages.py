@@ -1,24 +1,16 @@
 """What is done to mitmproxy's requests and responses, each in one place."""
 
-from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow, Request, Response
 
 from converter.exchange import Answer, Exchange
-from converter.shell.upstream_client import Upstream
+from converter.servers.known_servers import Upstream
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     """Return the server that an exchange goes to, for questions of our own."""
     request = flow.request
     direct = not flow.server_conn.via
-    return Upstream(
-        request.scheme,
-        request.host,
-        request.port,
-        exchange.prefix,
-        bool(ctx.options.ssl_insecure),
-        direct,
-    )
+    return Upstream(request.scheme, request.host, request.port, exchange.prefix, direct)
 
 
 def is_compressed(response: Response) -> bool:

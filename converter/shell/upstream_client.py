@@ -1,244 +1,207 @@
-"""The one place of `converter` that touches the network: it carries a question to a server and the
-answers back.
+"""Probes carried to the servers and their answers back: each server is asked once, beside the
+client's request wherever that can go on without the answer.
+
+A server that does not answer makes requests wait no longer than `PATIENCE` in all: its silence is
+remembered, and it is asked again in the background.
 """
 
 import asyncio
-import http.client
 import logging
-import socket
-import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Callable, Coroutine, Mapping
 
-from converter.servers.initial_state import of_model, of_prefill, of_switches, switch_of
-from converter.servers.probes import Probe, ProbeRequest, Reply, begins, count_tokens, recognise
+from converter.initial_state import InitialState
+from converter.observe.printable import one_line
+from converter.servers.initial_state import initial_state, needs_prompt
+from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
+from converter.servers.probes import (
+    IDENTITY_PATHS,
+    Probe,
+    ProbeRequest,
+    Reply,
+    count_tokens,
+    prompt_state,
+    recognise,
+)
 from converter.servers.profiles import GENERIC, Server
-from converter.settings import Start
+from converter.shell import upstream_tls
+from converter.shell.upstream_http import NoReplyError, Secure, fetch
 
 PATIENCE = 3.0
-"""Seconds to wait for each answer: the client's request waits as long."""
-
+"""Seconds to wait for each answer; a client's request may wait as long, once."""
 GRACE = 0.2
 """Seconds that the first reply of its kind waits for the server's word on where it begins, asked
 for with the request.
 """
-READ_LIMIT = 16 * 1024 * 1024
-"""Bytes of an answer; the tokens of the longest prompt are some megabytes."""
+REST = 60.0
+"""Seconds until a server that did not answer is asked again, in the background: it may have been
+loading its model, and nobody waits for the answer.
+"""
 
 _log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """A server's API: where it is, and what stands before its paths. `insecure`: any certificate
-    will do.
-
-    `direct`: not behind another proxy, which questions of our own would go around.
-    """
-
-    scheme: str
-    host: str
-    port: int
-    prefix: str = ""
-    insecure: bool = False
-    direct: bool = True
+type Headers = Mapping[str, str]
 
 
-type Body = Mapping[str, object]
-type _Key = tuple[Upstream, str, str]
+class UpstreamClient:
+    """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
 
+    def __init__(self, known: KnownServers, secure: Secure = upstream_tls.for_host) -> None:
+        self._known = known
+        self._secure = secure
+        self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
+        self._rendering: dict[Key, asyncio.Task[None]] = {}
+        self._rests_until: Bounded[Upstream, float] = Bounded()
+        self._complained: Bounded[Upstream, None] = Bounded()
 
-def _key(upstream: Upstream, body: Body) -> _Key:
-    return upstream, str(body.get("model")), switch_of(body)
+    async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
+        """Return the server's row, generic as long as it has not said what it is. Raises
+        ConnectionError when nobody is there.
+        """
+        if known := self._known.server(upstream):
+            return known
 
+        def ask() -> asyncio.Task[Server | None]:
+            if upstream not in self._recognising:
+                self._recognising[upstream] = _begin(self._recognise(upstream, headers))
+            return self._recognising[upstream]
 
-class KnownServers:
-    """What the servers asked so far are. Each is asked once, with the first request that depends on
-    it.
-    """
+        return await self._unless_silent(upstream, ask) or GENERIC
 
-    def __init__(self) -> None:
-        self._asked: dict[Upstream, asyncio.Task[Server | None]] = {}
-        self._parsing: set[Upstream] = set()
-        self._starts: dict[_Key, asyncio.Task[Start | None]] = {}
-        self._lessons: dict[_Key, Start] = {}
-        self._thinkers: set[tuple[Upstream, str]] = set()
-        self._in_text: set[Upstream] = set()
-
-    async def recognise(self, upstream: Upstream, headers: Mapping[str, str]) -> Server:
-        """Return the server's row. Raises ConnectionError when nobody is there."""
-        if upstream not in self._asked:
-            self._asked[upstream] = asyncio.ensure_future(answered(recognise(), upstream, headers))
-        server = None
-        try:
-            server = await self._asked[upstream]
-        finally:
-            if server is None:
-                self._asked.pop(upstream, None)  # nobody there yet, or it would not say: ask again
-        return server or GENERIC
-
-    def known(self, upstream: Upstream) -> Server | None:
-        """Return the server's row, if it has been recognised by now."""
-        task = self._asked.get(upstream)
-        return (
-            task.result()
-            if task and task.done() and not task.cancelled() and not task.exception()
-            else None
-        )
-
-    def ask_start(
-        self, upstream: Upstream, headers: Mapping[str, str], body: Body, server: Server | None
+    def ask_initial_state(
+        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None
     ) -> None:
         """Begin to find out where replies to such a request begin, unless it is known or under way;
-        nothing waits for it.
+        nothing waits for it. `server`: None where it is still to be recognised.
         """
-        key = _key(upstream, body)
-        if key not in self._starts:
-            self._starts[key] = asyncio.ensure_future(self._begins(key, headers, body, server))
+        key = prompt_key(upstream, body)
+        if key not in self._rendering and not self._known.has_prompt(upstream, body):
+            asking = self._ask_prompt(upstream, headers, body, server)
+            self._rendering[key] = _begin(asking)
 
-    async def start(self, upstream: Upstream, body: Body) -> Start:
+    async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
-        if known := of_prefill(body):
-            return known
-        key = _key(upstream, body)
-        told, lesson = await self._told(key), self._lessons.get(key)
-        if self._begins_in_text(upstream):
-            return lesson or Start.TEXT  # whatever its template opens
-        guesses = (told, lesson, of_switches(body), of_model(body))
-        return next((guess for guess in guesses if guess), Start.TEXT)
-
-    def saw_thought(self, upstream: Upstream, body: Body) -> None:
-        """Remember that the model thinks unasked."""
-        self._thinkers.add((upstream, str(body.get("model"))))
-
-    def thinks(self, upstream: Upstream, body: Body) -> bool:
-        """Tell whether the model is known to think by itself."""
-        return (upstream, str(body.get("model"))) in self._thinkers or of_model(
-            body
-        ) is Start.THINKING
-
-    def learn(self, upstream: Upstream, body: Body, begun: Start) -> None:
-        """Remember where a reply did begin, after a wrong guess."""
-        self._lessons[_key(upstream, body)] = begun
-
-    async def _told(self, key: _Key) -> Start | None:
-        task = self._starts.get(key)
-        if task is None:
-            return None
-        await asyncio.wait({task}, timeout=GRACE)
-        return task.result() if task.done() and not task.cancelled() else None
-
-    async def _begins(
-        self, key: _Key, headers: Mapping[str, str], body: Body, server: Server | None
-    ) -> Start | None:
-        """Ask; whatever goes wrong changes nothing but the guess. A server that is not there yet is
-        asked again.
-        """
-        upstream = key[0]
-        try:
-            server = server or await self.recognise(upstream, headers)
-            if server.repeats_opener:
-                self._in_text.add(upstream)
-            if server is GENERIC:
-                self._starts.pop(key, None)  # it has nothing to tell, or has not said what it is
-            return await answered(begins(server, body), upstream, headers)
-        except Exception as error:
-            self._starts.pop(key, None)
-            _log.info("think: where replies begin was not told: %s", error)
-            return None
-
-    def _begins_in_text(self, upstream: Upstream) -> bool:
-        """Tell whether the server's text has no hidden beginning: it repeats the opener, or takes
-        thinking out itself.
-        """
-        return upstream in self._in_text or upstream in self._parsing
+        asking = self._rendering.get(prompt_key(upstream, body))
+        if asking and needs_prompt(self._known.facts(upstream, body)):
+            await asyncio.wait({asking}, timeout=GRACE)
+        return initial_state(self._known.facts(upstream, body))
 
     async def count(
-        self, upstream: Upstream, headers: Mapping[str, str], server: Server, body: Body
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body
     ) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it
         cannot, or is gone.
         """
+
+        def ask() -> asyncio.Task[int | None]:
+            return _begin(self._count(upstream, headers, server, body))
+
+        return await self._unless_silent(upstream, ask)
+
+    async def _unless_silent[Result](
+        self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
+    ) -> Result | None:
+        """Return what is asked; None at once from a server that was silent, asked again only when
+        it has rested.
+        """
+        rests_until = self._rests_until.get(upstream)
+        if rests_until is None:
+            return await asyncio.shield(ask())  # a client that leaves takes no other's answer away
+        if rests_until <= time.monotonic():
+            self._rests_until[upstream] = time.monotonic() + REST
+            ask()
+        return None
+
+    async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
         try:
-            return await answered(count_tokens(server, body), upstream, headers)
+            asked = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
+            replies = await asyncio.gather(*asked)
+        finally:
+            del self._recognising[upstream]
+        server = recognise(dict(zip(IDENTITY_PATHS, replies, strict=True)))
+        if server:
+            self._known.recognised(upstream, server)
+            self._answered(upstream)
+        return server
+
+    async def _ask_prompt(
+        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None
+    ) -> None:
+        """Whatever goes wrong changes nothing but the guess; then the next request asks again."""
+        try:
+            server = server or await self.recognise(upstream, headers)
+            if server.repeats_opener:
+                self._known.saw_repeated_opener(upstream)
+            if server is not GENERIC:  # generic: it may yet say what it is
+                state = await self.carry(prompt_state(server, body), upstream, headers)
+                self._known.saw_prompt(upstream, body, state)
+        except Exception as error:
+            self._complain(upstream, f"it cannot say where its replies begin: {error}")
+        finally:
+            del self._rendering[prompt_key(upstream, body)]
+
+    async def _count(
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body
+    ) -> int | None:
+        try:
+            count = await self.carry(count_tokens(server, body), upstream, headers)
         except ConnectionError:
             return None
+        if count is not None:
+            self._answered(upstream)
+        return count
 
-    def saw_thinking(self, upstream: Upstream) -> None:
-        """Remember that the server takes thinking out of the text itself."""
-        self._parsing.add(upstream)
+    async def carry[Result](
+        self, probe: Probe[Result], upstream: Upstream, headers: Headers
+    ) -> Result:
+        """Return a probe's result."""
+        reply: Reply | None = None
+        while True:
+            try:
+                asked = probe.send(reply)
+            except StopIteration as settled:
+                result: Result = settled.value
+                return result
+            reply = await self._fetch(upstream, asked, headers)
 
-    def parses(self, upstream: Upstream) -> bool:
-        """Tell whether the server has been seen to take thinking out of the text itself."""
-        return upstream in self._parsing
-
-
-async def answered[Result](
-    question: Probe[Result], upstream: Upstream, headers: Mapping[str, str]
-) -> Result:
-    """Return a question's result; `headers`: the client's credentials. No answer within `PATIENCE`
-    is None to the question.
-
-    Raises ConnectionError when nobody listens there.
-    """
-    reply: Reply | None = None
-    while True:
+    async def _fetch(
+        self, upstream: Upstream, asked: ProbeRequest, headers: Headers
+    ) -> Reply | None:
+        """Return the answer; None, and the server's silence is remembered, when there is none
+        within `PATIENCE`. Raises ConnectionError when nobody is there.
+        """
         try:
-            ask = question.send(reply)
-        except StopIteration as settled:
-            result: Result = settled.value
-            return result
-        try:
-            reply = await asyncio.wait_for(
-                asyncio.to_thread(_fetch, upstream, ask, headers), PATIENCE
-            )
+            async with asyncio.timeout(PATIENCE):
+                return await fetch(upstream, asked, headers, self._secure)
         except TimeoutError:
-            reply = None  # the thread ends with the server, or at the limit of what it reads
-
-
-def _fetch(upstream: Upstream, ask: ProbeRequest, headers: Mapping[str, str]) -> Reply | None:
-    """Return the answer, None for none. Raises ConnectionError when nobody is there."""
-    connection = _connection(upstream)
-    path = upstream.prefix + ask.path
-    try:
-        connection.connect()
-    except (ConnectionRefusedError, socket.gaierror) as error:
-        raise ConnectionError(error.strerror or str(error)) from None
-    except (OSError, ValueError) as error:
-        _log.info("think: %s: no answer: %s", path, error)
+            reason = f"nothing came within {PATIENCE} s"
+        except NoReplyError as error:
+            reason = str(error)
+        self._rests_until[upstream] = time.monotonic() + REST
+        self._complain(upstream, f"no answer to {asked.path}: {reason}")
         return None
-    try:
-        said = {"content-type": "application/json", "accept": "application/json", **headers}
-        connection.request("GET" if ask.body is None else "POST", path, ask.body, said)
-        answer = connection.getresponse()
-        content = answer.read(READ_LIMIT)
-        if answer.length:
-            raise http.client.IncompleteRead(content, answer.length)
-        return Reply(
-            answer.status, {name.lower(): value for name, value in answer.getheaders()}, content
-        )
-    except (
-        OSError,
-        ValueError,
-        http.client.HTTPException,
-    ) as error:  # ValueError: what cannot be written into a request
-        _log.info("think: %s: no answer: %s", path, error)
-        return None
-    finally:
-        connection.close()
+
+    def _answered(self, upstream: Upstream) -> None:
+        self._rests_until.pop(upstream, None)
+        self._complained.pop(upstream, None)
+
+    def _complain(self, upstream: Upstream, words: str) -> None:
+        """Say it once for each server, until it answers again."""
+        if upstream not in self._complained:
+            self._complained[upstream] = None
+            _log.warning(
+                "think: %s", one_line(f"{upstream} was asked what it is: {words} (said once)")
+            )
 
 
-def _connection(upstream: Upstream) -> http.client.HTTPConnection:
-    if upstream.scheme != "https":
-        return http.client.HTTPConnection(upstream.host, upstream.port, timeout=PATIENCE)
-    secure: dict[str, Any] = (
-        {"context": ssl._create_unverified_context()} if upstream.insecure else {}
-    )
-    return http.client.HTTPSConnection(upstream.host, upstream.port, timeout=PATIENCE, **secure)
+def _begin[Result](asking: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+    """Return the task; its error is for those who wait for it, of whom there may be none."""
+    task = asyncio.ensure_future(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
 
 
-def credentials(headers: Mapping[str, str]) -> dict[str, str]:
+def credentials(headers: Headers) -> dict[str, str]:
     """Return the header that lets the client in: its key becomes a bearer token, as
     chat-completions servers want it.
     """

@@ -18,9 +18,10 @@ from mitmproxy.http import HTTPFlow, Message, Request, Response
 
 from converter import settings
 from converter.endpoints import find
+from converter.initial_state import InitialState
 from converter.observe.printable import visible
 from converter.parsing.reading import Expected
-from converter.settings import Settings, Start
+from converter.settings import Settings
 from converter.shell.flow_record import told, told_of_reply
 from converter.shell.live_view import Running, rewritten
 from converter.shell.terminal.soft_wrap import WIDTH, wrapped
@@ -163,9 +164,9 @@ def _reading(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     noted = told(flow) if isinstance(flow, HTTPFlow) else {}
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
-        begins = Start(noted.get("begins", Start.TEXT.value))
+        begins = InitialState(noted.get("begins", InitialState.TEXT.value))
     except (ValueError, TypeError, AttributeError):  # notes of another version
-        chosen, begins = settings.read(), Start.TEXT
+        chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not noted:
         return chosen, Expected(begins, _model(flow))
     return rewritten(chosen), Expected()

@@ -4,12 +4,14 @@ import pytest
 
 from converter import settings
 from converter.events import End, Event, Finish, Text, Thinking, ThinkingEnd
+from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.pipeline import Stages, reading_of
-from converter.settings import Start
 
 
-def _stage(begins: Start = Start.TEXT, whole: bool = False, **chosen: object) -> Stages:
+def _stage(
+    begins: InitialState = InitialState.TEXT, whole: bool = False, **chosen: object
+) -> Stages:
     return Stages(reading_of(settings.read(chosen), Expected(begins), whole))
 
 
@@ -26,19 +28,19 @@ def _read(stage: Stages, *texts: str, finish: str = "stop") -> str:
 
 
 def test_a_stream_known_to_begin_inside_a_thought_is_read_so() -> None:
-    stage = _stage(Start.THINKING)
+    stage = _stage(InitialState.THINKING)
     assert _read(stage, "a</think>b") == "(a).b"
     assert stage.findings.correction is None
 
 
 def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
-    assert _read(_stage(Start.THINKING), "<think>\na</think>b") == "(a).b"
+    assert _read(_stage(InitialState.THINKING), "<think>\na</think>b") == "(a).b"
 
 
 def test_a_stream_begun_as_text_keeps_a_stray_closer_and_learns() -> None:
     stage = _stage()
     assert _read(stage, "a</thi", "nk>b") == "a</think>b"
-    assert stage.findings.correction is Start.THINKING
+    assert stage.findings.correction is InitialState.THINKING
 
 
 @pytest.mark.parametrize("text", ["`</think>` ends it", "<think>a</think>b</think>c", "plain"])
@@ -49,37 +51,37 @@ def test_a_closer_in_code_or_behind_a_thought_teaches_nothing(text: str) -> None
 
 
 def test_a_stream_begun_as_thinking_that_ends_without_a_closer_loses_nothing_and_learns() -> None:
-    stage = _stage(Start.THINKING)
+    stage = _stage(InitialState.THINKING)
     assert _read(stage, "all of it") == "(all of it)."
-    assert stage.findings.correction is Start.TEXT
+    assert stage.findings.correction is InitialState.TEXT
 
 
 def test_a_reply_with_an_opener_of_its_own_was_read_rightly() -> None:
-    stage = _stage(Start.THINKING)
+    stage = _stage(InitialState.THINKING)
     assert _read(stage, "<thi", "nk>\nall of it") == "(all of it)."
     assert stage.findings.correction is None
 
 
 def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
-    stage = _stage(Start.THINKING)
+    stage = _stage(InitialState.THINKING)
     assert _read(stage, "all of it", finish="length") == "(all of it)."
     assert stage.findings.correction is None
 
 
 def test_what_the_user_says_goes_first() -> None:
-    assert _read(_stage(Start.THINKING, start="text"), "a") == "a"
-    assert _read(_stage(Start.TEXT, start="thinking"), "a</think>b") == "(a).b"
+    assert _read(_stage(InitialState.THINKING, start="text"), "a") == "a"
+    assert _read(_stage(InitialState.TEXT, start="thinking"), "a</think>b") == "(a).b"
 
 
 def test_a_whole_reply_decides_with_the_text_in_hand() -> None:
-    assert _read(_stage(Start.TEXT, whole=True), "a</think>b") == "(a).b"
-    assert _read(_stage(Start.THINKING, whole=True), "a") == "a"
-    assert _read(_stage(Start.THINKING, whole=True), "<think>a</think>b") == "(a).b"
+    assert _read(_stage(InitialState.TEXT, whole=True), "a</think>b") == "(a).b"
+    assert _read(_stage(InitialState.THINKING, whole=True), "a") == "a"
+    assert _read(_stage(InitialState.THINKING, whole=True), "<think>a</think>b") == "(a).b"
 
 
 def test_a_whole_reply_cut_off_inside_the_thought_it_began_in_is_thinking() -> None:
-    assert _read(_stage(Start.THINKING, whole=True), "\na\n", finish="length") == "(a)."
-    assert _read(_stage(Start.TEXT, whole=True), "a", finish="length") == "a"
+    assert _read(_stage(InitialState.THINKING, whole=True), "\na\n", finish="length") == "(a)."
+    assert _read(_stage(InitialState.TEXT, whole=True), "a", finish="length") == "a"
 
 
 def test_a_budget_hides_what_goes_beyond_and_thoughts_are_told_whole() -> None:

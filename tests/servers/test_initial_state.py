@@ -1,11 +1,25 @@
-"""Where a reply will begin."""
+"""Where a reply will begin: each rule by itself, and their order."""
+
+import itertools
+import re
+from pathlib import Path
 
 import pytest
 
-from converter.servers.initial_state import of_model, of_prefill, of_prompt, of_switches, switch_of
-from converter.settings import Start
+from converter.initial_state import InitialState
+from converter.servers import initial_state as rules
+from converter.servers.initial_state import (
+    RULES,
+    Facts,
+    Rule,
+    end_of_prompt,
+    initial_state,
+    needs_prompt,
+    switch_of,
+)
 
-TEXT, THINKING = Start.TEXT, Start.THINKING
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+READING = Path(__file__).parents[2] / "docs" / "reading.md"
 
 
 @pytest.mark.parametrize(
@@ -20,8 +34,13 @@ TEXT, THINKING = Start.TEXT, Start.THINKING
         ("", TEXT),
     ],
 )
-def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: Start) -> None:
-    assert of_prompt(prompt) is begun
+def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: InitialState) -> None:
+    assert end_of_prompt(prompt) is begun
+
+
+def _continued(said: object) -> dict[str, object]:
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": said}]
+    return {"messages": turns}
 
 
 @pytest.mark.parametrize(
@@ -33,28 +52,24 @@ def test_the_rendered_prompt_tells_by_how_it_ends(prompt: str, begun: Start) -> 
         ("<think>a</think>b<think>c", THINKING),
         ("", None),
         (None, None),
+        ([{"type": "text", "text": "<think>"}], None),
     ],
 )
 def test_a_reply_that_the_request_begins_goes_on_there(
-    said: str | None, begun: Start | None
+    said: object, begun: InitialState | None
 ) -> None:
-    assert (
-        of_prefill(
-            {
-                "messages": [
-                    {"role": "user", "content": "hi"},
-                    {"role": "assistant", "content": said},
-                ]
-            }
-        )
-        is begun
-    )
+    assert rules.request(Facts(_continued(said))) is begun
 
 
 def test_a_last_turn_of_the_user_begins_nothing() -> None:
-    assert of_prefill({"messages": [{"role": "user", "content": "<think>"}]}) is None
-    assert of_prefill({"messages": []}) is None
-    assert of_prefill({}) is None
+    bodies: list[dict[str, object]] = [
+        {"messages": [{"role": "user", "content": "<think>"}]},
+        {"messages": ["<think>"]},
+        {"messages": []},
+        {"messages": "<think>"},
+        {},
+    ]
+    assert [rules.request(Facts(body)) for body in bodies] == [None] * 5
 
 
 @pytest.mark.parametrize(
@@ -71,9 +86,9 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
     ],
 )
 def test_thinking_turned_off_begins_with_text(
-    asked: dict[str, object], begun: Start | None
+    asked: dict[str, object], begun: InitialState | None
 ) -> None:
-    assert of_switches(asked) is begun
+    assert rules.switches(Facts(asked)) is begun
 
 
 @pytest.mark.parametrize(
@@ -94,18 +109,135 @@ def test_thinking_turned_off_begins_with_text(
     ],
 )
 def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
-    model: str, begun: Start | None
+    model: str, begun: InitialState | None
 ) -> None:
-    assert of_model({"model": model}) is begun
+    assert rules.model(Facts({"model": model})) is begun
 
 
-def test_a_model_that_thinks_when_asked_opens_the_thought_then() -> None:
-    assert (
-        of_model({"model": "DeepSeek-V3.1", "chat_template_kwargs": {"thinking": True}}) is THINKING
+@pytest.mark.parametrize("name", ["thinking", "enable_thinking"])
+@pytest.mark.parametrize(("value", "begun"), [(True, THINKING), (False, TEXT), ("yes", TEXT)])
+def test_a_model_that_thinks_when_asked_opens_the_thought_then(
+    name: str, value: object, begun: InitialState
+) -> None:
+    body = {"model": "DeepSeek-V3.1", "chat_template_kwargs": {name: value}}
+    assert rules.model(Facts(body)) is begun
+
+
+@pytest.mark.parametrize(
+    ("whole", "corrected", "begun"),
+    [
+        (False, None, None),
+        (False, THINKING, None),
+        (True, None, TEXT),
+        (True, TEXT, TEXT),
+        (True, THINKING, THINKING),
+    ],
+)
+def test_a_server_that_sends_whole_text_is_believed_until_it_was_wrong(
+    whole: bool, corrected: InitialState | None, begun: InitialState | None
+) -> None:
+    facts = Facts(sends_whole_text=whole, corrected=corrected)
+    assert rules.server(facts) is begun
+
+
+SAYS: dict[Rule, dict[InitialState, Facts]] = {
+    rules.request: {TEXT: Facts(_continued("So")), THINKING: Facts(_continued("<think>hm"))},
+    rules.server: {TEXT: Facts(sends_whole_text=True)},
+    rules.prompt: {TEXT: Facts(prompt=TEXT), THINKING: Facts(prompt=THINKING)},
+    rules.correction: {TEXT: Facts(corrected=TEXT), THINKING: Facts(corrected=THINKING)},
+    rules.switches: {TEXT: Facts({"think": False})},
+    rules.model: {
+        TEXT: Facts({"model": "DeepSeek-V3.1"}),
+        THINKING: Facts({"model": "qwq-32b"}),
+    },
+}
+"""Facts by which a rule, and no other, says this."""
+
+
+def _both(one: Facts, other: Facts) -> Facts:
+    return Facts(
+        {**other.body, **one.body},
+        one.sends_whole_text or other.sends_whole_text,
+        one.prompt or other.prompt,
+        one.corrected or other.corrected,
     )
 
 
+def test_here_is_every_rule_in_order() -> None:
+    assert tuple(SAYS) == RULES
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_decides_when_no_other_speaks(rule: Rule) -> None:
+    assert {state: initial_state(facts) for state, facts in SAYS[rule].items()} == {
+        state: state for state in SAYS[rule]
+    }
+
+
+ORDER = [
+    (before, after, said, against)
+    for before, after in itertools.combinations(RULES, 2)
+    for said, against in itertools.product(SAYS[before], SAYS[after])
+    if said is not against and (before, after) != (rules.server, rules.correction)
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "against"),
+    ORDER,
+    ids=lambda value: value.value if isinstance(value, InitialState) else value.__name__,
+)
+def test_the_rule_that_stands_first_decides(
+    before: Rule, after: Rule, said: InitialState, against: InitialState
+) -> None:
+    assert initial_state(_both(SAYS[before][said], SAYS[after][against])) is said
+
+
+def test_a_correction_overrules_only_the_server() -> None:
+    assert initial_state(Facts(sends_whole_text=True, corrected=THINKING)) is THINKING
+    assert initial_state(Facts(prompt=TEXT, corrected=THINKING)) is TEXT
+
+
+def test_a_reply_begins_in_its_text_when_nothing_says_otherwise() -> None:
+    assert initial_state(Facts()) is TEXT
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_prompt_is_waited_for_unless_an_earlier_rule_decides(rule: Rule) -> None:
+    waits = RULES.index(rule) > RULES.index(rules.prompt)
+    assert {needs_prompt(facts) for facts in SAYS[rule].values()} == {waits}
+
+
+def test_nothing_known_is_worth_waiting_for_the_prompt() -> None:
+    assert needs_prompt(Facts())
+
+
+def test_the_manual_lists_the_rules_by_name_and_in_order() -> None:
+    listed = READING.read_text().partition("## Where a reply begins\n")[2]
+    named = re.findall(r"^\d\. \*\*(\w+)", listed, re.MULTILINE)
+    assert named == [rule.__name__ for rule in RULES]
+
+
+SWITCHES: list[dict[str, object]] = [
+    {},
+    {"chat_template_kwargs": {"enable_thinking": False}},
+    {"chat_template_kwargs": {"enable_thinking": True}},
+    {"reasoning_effort": "low"},
+    {"think": False},
+    {"thinking": {"type": "disabled"}},
+    {"enable_thinking": False},
+    {"reasoning": {"effort": "low"}},
+    {"reasoning_format": "none"},
+]
+
+
 def test_requests_with_the_same_switches_begin_alike() -> None:
-    off = {"chat_template_kwargs": {"enable_thinking": False}, "messages": [1]}
-    assert switch_of(off) == switch_of({**off, "messages": [2], "temperature": 1})
-    assert switch_of(off) != switch_of({"messages": [1]})
+    for switch in SWITCHES:
+        assert switch_of(switch) == switch_of({**switch, "messages": [2], "temperature": 1})
+    assert len({switch_of(switch) for switch in SWITCHES}) == len(SWITCHES)
+
+
+def test_the_order_in_which_switches_are_written_does_not_matter() -> None:
+    one = {"chat_template_kwargs": {"thinking": True, "reasoning": True}, "think": True}
+    other = {"think": True, "chat_template_kwargs": {"reasoning": True, "thinking": True}}
+    assert switch_of(one) == switch_of(other)

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 
 import pytest
 
+from converter.initial_state import InitialState
 from converter.servers.probes import (
+    IDENTITY_PATHS,
     Probe,
     ProbeRequest,
     Reply,
     count_tokens,
     estimate_tokens,
+    prompt_state,
     recognise,
 )
 from converter.servers.profiles import GENERIC, SERVERS, Server, by_name
@@ -20,6 +23,7 @@ from converter.wire import json_text
 
 type Answers = Mapping[str, Reply]
 
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 NOT_FOUND = Reply(404, {}, b'{"detail":"Not Found"}')
 BROKEN = Reply(500, {}, b'{"data":[{"id":"m","owned_by":"vllm"}],"version":"1"}')
 
@@ -48,7 +52,7 @@ def _asked[Result](
 
 
 def _recognised(answers: Answers, otherwise: Reply | None = NOT_FOUND) -> str | None:
-    server, _ = _asked(recognise(), answers, otherwise)
+    server = recognise({path: answers.get(path, otherwise) for path in IDENTITY_PATHS})
     return server.name if server else None
 
 
@@ -126,24 +130,25 @@ def test_every_server_that_has_a_mark_is_recognised_here() -> None:
     assert marked <= {name for name, _ in REAL.values()}
 
 
-def test_nobody_is_there_when_the_first_question_has_no_answer() -> None:
-    server, asks = _asked(recognise(), {}, None)
-    assert (server, len(asks)) == (None, 1)
+def test_a_server_that_answers_nothing_has_not_said_what_it_is() -> None:
+    assert _recognised({}, None) is None
 
 
-def test_a_server_that_leaves_a_later_question_unanswered_is_known_by_the_rest() -> None:
-    assert _recognised({"/v1/metadata": NOT_FOUND, "/v1/models": _models(VLLM)}, None) == "vllm"
+def test_a_server_that_leaves_a_question_unanswered_is_known_by_the_rest() -> None:
+    assert _recognised({"/v1/models": _models(VLLM)}, None) == "vllm"
 
 
-def test_each_path_is_asked_once_with_nothing_to_read() -> None:
-    _, asks = _asked(recognise(), {})
-    assert len({ask.path for ask in asks}) == len(asks)
-    assert all(ask.body is None for ask in asks)
+def test_a_server_that_leaves_a_question_unanswered_is_not_generic_yet() -> None:
+    assert _recognised({"/v1/metadata": NOT_FOUND, "/v1/models": _models()}, None) is None
 
 
-def test_every_path_of_a_mark_is_asked() -> None:
-    _, asks = _asked(recognise(), {})
-    assert {ask.path for ask in asks} == {mark.path for server in SERVERS for mark in server.marks}
+def test_an_answer_that_is_not_there_counts_as_none() -> None:
+    assert recognise({"/v1/models": NOT_FOUND}) is None
+
+
+def test_every_path_of_a_mark_is_asked_once() -> None:
+    assert len(IDENTITY_PATHS) == len(set(IDENTITY_PATHS))
+    assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.marks}
 
 
 ODD: dict[str, Reply] = {
@@ -164,12 +169,12 @@ ODD: dict[str, Reply] = {
 
 @pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
 def test_odd_answers_make_a_server_generic(reply: Reply) -> None:
-    assert _asked(recognise(), {}, reply)[0] is GENERIC
+    assert _recognised({}, reply) == GENERIC.name
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 503])
 def test_a_server_that_lets_nobody_in_has_not_said_what_it_is(status: int) -> None:
-    assert _asked(recognise(), {"/v1/models": Reply(status)}, Reply(404))[0] is None
+    assert _recognised({"/v1/models": Reply(status)}) is None
 
 
 BODY = {
@@ -288,3 +293,52 @@ def test_an_estimate_does_not_depend_on_what_the_model_does_not_read() -> None:
 )
 def test_an_estimate_is_one_at_least(body: dict[str, object]) -> None:
     assert estimate_tokens(body) >= 1
+
+
+CLOSED = ["<|im_start|>", "assistant", "Ċ"]
+LONG = ["<think>", *["word"] * 20]
+
+
+def _prompt_state(
+    tokens: object, name: str = "vllm"
+) -> tuple[InitialState | None, list[ProbeRequest]]:
+    told = {"/tokenize": _ok({"count": 5, "token_strs": tokens})}
+    return _asked(prompt_state(by_name(name), BODY), told)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "state"),
+    [
+        ([*CLOSED, "<think>", "Ċ"], THINKING),
+        ([*CLOSED, "<", "th", "ink", ">"], THINKING),
+        ([*CLOSED, "<|START_THINKING|>", "Ġ"], THINKING),
+        (CLOSED, TEXT),
+        (LONG, TEXT),
+    ],
+    ids=["opened", "in pieces", "a blank behind it", "not opened", "long before"],
+)
+def test_vllm_tells_how_its_prompt_ends(tokens: list[str], state: InitialState) -> None:
+    assert _prompt_state(tokens)[0] is state
+
+
+def test_vllm_is_asked_for_the_prompt_of_this_request() -> None:
+    _, (ask,) = _prompt_state(CLOSED)
+    named = ("model", "messages", "tools", "chat_template_kwargs")
+    assert ask.path == "/tokenize"
+    assert _said(ask) == {name: BODY[name] for name in named} | {"return_token_strs": True}
+
+
+@pytest.mark.parametrize("tokens", [None, 5, [], "text", {}], ids=repr)
+def test_a_prompt_that_cannot_be_read_tells_nothing(tokens: object) -> None:
+    assert _prompt_state(tokens)[0] is None
+
+
+def test_a_prompt_that_is_refused_tells_nothing() -> None:
+    assert _asked(prompt_state(by_name("vllm"), BODY), {})[0] is None
+
+
+@pytest.mark.parametrize(
+    "name", [server.name for server in SERVERS if server.name != "vllm"], ids=str
+)
+def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
+    assert _prompt_state(CLOSED, name) == (None, [])

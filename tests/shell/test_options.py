@@ -6,6 +6,7 @@ import pytest
 from mitmproxy import exceptions
 
 from converter import settings
+from converter.initial_state import InitialState
 from converter.shell import options
 from tests.support.addon_flows import running
 
@@ -26,7 +27,7 @@ def test_the_options_in_force_are_plain_values_by_short_names() -> None:
         "server": "generic",
     }
     assert set(noted) == set(settings.RECORDED)
-    assert settings.read(noted).start is settings.Start.THINKING
+    assert settings.read(noted).start is InitialState.THINKING
 
 
 @pytest.mark.parametrize(

@@ -1,139 +1,442 @@
-"""Questions carried to a server: a real one, on loopback, that answers well, badly or not at all."""
+"""Servers asked by the addon: how often, who waits for it, and what a server that says nothing
+costs. The servers are real ones, on loopback.
+"""
 
 import asyncio
+import gc
 import logging
 import socket
-import ssl
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
 
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from mitmproxy.certs import create_ca
 
-from converter.servers.probes import Probe, ProbeRequest, Reply
+from converter.initial_state import InitialState
+from converter.servers import known_servers
+from converter.servers.known_servers import Body, KnownServers, Upstream
+from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, by_name
-from converter.settings import Start
-from converter.shell import upstream_client as network
-from converter.shell.upstream_client import KnownServers, Upstream, answered
-from tests.support.scripted_server import JSON, Asked, Drop, Framing, ScriptedServer
-from tests.support.scripted_server import Reply as Scripted
+from converter.shell import upstream_client
+from converter.shell.upstream_client import UpstreamClient, credentials
+from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.scripted_server import Asked
 
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 HOST = "127.0.0.1"
-SOMETHING = ProbeRequest("/x")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as scripted:
-        yield scripted
-        scripted.shutdown()
+OPTIONS = Path(__file__).parents[2] / "docs" / "options.md"
+SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+LARGE = {**SMALL, "model": "large"}
+BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
+OPENED = Says({"count": 5, "token_strs": ["<|im_start|>", "<think>", "Ċ"]})
+VLLM = by_name("vllm")
+NO_HTTP = Says({"count": 1}, headers={"content-length": "long"})
+SHORT = 0.05
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "PATIENCE", 0.05)
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer() as server:
+        yield server
 
 
-def _one(ask: ProbeRequest) -> Probe[Reply | None]:
-    return (yield ask)
-
-
-def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> Reply | None:
-    return asyncio.run(answered(_one(ask), upstream, headers))
-
-
-def _at(
-    port: int, prefix: str = "", scheme: str = "http", host: str = HOST, insecure: bool = False
-) -> Upstream:
-    return Upstream(scheme, host, port, prefix, insecure)
-
-
-def _exchanged(
-    server: ScriptedServer, reply: Scripted, ask: ProbeRequest = SOMETHING, **headers: str
-) -> tuple[Reply | None, Asked]:
-    server.answer(reply)
-    got = _ask(_at(server.server_port), ask, **headers)
-    return got, server.asked[-1]
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", SHORT)
 
 
 @contextmanager
-def _speaking(*said: bytes) -> Iterator[int]:
-    """The port of a server that says this to each that connects, whatever it was asked, and closes;
-    with nothing: at once.
-    """
-    with socket.create_server((HOST, 0)) as listener, ExitStack() as connections:
-        thread = threading.Thread(target=_speak, args=(listener, said, connections), daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join()
+def _silent() -> Iterator[Upstream]:
+    """A server whose connections are taken by the system, and nobody reads them."""
+    with socket.create_server((HOST, 0)) as listener:
+        yield Upstream("http", HOST, listener.getsockname()[1])
 
 
-def _speak(listener: socket.socket, said: tuple[bytes, ...], connections: ExitStack) -> None:
-    connection = connections.enter_context(listener.accept()[0])
-    with suppress(
-        OSError
-    ):  # who reads it may give up in the middle: that is what these answers are for
-        if said:
-            connection.recv(65536)
-            connection.sendall(b"".join(said))
-        connection.shutdown(socket.SHUT_WR)
+def _gone() -> Upstream:
+    """An address where nobody listens."""
+    with socket.create_server((HOST, 0)) as listener:
+        return Upstream("http", HOST, listener.getsockname()[1])
 
 
-GOOD = Scripted([b'{"a":', b"1}"], JSON)
+def _at(server: ByPathServer) -> Upstream:
+    return Upstream("http", HOST, server.server_port)
 
 
-def test_an_ask_without_a_body_is_a_get(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, ProbeRequest("/v1/models"))
-    assert (asked.method, asked.target, asked.body) == ("GET", "/v1/models", b"")
+type Step = Callable[[UpstreamClient], Awaitable[object]]
 
 
-def test_an_ask_with_a_body_is_a_post(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, ProbeRequest("/tokenize", b'{"a":1}'))
-    assert (asked.method, asked.target, asked.body) == ("POST", "/tokenize", b'{"a":1}')
-    assert asked.headers["content-type"] == "application/json"
+def _run(*steps: Step, known: KnownServers | None = None) -> list[object]:
+    """What each step with the same client comes to, one after another."""
+
+    async def run() -> list[object]:
+        client = UpstreamClient(known or KnownServers())
+        return [await step(client) for step in steps]
+
+    return asyncio.run(run())
 
 
-def test_an_empty_body_is_a_post(server: ScriptedServer) -> None:
-    assert _exchanged(server, GOOD, ProbeRequest("/x", b""))[1].method == "POST"
+def _recognise(upstream: Upstream, **headers: str) -> Step:
+    return lambda client: client.recognise(upstream, headers)
 
 
-def test_a_path_begins_after_the_prefix(server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    _ask(_at(server.server_port, prefix="/gateway/small"), ProbeRequest("/v1/models"))
-    assert server.asked[-1].target == "/gateway/small/v1/models"
+def _count(upstream: Upstream) -> Step:
+    return lambda client: client.count(upstream, {}, VLLM, SMALL)
 
 
-def test_headers_are_passed(server: ScriptedServer) -> None:
-    _, asked = _exchanged(server, GOOD, authorization="Bearer secret")
-    assert asked.headers["authorization"] == "Bearer secret"
-    assert asked.headers["accept"] == "application/json"
+def _ask(upstream: Upstream, body: Body = SMALL, server: object = None) -> Step:
+    async def ask(client: UpstreamClient) -> None:
+        row = None if server is None else by_name(str(server))
+        client.ask_initial_state(upstream, {}, body, row)
+
+    return ask
 
 
-@pytest.mark.parametrize(
-    "framing", [Framing.CHUNKED, Framing.LENGTH, Framing.CLOSE], ids=lambda framing: framing.value
-)
-def test_the_whole_answer_comes_back(server: ScriptedServer, framing: Framing) -> None:
-    reply, _ = _exchanged(
-        server, Scripted(GOOD.steps, {"Server": "llama.cpp", "X-Odd": "A"}, 203, framing)
+def _begins(upstream: Upstream, body: Body = SMALL) -> Step:
+    return lambda client: client.initial_state(upstream, body)
+
+
+def _pause(seconds: float) -> Step:
+    return lambda _: asyncio.sleep(seconds)
+
+
+def test_a_server_is_asked_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    assert _run(*[_recognise(_at(server))] * 3) == [VLLM] * 3
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_a_server_is_asked_once_by_many_at_the_same_time(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def many(client: UpstreamClient) -> object:
+        return await asyncio.gather(*(recognise(client) for _ in range(5)))
+
+    assert _run(many) == [[VLLM] * 5]
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_what_a_server_is_will_be_remembered(server: ByPathServer) -> None:
+    server.rows |= owned_by("sglang")
+    known = KnownServers()
+    _run(_recognise(_at(server)), known=known)
+    assert known.server(_at(server)) is by_name("sglang")
+
+
+def test_a_generic_server_is_asked_once(server: ByPathServer) -> None:
+    assert _run(*[_recognise(_at(server))] * 2) == [GENERIC] * 2
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
+    _run(_recognise(_at(server), authorization="Bearer secret"))
+    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
+
+
+def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> None:
+    def guarded(asked: Asked) -> Says:
+        right = asked.headers["authorization"] == "Bearer right"
+        return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
+
+    server.rows["/v1/models"] = guarded
+    wrong, right = (
+        _recognise(_at(server), authorization=f"Bearer {key}") for key in ("wrong", "right")
     )
-    assert reply is not None
-    assert (reply.status, reply.body, reply.headers["server"], reply.headers["x-odd"]) == (
-        203,
-        b'{"a":1}',
-        "llama.cpp",
-        "A",
-    )
+    assert _run(wrong, right) == [GENERIC, by_name("sglang")]
 
 
-@pytest.mark.parametrize("status", [301, 404, 500])
-def test_an_error_is_an_answer_and_nobody_is_followed(server: ScriptedServer, status: int) -> None:
-    reply, _ = _exchanged(server, Scripted([b"{}"], {"location": "/y"}, status))
-    assert reply is not None
-    assert (reply.status, reply.value(), len(server.asked)) == (status, None, 1)
+def test_nobody_there_is_an_error_each_time() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError, match="refused"):
+            await client.recognise(upstream, {})
+
+    _run(refused, refused)
+
+
+def test_a_server_that_was_not_there_is_asked_when_it_is() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError):
+            await client.recognise(upstream, {})
+
+    async def comes(_: UpstreamClient) -> None:
+        reborn.append(ByPathServer(owned_by("vllm"), upstream.port))
+
+    reborn: list[ByPathServer] = []
+    assert _run(refused, comes, _recognise(upstream))[-1] is VLLM
+    reborn[0].shutdown()
+    reborn[0].server_close()
+
+
+def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def one_leaves(client: UpstreamClient) -> object:
+        leaves, stays = (asyncio.ensure_future(recognise(client)) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        return await stays
+
+    assert _run(one_leaves) == [VLLM]
+
+
+def _timed(step: Step, times: list[float]) -> Step:
+    async def timed(client: UpstreamClient) -> object:
+        begun = time.monotonic()
+        result = await step(client)
+        times.append(time.monotonic() - begun)
+        return result
+
+    return timed
+
+
+def test_a_server_that_answers_nothing_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", 1.0)
+    times: list[float] = []
+    with _silent() as upstream:
+        steps = [*[_recognise(upstream)] * 5, _count(upstream), _ask(upstream), _begins(upstream)]
+        results = _run(*(_timed(step, times) for step in steps))
+    assert results == [*[GENERIC] * 5, None, None, TEXT]
+    assert 1 <= times[0] < 1.9
+    assert sum(times[1:]) < 0.9
+
+
+@contextmanager
+def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
+    """The server does not come to an end with these."""
+    let_go = threading.Event()
+    server.rows |= {path: Says(steps=[let_go, b"{}"]) for path in paths}
+    yield
+    let_go.set()
+    server.rows.clear()
+
+
+def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+    server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
+    with _hanging(server, "/v1/metadata"):
+        assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]
+
+
+def test_a_server_that_was_silent_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    times: list[float] = []
+    recognise = _timed(_recognise(_at(server)), times)
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = dict(owned_by("vllm"))
+
+    with _hanging(server, *IDENTITY_PATHS):
+        found = _run(recognise, wakes, recognise, _pause(0.2), recognise)
+    assert [found[0], found[2], found[4]] == [GENERIC, GENERIC, VLLM]
+    assert max(times[1:]) < 0.5
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_that_is_gone_when_it_is_asked_again_is_nobodys_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    listener = socket.create_server((HOST, 0))
+    recognise = _recognise(Upstream("http", HOST, listener.getsockname()[1]))
+
+    async def goes(_: UpstreamClient) -> None:
+        listener.close()
+
+    assert _run(recognise, goes, recognise, _pause(0.1), recognise)[2::2] == [GENERIC] * 2
+    gc.collect()  # an error that nobody has asked for is told when its task is forgotten
+    assert [record.name for record in caplog.records] == [upstream_client.__name__]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_is_left_alone_while_it_rests(server: ByPathServer) -> None:
+    with _hanging(server, *IDENTITY_PATHS):
+        _run(*[_recognise(_at(server))] * 4, _count(_at(server)), _pause(0.2))
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_has_rested_is_asked_once_at_a_time(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 1.0)
+    recognise, count = _recognise(_at(server)), _count(_at(server))
+    with _hanging(server, *IDENTITY_PATHS, "/tokenize"):
+        _run(count, _pause(1.1), *[count] * 3, _pause(0.1), *[recognise] * 3)
+    assert server.paths() == ["/tokenize"] * 2
+
+
+def test_a_count_without_an_answer_is_waited_for_once(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+    times: list[float] = []
+    with _hanging(server, "/tokenize"):
+        assert _run(*[_timed(_count(_at(server)), times)] * 3) == [None] * 3
+    assert times[0] >= 0.5 > times[1] + times[2]
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_answers_again_is_waited_for_again(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, Says({"count": 7})]
+    count = _count(_at(server))
+    assert _run(count, count, _pause(0.1), count) == [None, None, None, 7]
+
+
+def test_a_server_counts(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = Says({"count": 7})
+    assert _run(_count(_at(server))) == [7]
+
+
+def test_a_server_that_is_gone_counts_nothing() -> None:
+    assert _run(_count(_gone())) == [None]
+
+
+def test_where_a_reply_begins_is_asked_once_for_each_model_and_switch(server: ByPathServer) -> None:
+    server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
+    upstream, off = _at(server), {**SMALL, "reasoning_effort": "none"}
+    asks = [_ask(upstream), _ask(upstream), _begins(upstream), _ask(upstream)]
+    found = _run(*asks, _begins(upstream), _ask(upstream, off), _begins(upstream, off))
+    assert found == [None, None, THINKING, None, THINKING, None, THINKING]
+    assert server.paths().count("/tokenize") == 2
+
+
+def test_a_server_that_the_user_names_is_not_recognised_first(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    found = _run(_ask(_at(server), server="vllm"), _begins(_at(server)))
+    assert (found[1], server.paths()) == (THINKING, ["/tokenize"])
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_a_server_that_repeats_openers_begins_in_text(
+    server: ByPathServer, name: str | None
+) -> None:
+    server.rows |= owned_by("llamacpp")
+    model = {"model": "qwq-32b"}
+    found = _run(_ask(_at(server), model, name), _begins(_at(server), model))
+    assert found[1] is TEXT
+
+
+def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "GRACE", SHORT)
+    times: list[float] = []
+    upstream, model = _at(server), {"model": "qwq-32b"}
+    with _hanging(server, "/tokenize"):
+        begins = _timed(_begins(upstream, model), times)
+        assert _run(_ask(upstream, model, "vllm"), begins) == [None, THINKING]
+    assert SHORT <= times[0] < 1
+
+
+def test_nobody_waits_for_an_answer_that_cannot_decide(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "GRACE", 30.0)
+    times: list[float] = []
+    with _hanging(server, "/tokenize"):
+        begins = _timed(_begins(_at(server), BEGUN), times)
+        assert _run(_ask(_at(server), BEGUN, "vllm"), begins) == [None, THINKING]
+    assert times[0] < 1
+
+
+def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
+    times: list[float] = []
+    assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [THINKING]
+    assert times[0] < upstream_client.GRACE
+
+
+def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:
+    ask, begins = _ask(_at(server), server="vllm"), _begins(_at(server))
+    _run(ask, begins, ask, begins)
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin() -> None:
+    upstream = _gone()
+    ask, begins = _ask(upstream), _begins(upstream)
+
+    async def comes(_: UpstreamClient) -> None:
+        rows = {**owned_by("vllm"), "/tokenize": OPENED}
+        reborn.append(ByPathServer(rows, upstream.port))
+
+    reborn: list[ByPathServer] = []
+    found = _run(ask, begins, comes, ask, begins)
+    reborn[0].shutdown()
+    reborn[0].server_close()
+    assert (found[1], found[4]) == (TEXT, THINKING)
+
+
+def test_a_server_that_did_not_say_what_it_is_is_asked_again_where_its_replies_begin(
+    server: ByPathServer,
+) -> None:
+    server.rows |= {"/tokenize": OPENED, "/v1/models": [Says({}, 503), *owned_by("vllm").values()]}
+    ask, begins = _ask(_at(server)), _begins(_at(server))
+    assert _run(ask, begins, ask, begins) == [None, TEXT, None, THINKING]
+
+
+def test_whatever_goes_wrong_changes_only_the_guess(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(upstream_client, "prompt_state", broken)
+    model = {"model": "qwq-32b"}
+    ask, begins = _ask(_at(server), model, "vllm"), _begins(_at(server), model)
+    assert _run(ask, begins, ask, begins) == [None, THINKING] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        f"think: {_at(server)} was asked what it is: "
+        "it cannot say where its replies begin: broken (said once)"
+    ]
+
+
+def test_a_failure_is_told_once_for_each_server(caplog: pytest.LogCaptureFixture) -> None:
+    with _silent() as one, _silent() as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upstream_client, "PATIENCE", SHORT)
+        patch.setattr(upstream_client, "REST", 0.0)
+        again = [_recognise(one), _pause(SHORT * 2)] * 3
+        _run(*again, _recognise(other), _ask(other, server="vllm"), _pause(SHORT * 2))
+    told = [(record.levelno, record.getMessage()) for record in caplog.records]
+    words = "no answer to {}: nothing came within 0.05 s (said once)"
+    assert told == [
+        (
+            logging.WARNING,
+            f"think: {upstream} was asked what it is: " + words.format("/v1/metadata"),
+        )
+        for upstream in (one, other)
+    ]
+
+
+def test_a_server_that_answered_meanwhile_is_complained_of_again(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, NO_HTTP, Says({"count": 7}), NO_HTTP, NO_HTTP]
+    counted = _run(*[_count(_at(server)), _pause(0.1)] * 5)
+    assert (counted[0], len(caplog.records)) == (None, 2)
+
+
+def test_a_failure_is_told_in_one_line(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    _run(_recognise(Upstream("http", HOST, server.server_port, "/a\x1b[2J\nb")))
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
 
 
 def _two() -> Probe[list[int]]:
@@ -142,196 +445,29 @@ def _two() -> Probe[list[int]]:
     return [reply.status for reply in (first, second) if reply]
 
 
-def test_a_question_may_ask_twice(server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    assert asyncio.run(answered(_two(), _at(server.server_port), {})) == [200, 200]
-    assert [asked.target for asked in server.asked] == ["/1", "/2"]
-
-
-def test_nobody_listening_is_an_error_of_its_own() -> None:
-    with socket.create_server((HOST, 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(ConnectionError, match="refused"):
-        _ask(_at(port, prefix="/p"))
-
-
-def test_no_answer_is_said_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    with _speaking() as port:
-        assert _ask(_at(port, prefix="/p")) is None
-    assert [
-        record.getMessage().partition(" no answer")[0]
-        for record in caplog.records
-        if record.name == network.__name__
-    ] == ["think: /p/x:"]
-
-
-GARBAGE = {
-    "a closed connection": (),
-    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n",),
-    "a status that is no number": (b"HTTP/1.1 OK fine\r\n\r\n",),
-    "an endless first line": (b"H" * 100_000,),
-    "too many headers": (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 1000 + b"\r\n",),
-    "a body cut short": (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}",),
-    "a chunk without its size": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}",),
-    "a chunked body cut short": (
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("said", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_is_no_answer(said: tuple[bytes, ...]) -> None:
-    with _speaking(*said) as port:
-        assert _ask(_at(port)) is None
-
-
-def test_a_connection_dropped_in_mid_body_is_no_answer(server: ScriptedServer) -> None:
-    assert _exchanged(server, Scripted([b"{", Drop()], JSON))[0] is None
-
-
-UNSAYABLE: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
-    "a header of other letters": ({"authorization": "Bearer \u4f60"}, {}),
-    "a header of bytes that are no UTF-8": ({"authorization": "Bearer \udcff"}, {}),
-    "a header of two lines": ({"authorization": "a\r\nb: c"}, {}),
-    "a path with a blank": ({}, {"prefix": "/a b"}),
-    "a path of other letters": ({}, {"prefix": "/\u4f60"}),
-    "a host that is no name": ({}, {"host": "a" * 300}),
-}
-
-
-@pytest.mark.parametrize(("headers", "fields"), UNSAYABLE.values(), ids=UNSAYABLE)
-def test_what_cannot_be_asked_has_no_answer(
-    server: ScriptedServer, headers: Mapping[str, Any], fields: Mapping[str, Any]
-) -> None:
-    server.answer(GOOD)
-    assert _ask(_at(**{"port": server.server_port, **fields}), **headers) is None
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_server_that_says_nothing_is_waited_for_no_longer_than_patience() -> None:
-    with socket.create_server(
-        (HOST, 0)
-    ) as listener:  # connections are taken by the system, and nobody reads them
-        assert _ask(_at(listener.getsockname()[1])) is None
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_server_that_falls_silent_is_waited_for_no_longer_than_patience(
-    server: ScriptedServer,
-) -> None:
-    silence = threading.Event()
-    assert _exchanged(server, Scripted([b"{", silence], JSON))[0] is None
-    server.release()
+def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
+    assert _run(lambda client: client.carry(_two(), _at(server), {})) == [[404, 404]]
+    assert server.paths() == ["/1", "/2"]
 
 
 @pytest.mark.parametrize(
-    "name", ["http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"]
+    ("headers", "sent"),
+    [
+        ({"authorization": "Bearer a", "x-api-key": "b"}, {"authorization": "Bearer a"}),
+        ({"x-api-key": "b"}, {"authorization": "Bearer b"}),
+        ({"x-api-key": ""}, {}),
+        ({"cookie": "c"}, {}),
+    ],
 )
-def test_proxies_of_the_environment_are_not_used(
-    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    with socket.create_server((HOST, 0)) as listener:
-        proxy = f"http://{HOST}:{listener.getsockname()[1]}"
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.setenv(name, proxy)
-    assert _exchanged(server, GOOD)[0] is not None
+def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str]) -> None:
+    assert credentials(headers) == sent
 
 
-class _SecureServer(ScriptedServer):
-    """The same over TLS, with a certificate that nobody has signed but its owner."""
-
-    def secured(self, certificate: Path) -> Self:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        self.socket = context.wrap_socket(self.socket, server_side=True)
-        return self
-
-
-def _certificate() -> bytes:
-    key, certificate = create_ca("nobody", HOST, 2048)
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return private + certificate.public_bytes(Encoding.PEM)
-
-
-@pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_SecureServer]:
-    certificate = tmp_path_factory.mktemp("tls") / "server.pem"
-    certificate.write_bytes(_certificate())
-    with _SecureServer() as scripted:
-        yield scripted.secured(certificate)
-        scripted.shutdown()
-
-
-def _asked_securely(secure: _SecureServer, **fields: Any) -> Reply | None:
-    secure.answer(GOOD)
-    return _ask(_at(secure.server_port, scheme="https", **fields), authorization="Bearer secret")
-
-
-def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_said(
-    secure: _SecureServer,
-) -> None:
-    assert _asked_securely(secure) is None
-    assert secure.asked == []
-
-
-def test_any_certificate_will_do_when_the_user_says_so(secure: _SecureServer) -> None:
-    reply = _asked_securely(secure, insecure=True)
-    assert reply is not None
-    assert reply.value() == {"a": 1}
-
-
-def test_an_encrypted_server_asked_in_the_clear_has_no_answer(secure: _SecureServer) -> None:
-    secure.answer(GOOD)
-    assert _ask(_at(secure.server_port)) is None
-
-
-def test_a_server_in_the_clear_asked_encrypted_has_no_answer(server: ScriptedServer) -> None:
-    assert _ask(_at(server.server_port, scheme="https", insecure=True)) is None
-
-
-def test_whatever_goes_wrong_in_finding_out_where_a_reply_begins_changes_only_the_guess(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def broken(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    async def asked() -> tuple[Start, Start]:
-        servers, body = KnownServers(), {"model": "qwq-32b"}
-        servers.ask_start(_at(1), {}, body, None)
-        return await servers.start(_at(1), body), await servers.start(_at(1), {"model": "small"})
-
-    monkeypatch.setattr(KnownServers, "recognise", broken)
-    assert asyncio.run(asked()) == (Start.THINKING, Start.TEXT)
-
-
-def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows: list[object] = [ConnectionError("refused"), GENERIC, by_name("vllm")]
-
-    async def recognised(*_: object) -> object:
-        row = rows.pop(0)
-        if isinstance(row, Exception):
-            raise row
-        return row
-
-    async def told(*_: object) -> Start:
-        return Start.THINKING if not rows else Start.TEXT
-
-    async def asked() -> list[Start]:
-        servers, begun = KnownServers(), []
-        for _ in range(4):
-            servers.ask_start(_at(1), {}, {"model": "m"}, None)
-            begun.append(await servers.start(_at(1), {"model": "m"}))
-        return begun
-
-    monkeypatch.setattr(KnownServers, "recognise", recognised)
-    monkeypatch.setattr(network, "answered", told)
-    assert asyncio.run(asked()) == [Start.TEXT, Start.TEXT, Start.THINKING, Start.THINKING]
-
-
-def test_a_server_that_is_gone_counts_nothing() -> None:
-    with socket.create_server((HOST, 0)) as listener:
-        port = listener.getsockname()[1]
-    assert asyncio.run(KnownServers().count(_at(port), {}, by_name("vllm"), {"model": "m"})) is None
+def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
+    told = (
+        OPTIONS.read_text().partition("### What the addon asks a server\n")[2].partition("###")[0]
+    )
+    assert f"wait {upstream_client.PATIENCE:g} s in all" in told
+    assert f"after {upstream_client.REST:g} s" in told
+    assert f"newest {known_servers.LIMIT:,} servers" in told
+    assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)

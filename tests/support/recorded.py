@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from converter.dialects.table import OPENAI_CHAT, Form
+from converter.initial_state import InitialState
 from converter.recordings.library import Library
-from converter.settings import Start
 
 FOLDER = Path(__file__).resolve().parents[2] / "recordings"
 _LIBRARY = Library(FOLDER)
@@ -43,7 +43,7 @@ def _fits(name: str) -> bool:
         and b'"choices"' in kept.body
     )
     alone = not re.search(rb'"index":1,"(?:delta|message)"', kept.body)
-    return said and alone and not kept.ended and kept.found.begins == Start.TEXT.value
+    return said and alone and not kept.ended and kept.found.begins == InitialState.TEXT.value
 
 
 @cache

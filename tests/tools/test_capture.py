@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from converter.dialects.table import ANTHROPIC, Form
+from converter.initial_state import InitialState
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from converter.settings import Start
 from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
 from tests.tools.shots import CHAT, SHOTS, TAGS, TRANSFORMERS
@@ -71,7 +71,7 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
     "vllm-r1-native-learned-stream": lambda recording: (
         b"</think>" in recording.body
         and b"</think>" not in recording.got.body
-        and recording.settings.start is Start.AUTO
+        and recording.settings.start is InitialState.AUTO
     ),
     "vllm-parsers-reasoning-stream": lambda recording: b'{"reasoning":' in recording.body,
     "transformers-tags-stream": lambda recording: b"[DONE]" not in recording.body,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from converter import settings
 from converter.dialects.table import ANTHROPIC, Form
+from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.settings import Start
 from converter.transcript import markdown, neutral, reply, terminal, text
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, Transcript, Turn
@@ -185,7 +185,7 @@ def test_a_complete_stream_tells_where_it_began() -> None:
 
 
 def test_a_live_stream_may_be_known_to_begin_inside_a_thought() -> None:
-    reader = ReplyReader(expected=Expected(Start.THINKING))
+    reader = ReplyReader(expected=Expected(InitialState.THINKING))
     for piece in stream("deep", "</think>", "Hi"):
         reader.feed(piece)
     assert thought_and_said(reader.transcript()) == ("deep", "Hi")

@@ -1,0 +1,125 @@
+"""What is known of servers and their models: what each server is, how its prompts end, where a
+guess was wrong, who thinks.
+
+Values in memory only. `converter.shell.upstream_client` asks the servers, replies teach the rest.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from converter.initial_state import InitialState
+from converter.servers import initial_state
+from converter.servers.initial_state import Facts, switch_of
+from converter.servers.profiles import Server
+
+LIMIT = 1000
+"""Entries of each kind that are kept, the oldest go first. One machine has a few servers and models;
+a forward proxy, or a client that makes names up, must not fill the memory.
+"""
+
+type Body = Mapping[str, object]
+type Key = tuple[Upstream, bytes]
+"""A server, and a digest of what else decides: names and switches may be of any length."""
+
+
+class Bounded[Name, Value](OrderedDict[Name, Value]):
+    """A dictionary of the newest `LIMIT` entries; writing one makes it the newest."""
+
+    def __setitem__(self, name: Name, value: Value) -> None:
+        super().__setitem__(name, value)
+        self.move_to_end(name)
+        if len(self) > LIMIT:
+            self.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A server's API: where it is, and what stands before its paths.
+
+    `direct`: not behind another proxy, which probes would go around.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    prefix: str = ""
+    direct: bool = True
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.prefix}"
+
+
+def prompt_key(upstream: Upstream, body: Body) -> Key:
+    """Return what prompts that end alike have in common: server, model and thinking switches."""
+    return upstream, _digest(str(body.get("model")), switch_of(body))
+
+
+def _model_key(upstream: Upstream, body: Body) -> Key:
+    return upstream, _digest(str(body.get("model")))
+
+
+def _digest(*parts: str) -> bytes:
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(joined).digest()
+
+
+class KnownServers:
+    """The memory of one proxy."""
+
+    def __init__(self) -> None:
+        self._servers: Bounded[Upstream, Server] = Bounded()
+        self._repeat_openers: Bounded[Upstream, None] = Bounded()
+        self._take_thinking_out: Bounded[Upstream, None] = Bounded()
+        self._prompts: Bounded[Key, InitialState | None] = Bounded()
+        self._corrections: Bounded[Key, InitialState] = Bounded()
+        self._thinkers: Bounded[Key, None] = Bounded()
+
+    def recognised(self, upstream: Upstream, server: Server) -> None:
+        """Remember what a server is."""
+        self._servers[upstream] = server
+
+    def server(self, upstream: Upstream) -> Server | None:
+        """Return the server's row, None until it has been recognised."""
+        return self._servers.get(upstream)
+
+    def saw_repeated_opener(self, upstream: Upstream) -> None:
+        """Remember that the server's text says again what the template opened."""
+        self._repeat_openers[upstream] = None
+
+    def saw_thinking(self, upstream: Upstream) -> None:
+        """Remember that the server takes thinking out of the text itself."""
+        self._take_thinking_out[upstream] = None
+
+    def takes_thinking_out(self, upstream: Upstream) -> bool:
+        """Tell whether the server has been seen to take thinking out of the text itself."""
+        return upstream in self._take_thinking_out
+
+    def saw_prompt(self, upstream: Upstream, body: Body, state: InitialState | None) -> None:
+        """Remember where such a prompt ends; None: the server cannot tell."""
+        self._prompts[prompt_key(upstream, body)] = state
+
+    def has_prompt(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the server has been asked where such a prompt ends."""
+        return prompt_key(upstream, body) in self._prompts
+
+    def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
+        """Remember where a reply did begin, after a wrong guess."""
+        self._corrections[prompt_key(upstream, body)] = state
+
+    def saw_thought(self, upstream: Upstream, body: Body) -> None:
+        """Remember that the model thinks unasked."""
+        self._thinkers[_model_key(upstream, body)] = None
+
+    def thinks(self, upstream: Upstream, body: Body) -> bool:
+        """Tell whether the model is known to think by itself."""
+        seen = _model_key(upstream, body) in self._thinkers
+        return seen or initial_state.model(Facts(body)) is InitialState.THINKING
+
+    def facts(self, upstream: Upstream, body: Body) -> Facts:
+        """Return what the rules may go by for the reply to this request."""
+        key = prompt_key(upstream, body)
+        whole = upstream in self._repeat_openers or self.takes_thinking_out(upstream)
+        return Facts(body, whole, self._prompts.get(key), self._corrections.get(key))

@@ -1,0 +1,112 @@
+"""One HTTP request of the addon's own, and the reply to it. Cancelling it ends it: no thread stays
+behind to wait for a server that hangs.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+
+import h11
+
+from converter.servers.known_servers import Upstream
+from converter.servers.probes import ProbeRequest, Reply
+
+READ_LIMIT = 16 * 1024 * 1024
+"""Bytes of a reply; the tokens of the longest prompt are some megabytes."""
+_READ_SIZE = 65536
+_PORTS = {"http": 80, "https": 443}
+
+type Secure = Callable[[str], ssl.SSLContext]
+"""How to speak TLS to a host."""
+type _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class NoReplyError(Exception):
+    """Somebody listens, and gives no reply that can be read."""
+
+
+async def fetch(
+    upstream: Upstream, asked: ProbeRequest, headers: Mapping[str, str], secure: Secure
+) -> Reply:
+    """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
+    NoReplyError.
+    """
+    try:
+        reader, writer = await _connect(upstream, secure)
+    except (ConnectionRefusedError, socket.gaierror) as error:
+        refused = isinstance(error, ConnectionRefusedError)
+        raise ConnectionError("Connection refused" if refused else error.strerror) from None
+    except (OSError, ValueError) as error:
+        raise NoReplyError(str(error)) from None
+    try:
+        wire = h11.Connection(h11.CLIENT)
+        writer.write(_written(wire, upstream, asked, headers))
+        return await _read(wire, reader)
+    except (OSError, ValueError, h11.ProtocolError) as error:
+        raise NoReplyError(str(error) or type(error).__name__) from None
+    finally:
+        writer.transport.abort()
+
+
+async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
+    """Return a connection. A name may have several addresses: nobody listens when one refuses and
+    none takes it.
+    """
+    tls = secure(upstream.host) if upstream.scheme == "https" else None
+    try:
+        return await asyncio.open_connection(upstream.host, upstream.port, ssl=tls, all_errors=True)
+    except ExceptionGroup as failed:
+        refused, others = failed.split(ConnectionRefusedError)
+        raise (refused or others or failed).exceptions[0] from None
+
+
+def _written(
+    wire: h11.Connection, upstream: Upstream, asked: ProbeRequest, headers: Mapping[str, str]
+) -> bytes:
+    """Return the request's bytes. Raises LocalProtocolError for what cannot stand in one."""
+    body = asked.body or b""
+    sent = {
+        "host": host_header(upstream),
+        "content-type": "application/json",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+        "connection": "close",
+        **({} if asked.body is None else {"content-length": str(len(body))}),
+        **headers,
+    }
+    request = h11.Request(
+        method="GET" if asked.body is None else "POST",
+        target=_bytes(upstream.prefix + asked.path),
+        headers=[(_bytes(name), _bytes(value)) for name, value in sent.items()],
+    )
+    parts = [wire.send(event) for event in (request, h11.Data(body), h11.EndOfMessage())]
+    return b"".join(part or b"" for part in parts)
+
+
+def host_header(upstream: Upstream) -> str:
+    """Return the `host` of a request: with the port, unless it is the usual one."""
+    host = f"[{upstream.host}]" if ":" in upstream.host else upstream.host
+    return host if upstream.port == _PORTS[upstream.scheme] else f"{host}:{upstream.port}"
+
+
+def _bytes(text: str) -> bytes:
+    """Return the bytes that mitmproxy read this text from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> Reply:
+    head, body = h11.Response(status_code=200, headers=[]), bytearray()
+    while True:
+        match wire.next_event():
+            case h11.NEED_DATA:
+                wire.receive_data(await reader.read(_READ_SIZE))
+            case h11.Response() as head:
+                pass
+            case h11.Data(data=data):
+                body += data
+                if len(body) > READ_LIMIT:
+                    raise ValueError(f"expected at most {READ_LIMIT} bytes, got more")
+            case h11.EndOfMessage():
+                names = {name.decode(): value.decode("latin-1") for name, value in head.headers}
+                return Reply(head.status_code, names, bytes(body))

@@ -1,0 +1,93 @@
+"""TLS for the addon's own probes, by the options that mitmproxy itself connects with.
+
+Read in mitmproxy 12.2, `addons/tlsconfig.py` (tls_start_server) and `net/tls.py`
+(create_proxy_server_context), which hold the same for pyOpenSSL.
+"""
+
+import ssl
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import certifi
+from mitmproxy import ctx
+
+_LEAST = {"UNBOUNDED": ssl.TLSVersion.MINIMUM_SUPPORTED}
+_MOST = {"UNBOUNDED": ssl.TLSVersion.MAXIMUM_SUPPORTED}
+_VERSIONS = {
+    "SSL3": ssl.TLSVersion.SSLv3,
+    "TLS1": ssl.TLSVersion.TLSv1,
+    "TLS1_1": ssl.TLSVersion.TLSv1_1,
+    "TLS1_2": ssl.TLSVersion.TLSv1_2,
+    "TLS1_3": ssl.TLSVersion.TLSv1_3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """The options of mitmproxy that decide whom to trust, and as whom to come.
+
+    `certificate`: the client's, a PEM file with its key. Neither `trusted_ca` nor `trusted_folder`:
+    the public authorities that mitmproxy knows.
+    """
+
+    insecure: bool = False
+    trusted_ca: str | None = None
+    trusted_folder: str | None = None
+    certificate: str | None = None
+    least: str = "TLS1_2"
+    most: str = "UNBOUNDED"
+    ciphers: str | None = None
+
+
+def in_force(host: str) -> TlsOptions:
+    """Return what mitmproxy's options say for a connection to `host`."""
+    options = ctx.options
+    return TlsOptions(
+        insecure=bool(options.ssl_insecure),
+        trusted_ca=options.ssl_verify_upstream_trusted_ca,
+        trusted_folder=options.ssl_verify_upstream_trusted_confdir,
+        certificate=client_certificate(options.client_certs, host),
+        least=options.tls_version_server_min,
+        most=options.tls_version_server_max,
+        ciphers=options.ciphers_server,
+    )
+
+
+def client_certificate(written: str | None, host: str) -> str | None:
+    """Return the file for `host`: the one that `client_certs` names, or HOST.pem in its folder."""
+    if not written:
+        return None
+    place = Path(written).expanduser()
+    file = place / f"{host}.pem" if place.is_dir() else place
+    return str(file) if file.is_file() else None
+
+
+@lru_cache(16)
+def context(options: TlsOptions) -> ssl.SSLContext:
+    """Return the context to connect with. Raises OSError or ValueError when a file cannot be read.
+
+    Not `ssl.create_default_context`: since Python 3.13 it refuses authorities without a key usage,
+    which mitmproxy takes.
+    """
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        # old versions are deprecated, but the user has asked for them
+        made.minimum_version = (_VERSIONS | _LEAST)[options.least]
+        made.maximum_version = (_VERSIONS | _MOST)[options.most]
+    if options.ciphers:
+        made.set_ciphers(options.ciphers)
+    if options.insecure:
+        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+        made.options |= ssl.OP_LEGACY_SERVER_CONNECT
+    ca, folder = options.trusted_ca, options.trusted_folder
+    made.load_verify_locations(ca if ca or folder else certifi.where(), folder)
+    if options.certificate:
+        made.load_cert_chain(options.certificate)
+    return made
+
+
+def for_host(host: str) -> ssl.SSLContext:
+    """Return the context for a connection to `host`, as mitmproxy's options are now."""
+    return context(in_force(host))

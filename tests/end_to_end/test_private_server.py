@@ -1,0 +1,138 @@
+"""A server that not everybody may talk to: the addon's own questions get in wherever mitmproxy
+itself does, and a server that answers none of them holds requests up once.
+"""
+
+import json
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from converter.shell.upstream_client import PATIENCE
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
+from tests.support.clients import Client, read_openai_stream
+from tests.support.frames import stream, whole
+from tests.support.harness import Proxy, start_proxy
+from tests.support.private_authority import PrivateAuthority, private_authority
+
+ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
+THINKING = {**ASKED, "thinking": {"type": "enabled", "budget_tokens": 2048}}
+OPENED = {"count": 5, "token_strs": ["<|im_start|>", "assistant", "<think>"]}
+ROWS = {
+    **owned_by("vllm"),
+    CHAT: Says(whole("<think>deep</think>Hello")),
+    "/tokenize": Says(OPENED),
+}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> PrivateAuthority:
+    return private_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def secure(authority: PrivateAuthority) -> Iterator[ByPathServer]:
+    """A server that talks to those only whose certificate it knows."""
+    with ByPathServer(ROWS) as server:
+        authority.secure(server, wants_client=True)
+        yield server
+
+
+@contextmanager
+def _proxy(server: ByPathServer, folder: Path, scheme: str, **options: object) -> Iterator[Proxy]:
+    mode = f"reverse:{scheme}://127.0.0.1:{server.server_port}"
+    settings = [part for name in options for part in ("--set", f"{name}={options[name]}")]
+    with start_proxy([mode], settings, folder, "private") as proxy:
+        yield proxy
+
+
+def _status(proxy: Proxy, path: str = MESSAGES, **fields: object) -> int:
+    with Client(proxy.ports[0]) as client:
+        return client.ask(path, json.dumps({**THINKING, **fields}).encode()).status
+
+
+@pytest.mark.parametrize("trust", ["ca", "folder", "insecure"])
+def test_the_questions_get_in_where_mitmproxy_does(
+    secure: ByPathServer, authority: PrivateAuthority, tmp_path: Path, trust: str
+) -> None:
+    trusted: dict[str, dict[str, object]] = {
+        "ca": {"ssl_verify_upstream_trusted_ca": authority.file},
+        "folder": {"ssl_verify_upstream_trusted_confdir": authority.folder},
+        "insecure": {"ssl_insecure": "true"},
+    }
+    options = {**trusted[trust], "client_certs": authority.client}
+    with _proxy(secure, tmp_path, "https", **options) as proxy:
+        assert _status(proxy) == 200
+        assert proxy.troubles() == []
+    assert "chat_template_kwargs" in secure.bodies()[-1]
+
+
+def test_a_reply_that_starts_inside_the_thought_is_read_rightly(
+    secure: ByPathServer, authority: PrivateAuthority, tmp_path: Path
+) -> None:
+    tokenized = threading.Event()
+
+    def tell(_: object) -> Says:
+        tokenized.set()
+        return Says(OPENED)
+
+    def answer(_: object) -> Says:
+        assert tokenized.wait(30)
+        return Says(steps=stream("hm, ", "so</think>", "Yes"))
+
+    secure.rows |= {"/tokenize": tell, CHAT: answer}
+    options = {
+        "ssl_verify_upstream_trusted_ca": authority.file,
+        "client_certs": authority.client,
+    }
+    with (
+        _proxy(secure, tmp_path, "https", **options) as proxy,
+        Client(proxy.ports[0]) as client,
+    ):
+        body = client.ask(CHAT, json.dumps({**ASKED, "stream": True}).encode()).body
+    said = read_openai_stream(body)
+    assert (said.thinking, said.text) == ("hm, so", "Yes")
+
+
+def test_a_failure_is_told_once(secure: ByPathServer, tmp_path: Path) -> None:
+    with _proxy(secure, tmp_path, "https") as proxy:
+        assert {_status(proxy) for _ in range(3)} == {502}
+        told = [line for line in proxy.troubles() if "was asked what it is" in line]
+    assert len(told) == 1
+    assert "certificate verify failed" in told[0]
+
+
+def test_the_questions_carry_the_proxys_own_key(tmp_path: Path) -> None:
+    with (
+        ByPathServer(ROWS) as server,
+        _proxy(server, tmp_path, "http", upstream_auth="me:secret") as proxy,
+    ):
+        assert _status(proxy) == 200
+        assert _status(proxy, f"{MESSAGES}/count_tokens", max_tokens=None) == 200
+    key = "Basic " + b64encode(b"me:secret").decode()
+    assert {asked.headers.get("authorization") for asked in server.asked} == {key}
+    assert {"/v1/models", CHAT, "/tokenize"} <= set(server.paths())
+
+
+def test_a_server_that_answers_no_question_holds_requests_up_once(tmp_path: Path) -> None:
+    let_go = threading.Event()
+    hangs = Says(steps=[let_go, b"{}"])
+    paths = ("/v1/metadata", "/v1/models", "/version", "/api/version")
+    took = []
+    with (
+        ByPathServer({CHAT: ROWS[CHAT], **dict.fromkeys(paths, hangs)}) as server,
+        _proxy(server, tmp_path, "http") as proxy,
+    ):
+        for _ in range(4):
+            begun = time.monotonic()
+            assert _status(proxy) == 200
+            took.append(time.monotonic() - begun)
+        let_go.set()
+        told = [line for line in proxy.troubles() if "was asked what it is" in line]
+    assert PATIENCE <= took[0] < PATIENCE + 2
+    assert sum(took[1:]) < PATIENCE / 2
+    assert len(told) == 1

@@ -1,0 +1,175 @@
+"""What is remembered of servers and models, of whom, and for how long."""
+
+from collections.abc import Callable
+
+import pytest
+
+from converter.initial_state import InitialState
+from converter.servers import known_servers
+from converter.servers.initial_state import initial_state
+from converter.servers.known_servers import Body, Bounded, KnownServers, Upstream, prompt_key
+from converter.servers.profiles import by_name
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+HERE = Upstream("http", "127.0.0.1", 8000)
+ELSEWHERE = [
+    Upstream("https", "127.0.0.1", 8000),
+    Upstream("http", "127.0.0.2", 8000),
+    Upstream("http", "127.0.0.1", 8001),
+    Upstream("http", "127.0.0.1", 8000, "/inner"),
+]
+SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+LATER = {**SMALL, "messages": [], "temperature": 1}
+LARGE = {**SMALL, "model": "large"}
+OFF = {**SMALL, "reasoning_format": "none"}
+
+
+def _begins(known: KnownServers, body: Body, upstream: Upstream = HERE) -> InitialState:
+    return initial_state(known.facts(upstream, body))
+
+
+def test_nothing_is_known_at_first() -> None:
+    known = KnownServers()
+    assert known.server(HERE) is None
+    assert not known.takes_thinking_out(HERE)
+    assert not known.thinks(HERE, SMALL)
+    assert not known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+@pytest.mark.parametrize("other", ELSEWHERE, ids=str)
+def test_what_a_server_is_holds_for_its_address_and_prefix(other: Upstream) -> None:
+    known = KnownServers()
+    known.recognised(HERE, by_name("vllm"))
+    assert known.server(HERE) is by_name("vllm")
+    assert known.server(Upstream("http", "127.0.0.1", 8000)) is by_name("vllm")
+    assert known.server(other) is None
+
+
+@pytest.mark.parametrize("other", ELSEWHERE, ids=str)
+def test_a_server_that_takes_thinking_out_is_one_address(other: Upstream) -> None:
+    known = KnownServers()
+    known.saw_thinking(HERE)
+    assert (known.takes_thinking_out(HERE), known.takes_thinking_out(other)) == (True, False)
+
+
+type Remember = Callable[[KnownServers], None]
+WHOLE_TEXT: dict[str, Remember] = {
+    "takes thinking out": lambda known: known.saw_thinking(HERE),
+    "repeats the opener": lambda known: known.saw_repeated_opener(HERE),
+}
+
+
+@pytest.mark.parametrize("remember", WHOLE_TEXT.values(), ids=WHOLE_TEXT)
+def test_a_server_of_whole_text_begins_in_text_whatever_its_prompt_opens(
+    remember: Remember,
+) -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, THINKING)
+    assert _begins(known, SMALL) is THINKING
+    remember(known)
+    assert _begins(known, SMALL) is TEXT
+    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+    known.correct(HERE, SMALL, THINKING)
+    assert _begins(known, SMALL) is THINKING
+
+
+def test_a_server_that_repeats_openers_does_not_take_thinking_out() -> None:
+    known = KnownServers()
+    known.saw_repeated_opener(HERE)
+    assert not known.takes_thinking_out(HERE)
+
+
+@pytest.mark.parametrize("state", [TEXT, THINKING])
+def test_a_prompt_holds_for_its_server_model_and_switch(state: InitialState) -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, state)
+    assert _begins(known, LATER) is state
+    assert known.has_prompt(HERE, LATER)
+    others = [known.has_prompt(HERE, LARGE), known.has_prompt(HERE, OFF)]
+    assert [*others, *(known.has_prompt(other, SMALL) for other in ELSEWHERE)] == [False] * 6
+
+
+def test_a_prompt_that_was_not_told_is_not_asked_for_again() -> None:
+    known = KnownServers()
+    known.saw_prompt(HERE, SMALL, None)
+    assert known.has_prompt(HERE, SMALL)
+    assert _begins(known, SMALL) is TEXT
+
+
+def test_a_correction_holds_for_its_server_model_and_switch() -> None:
+    known = KnownServers()
+    known.correct(HERE, OFF, THINKING)
+    assert _begins(known, {**LATER, "reasoning_format": "none"}) is THINKING
+    assert [_begins(known, body) for body in (SMALL, {**OFF, "model": "large"})] == [TEXT] * 2
+    assert [_begins(known, OFF, other) for other in ELSEWHERE] == [TEXT] * 4
+
+
+def test_the_last_correction_holds() -> None:
+    known = KnownServers()
+    for state in (THINKING, TEXT):
+        known.correct(HERE, {"model": "qwq-32b"}, state)
+    assert _begins(known, {"model": "qwq-32b"}) is TEXT
+
+
+def test_a_model_that_thought_thinks_by_itself_whatever_the_switch() -> None:
+    known = KnownServers()
+    known.saw_thought(HERE, SMALL)
+    assert known.thinks(HERE, LATER)
+    assert known.thinks(HERE, OFF)
+    assert not known.thinks(HERE, LARGE)
+    assert [known.thinks(other, SMALL) for other in ELSEWHERE] == [False] * 4
+
+
+@pytest.mark.parametrize(("model", "thinks"), [("qwq-32b", True), ("DeepSeek-V3.1", False)])
+def test_a_models_name_may_say_that_it_thinks(model: str, thinks: bool) -> None:
+    assert KnownServers().thinks(HERE, {"model": model}) is thinks
+
+
+ODD_NAMES: list[object] = [None, 7, ["small"], "\udcff", "a" * 100_000]
+
+
+@pytest.mark.parametrize("model", ODD_NAMES, ids=lambda model: repr(model)[:20])
+def test_any_name_is_remembered_in_a_few_bytes(model: object) -> None:
+    known = KnownServers()
+    known.correct(HERE, {"model": model}, THINKING)
+    assert _begins(known, {"model": model}) is THINKING
+    assert len(prompt_key(HERE, {"model": model})[1]) == 32
+
+
+def test_a_name_and_a_switch_are_not_mixed_up() -> None:
+    keys = [prompt_key(HERE, {"model": "a{}"}), prompt_key(HERE, {"model": "a"})]
+    assert keys[0] != keys[1]
+
+
+def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_servers, "LIMIT", 3)
+    kept: Bounded[str, int] = Bounded()
+    for number, name in enumerate("abcad"):
+        kept[name] = number
+    assert dict(kept) == {"c": 2, "a": 3, "d": 4}
+
+
+def test_no_memory_of_a_server_grows_without_end() -> None:
+    known = KnownServers()
+    for number in range(known_servers.LIMIT + 10):
+        upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
+        known.recognised(upstream, by_name("vllm"))
+        known.saw_repeated_opener(upstream)
+        known.saw_thinking(upstream)
+        known.saw_prompt(upstream, body, TEXT)
+        known.correct(upstream, body, TEXT)
+        known.saw_thought(upstream, body)
+    kept = [value for value in vars(known).values() if isinstance(value, dict)]
+    assert [len(each) for each in kept] == [known_servers.LIMIT] * len(vars(known))
+
+
+@pytest.mark.parametrize(
+    ("upstream", "written"),
+    [
+        (HERE, "http://127.0.0.1:8000"),
+        (Upstream("https", "::1", 443, "/inner"), "https://[::1]:443/inner"),
+    ],
+)
+def test_an_upstream_is_written_as_its_address(upstream: Upstream, written: str) -> None:
+    assert str(upstream) == written
