@@ -163,6 +163,7 @@ class Sampling:
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """All a request asks. `extensions`: what it asks of the server in the server's own words.
+    `output_name` and `output_strict`: of the output schema, where the client's dialect has them.
     `notes` says in one line each what was left out, for a log.
     """
 
@@ -179,6 +180,8 @@ class Conversation:
     thinking: ThinkingSwitch | None = None
     effort: str | None = None
     output_schema: Mapping[str, object] | None = None
+    output_name: str = ""
+    output_strict: bool | None = None
     user_id: str | None = None
     extensions: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

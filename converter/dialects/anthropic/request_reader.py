@@ -22,6 +22,7 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SYSTEM_BLOCKS, read_blocks
+from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
 
 # Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that
@@ -37,26 +38,6 @@ THINKING_MODES: dict[str, ThinkingMode] = {
 }
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
-# Not of the Messages API, but of local servers: a user who sends one (the SDK's extra_body) means
-# the server.
-EXTENSIONS = frozenset(
-    {
-        "chat_template_kwargs",
-        "frequency_penalty",
-        "grammar",
-        "ignore_eos",
-        "logit_bias",
-        "min_p",
-        "presence_penalty",
-        "reasoning_effort",
-        "reasoning_format",
-        "repeat_penalty",
-        "repetition_penalty",
-        "seed",
-        "separate_reasoning",
-        "structured_outputs",
-    }
-)
 UNEXPECTED_RESULT = (
     "unexpected `tool_use_id` found in `tool_result` blocks: {}. "
     "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
@@ -96,7 +77,7 @@ def read(body: object, *, counting: bool = False) -> Conversation:
         effort=_effort(request, notes),
         output_schema=_output_schema(request),
         user_id=_user_id(request),
-        extensions={name: value for name, value in request.values.items() if name in EXTENSIONS},
+        extensions={name: value for name, value in request.values.items() if name in SERVER_FIELDS},
         notes=tuple(notes),
     )
 

@@ -25,6 +25,8 @@ from converter.servers.profiles import (
 
 type Body = dict[str, object]
 
+OUTPUT_NAME = "output"
+"""Name of an output schema that has none: the format wants one, the Messages API has none."""
 # Fields nobody misses: what a server does not take of them needs no line in a log.
 UNMISSED = frozenset({"user", "stream_options"})
 
@@ -97,7 +99,8 @@ def _is_unreadable(block: Block) -> bool:
 
 
 def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
-    if switch := system_switch(settings.server, conversation.thinking, conversation.model):
+    switch = system_switch(settings.server, conversation.thinking, conversation.model)
+    if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
     messages = write_messages(conversation, _manner(settings))
     body: Body = {"model": conversation.model, "messages": messages}
@@ -192,10 +195,14 @@ def _output(conversation: Conversation) -> Body:
         {"stream": True, "stream_options": {"include_usage": True}} if conversation.stream else {}
     )
     if conversation.output_schema is not None:
-        # The format wants a name for the schema; the Messages API has none.
+        strict = conversation.output_strict
         body["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": "output", "schema": conversation.output_schema},
+            "json_schema": {
+                "name": conversation.output_name or OUTPUT_NAME,
+                "schema": conversation.output_schema,
+                **({} if strict is None else {"strict": strict}),
+            },
         }
     return body
 

@@ -1,0 +1,232 @@
+"""The messages of a chat-completions request, read: one reader per role, one per content part.
+
+Tolerant where servers are: what has a clear meaning is read, what has none is left out with a note.
+A request that goes on as it came is not changed by this; it is read for what it says.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from converter.conversation import (
+    Block,
+    Data,
+    Document,
+    Image,
+    Link,
+    Source,
+    Stored,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.dialects.openai_chat.messages import TOOL_ERROR
+from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
+from converter.wire.checked import Fields
+from converter.wire.partial_json import WRAPPED
+
+SYSTEM_ROLES = ("system", "developer")
+RESULT_ROLES = ("tool", "function")
+CUSTOM_INPUT = "input"
+"""Key of a custom tool's free text in the input of its call."""
+
+
+@dataclass(slots=True)
+class Messages:
+    """The messages read so far. `left_out`: kinds of parts that have no place in a conversation."""
+
+    turns: list[Turn] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+    _calls: int = 0
+    _legacy: dict[str, str] = field(default_factory=dict)  # function name -> id of its last call
+
+    def add(self, message: Fields) -> None:
+        """Read one message; tool messages in a row are one turn."""
+        role = message.optional("role", str) or "user"
+        if role in SYSTEM_ROLES:
+            self.turns.append(Turn("system", self._parts(message)))
+        elif role == "assistant":
+            self.turns.append(Turn("assistant", self._assistant(message)))
+        elif role in RESULT_ROLES:
+            self._add_result(self._result(message, role))
+        else:
+            if role != "user":
+                self.left_out.add(f"role {role!r}, read as user")
+            self.turns.append(Turn("user", self._parts(message)))
+
+    def _add_result(self, result: ToolResult) -> None:
+        last = self.turns[-1] if self.turns else None
+        if last and last.role == "user" and isinstance((*last.blocks, None)[0], ToolResult):
+            self.turns[-1] = Turn("user", (*last.blocks, result))
+        else:
+            self.turns.append(Turn("user", (result,)))
+
+    def _result(self, message: Fields, role: str) -> ToolResult:
+        call = message.optional("tool_call_id", str) or ""
+        if role == "function":
+            call = self._legacy.get(message.optional("name", str) or "", call)
+        parts = tuple(part for part in self._parts(message) if not isinstance(part, Thinking))
+        first = parts[0].text if parts and isinstance(parts[0], Text) else ""
+        if not first.startswith(f"{TOOL_ERROR}\n"):
+            return ToolResult(call, parts)
+        return ToolResult(call, (Text(first.removeprefix(f"{TOOL_ERROR}\n")), *parts[1:]), True)
+
+    def _assistant(self, message: Fields) -> tuple[Block, ...]:
+        blocks: list[Block] = [*_thoughts(message.values), *self._parts(message)]
+        if refusal := message.optional("refusal", str):
+            blocks.append(Text(refusal))
+        blocks += map(self._call, message.children("tool_calls"))
+        if legacy := message.child("function_call"):
+            call = self._call(Fields({"function": legacy.values}, message.place))
+            self._legacy[call.name] = call.id
+            blocks.append(call)
+        return tuple(blocks)
+
+    def _call(self, entry: Fields) -> ToolUse:
+        self._calls += 1
+        name = entry.optional("id", str) or f"call_{self._calls}"
+        if custom := entry.child("custom"):
+            said = custom.optional("input", str) or ""
+            return ToolUse(name, custom.required("name", str), {CUSTOM_INPUT: said})
+        function = Fields(entry.values.get("function"), entry.place_of("function"))
+        return ToolUse(
+            name, function.required("name", str), read_arguments(function.values.get("arguments"))
+        )
+
+    def _parts(self, message: Fields) -> tuple[Text | Thinking | Image | Document, ...]:
+        content = message.values.get("content")
+        if content is None or content == "":
+            return ()
+        if isinstance(content, str):
+            return (Text(content),)
+        return tuple(
+            block for part in message.children("content") if (block := self._part(part)) is not None
+        )
+
+    def _part(self, part: Fields) -> Text | Thinking | Image | Document | None:
+        kind = part.optional("type", str) or "text"
+        if kind in _PARTS:
+            return _PARTS[kind](part)
+        self.left_out.add(kind)
+        return None
+
+
+def read_arguments(arguments: object) -> Mapping[str, object]:
+    """Return a call's arguments, JSON text in the format, an object from some clients. A text that
+    is no object stands under a key of its own.
+    """
+    if isinstance(arguments, dict):
+        return arguments
+    said = arguments if isinstance(arguments, str) else ""
+    try:
+        read = json.loads(said) if said.strip() else {}
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {WRAPPED: said}
+
+
+def _thoughts(message: Mapping[str, object]) -> list[Thinking]:
+    """Return the thinking in the reasoning fields; several often say the same."""
+    merger = ReasoningMerger()
+    thoughts = [
+        merger.feed(name, words)
+        for name in REASONING_FIELDS
+        if (words := words_of(message.get(name)))
+    ]
+    return [Thinking(text) for text in thoughts if text]
+
+
+# Content parts.
+
+
+def _text(part: Fields) -> Text:
+    return Text(part.optional("text", str) or "")
+
+
+def _refusal(part: Fields) -> Text:
+    return Text(part.optional("refusal", str) or "")
+
+
+def _thinking(part: Fields) -> Thinking:
+    """Mistral's API: a list of text parts; others: a string."""
+    return Thinking(words_of(part.values.get("thinking") or part.values.get("text")))
+
+
+def _image(part: Fields) -> Image:
+    value = part.values.get("image_url")
+    if not isinstance(value, str):  # llama.cpp and Ollama take the bare string as well
+        value = Fields(value, part.place_of("image_url")).required("url", str)
+    return Image(source_of(value))
+
+
+def _audio(part: Fields) -> Document:
+    audio = Fields(part.values.get("input_audio"), part.place_of("input_audio"))
+    kind = audio.optional("format", str) or "wav"
+    return Document(Data(f"audio/{kind}", audio.required("data", str)))
+
+
+def _linked(part: Fields) -> Document:
+    """vLLM's `audio_url` and `video_url`."""
+    name = part.required("type", str)
+    return Document(
+        source_of(Fields(part.values.get(name), part.place_of(name)).required("url", str))
+    )
+
+
+def _file(part: Fields) -> Document:
+    return document_of(Fields(part.values.get("file"), part.place_of("file")))
+
+
+def document_of(file: Fields) -> Document:
+    """Return a file that came as data, as a link or as an id; what is text in it can be read."""
+    title = file.optional("filename", str) or ""
+    if data := file.optional("file_data", str):
+        source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")
+    elif url := file.optional("file_url", str):
+        source = Link(url)
+    else:
+        source = Stored(file.optional("file_id", str) or "")
+    return Document(readable(source), title)
+
+
+def source_of(url: str) -> Source:
+    """Return a data URL's bytes, any other URL as a link."""
+    head, comma, content = url.partition(",")
+    if not (comma and head.startswith("data:") and head.endswith(";base64")):
+        return Link(url)
+    return Data(head.removeprefix("data:").removesuffix(";base64"), content)
+
+
+def readable(source: Source) -> tuple[Text, ...] | Source:
+    """Return the text of bytes that are declared text, anything else as it is."""
+    if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
+        return source
+    try:
+        return (Text(base64.b64decode(source.base64, validate=True).decode()),)
+    except (binascii.Error, UnicodeDecodeError):
+        return source
+
+
+TEXT_TYPES = (
+    "text/",
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/toml",
+)
+_PARTS: dict[str, Callable[[Fields], Text | Thinking | Image | Document]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "refusal": _refusal,
+    "thinking": _thinking,
+    "image_url": _image,
+    "input_audio": _audio,
+    "audio_url": _linked,
+    "video_url": _linked,
+    "file": _file,
+}
