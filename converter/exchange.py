@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models as anthropic_models
 from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.anthropic.errors import error_body, error_reply, server_words
+from converter.dialects.anthropic.errors import error_body, error_reply
+from converter.dialects.error_words import server_words
 from converter.dialects.openai_chat import request_writer as openai_request
 from converter.dialects.reasoning_fields import without
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name

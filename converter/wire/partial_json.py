@@ -75,6 +75,11 @@ class PartialJson:
         return self._want is _Want.NOTHING
 
     @property
+    def begun(self) -> bool:
+        """Tell whether the object is open: something of it came, and not its end."""
+        return self._want not in (_Want.OBJECT, _Want.NOTHING)
+
+    @property
     def said(self) -> bool:
         """Tell whether there was anything but blanks."""
         return self._want is not _Want.OBJECT or bool((self.unfit + self._held).strip())

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.ending import Ending, left_out
 from converter.dialects.anthropic.errors import error_body
-from converter.dialects.anthropic.tool_pieces import ToolCalls, ToolPiece
 from converter.dialects.dialect import ReplyContext
+from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.events import (
     Block,
     End,

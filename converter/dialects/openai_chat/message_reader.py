@@ -4,9 +4,6 @@ Tolerant where servers are: what has a clear meaning is read, what has none is l
 A request that goes on as it came is not changed by this; it is read for what it says.
 """
 
-import base64
-import binascii
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,9 +12,6 @@ from converter.conversation import (
     Data,
     Document,
     Image,
-    Link,
-    Source,
-    Stored,
     Text,
     Thinking,
     ToolResult,
@@ -25,9 +19,9 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.openai_chat.messages import TOOL_ERROR
+from converter.dialects.openai_parts import document_of, read_arguments, source_of
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.wire.checked import Fields
-from converter.wire.partial_json import WRAPPED
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
@@ -115,20 +109,6 @@ class Messages:
         return None
 
 
-def read_arguments(arguments: object) -> Mapping[str, object]:
-    """Return a call's arguments, JSON text in the format, an object from some clients. A text that
-    is no object stands under a key of its own.
-    """
-    if isinstance(arguments, dict):
-        return arguments
-    said = arguments if isinstance(arguments, str) else ""
-    try:
-        read = json.loads(said) if said.strip() else {}
-    except (ValueError, RecursionError):
-        read = None
-    return read if isinstance(read, dict) else {WRAPPED: said}
-
-
 def _thoughts(message: Mapping[str, object]) -> list[Thinking]:
     """Return the thinking in the reasoning fields; several often say the same."""
     merger = ReasoningMerger()
@@ -181,43 +161,6 @@ def _file(part: Fields) -> Document:
     return document_of(Fields(part.values.get("file"), part.place_of("file")))
 
 
-def document_of(file: Fields) -> Document:
-    """Return a file that came as data, as a link or as an id; what is text in it can be read."""
-    title = file.optional("filename", str) or ""
-    if data := file.optional("file_data", str):
-        source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")
-    elif url := file.optional("file_url", str):
-        source = Link(url)
-    else:
-        source = Stored(file.optional("file_id", str) or "")
-    return Document(readable(source), title)
-
-
-def source_of(url: str) -> Source:
-    """Return a data URL's bytes, any other URL as a link."""
-    head, comma, content = url.partition(",")
-    if not (comma and head.startswith("data:") and head.endswith(";base64")):
-        return Link(url)
-    return Data(head.removeprefix("data:").removesuffix(";base64"), content)
-
-
-def readable(source: Source) -> tuple[Text, ...] | Source:
-    """Return the text of bytes that are declared text, anything else as it is."""
-    if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
-        return source
-    try:
-        return (Text(base64.b64decode(source.base64, validate=True).decode()),)
-    except (binascii.Error, UnicodeDecodeError):
-        return source
-
-
-TEXT_TYPES = (
-    "text/",
-    "application/json",
-    "application/xml",
-    "application/yaml",
-    "application/toml",
-)
 _PARTS: dict[str, Callable[[Fields], Text | Thinking | Image | Document]] = {
     "text": _text,
     "input_text": _text,

@@ -15,13 +15,14 @@ from converter.wire.partial_json import PartialJson
 @dataclass(frozen=True, slots=True)
 class ToolPiece:
     """What to write next: `begins` opens a block of this id and name; `json` is a piece of its
-    input.
+    input. `cut`: the server left the object open, and the piece closes it.
     """
 
     begins: bool
     id: str = ""
     name: str = ""
     json: str = ""
+    cut: bool = False
 
 
 @dataclass(slots=True)
@@ -87,15 +88,17 @@ class ToolCalls:
             call.sent_id = event.id
         return call
 
-    def end(self) -> list[ToolPiece]:
-        """Return the rest of every call."""
-        out = [piece for call in self._waiting for piece in self._last_pieces(call)]
+    def end(self, whole: bool = True) -> list[ToolPiece]:
+        """Return the rest of every call. `whole`: the reply was not cut short, so that a call
+        without arguments is one that takes none.
+        """
+        out = [piece for call in self._waiting for piece in self._last_pieces(call, whole)]
         self._waiting.clear()
         self._at_index.clear()
         self._of_id.clear()
         return out
 
-    def _last_pieces(self, call: _Call) -> Iterator[ToolPiece]:
+    def _last_pieces(self, call: _Call, whole: bool = True) -> Iterator[ToolPiece]:
         call.name = call.name or "unnamed"
         if call.object.said and not call.object.complete:
             self.notes.append(
@@ -105,9 +108,10 @@ class ToolCalls:
             self.notes.append(
                 f"the arguments of the call to {call.name!r} go on after their object: {call.object.unfit[:200]!r}"
             )
+        cut = call.object.begun or not (whole or call.object.complete)
         if not call.object.complete:
             call.ready.append(call.object.close())
-        return _pieces(call)
+        return _pieces(call, cut)
 
 
 def _is_new(call: _Call, event: ToolCall) -> bool:
@@ -117,12 +121,12 @@ def _is_new(call: _Call, event: ToolCall) -> bool:
     return bool(event.name and call.name) and call.object.complete and another
 
 
-def _pieces(call: _Call) -> Iterator[ToolPiece]:
+def _pieces(call: _Call, cut: bool = False) -> Iterator[ToolPiece]:
     if not call.name:
         return
     if not call.begun:
         call.begun = True
         yield ToolPiece(True, call.id, call.name)
     if call.ready:
-        yield ToolPiece(False, json="".join(call.ready))
+        yield ToolPiece(False, json="".join(call.ready), cut=cut)
         call.ready.clear()

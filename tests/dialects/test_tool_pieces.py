@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects.anthropic.tool_pieces import ToolCalls
+from converter.dialects.tool_pieces import ToolCalls
 from converter.events import End, Event, Finish, Text, Thinking, ToolCall
 from tests.support.messages_of import blocks, complete, ending
 
@@ -289,3 +289,21 @@ def test_a_call_without_a_name_is_still_a_call() -> None:
     [(id_, name, given)] = _calls(_piece(0, '{"x":1}', "", "a"))
     assert (id_, given) == ("a", {"x": 1})
     assert name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "whole", "cut"),
+    [
+        ('{"x": 1}', False, []),
+        ('{"x": ', True, [True]),
+        ("", True, [False]),
+        ("", False, [True]),
+        ("no object", True, [False]),
+    ],
+)
+def test_a_call_that_the_server_left_open_is_told_from_one_without_arguments(
+    arguments: str, whole: bool, cut: list[bool]
+) -> None:
+    calls = ToolCalls()
+    calls.feed(_piece(0, arguments, "f", "a"))
+    assert [piece.cut for piece in calls.end(whole)] == cut
