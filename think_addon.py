@@ -8,6 +8,8 @@ which knows no proxy.
 
 import logging
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
@@ -15,9 +17,10 @@ from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter import settings
+from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, OURS, Answer, Exchange, begin, is_stream, refusal
+from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest, begin, is_stream
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
 from converter.servers.probes import estimate_tokens
@@ -93,138 +96,144 @@ class ThinkAddon:
             flow.request.headers["accept-encoding"] = "identity"
 
     async def request(self, flow: HTTPFlow) -> None:
-        """Translate a Messages request, answer what the server cannot, refuse what breaks the
-        format as the API itself would.
+        """Translate a request, answer what the server cannot, refuse what breaks the format as the
+        API itself would.
         """
-        kept = self._kept.get(flow.id)
-        if kept is None:
+        record = self._kept.get(flow.id)
+        if record is None:
             return
         if replays.has_a_reply(flow):
             del self._kept[flow.id]  # mitmproxy's server replay has what the client got
             return
-        kept.asks(flow.request)
-        exchange = kept.exchange
+        record.asks(flow.request)
+        exchange, notes = record.exchange, list[str]()
         if exchange.endpoint in OURS:
-            flow.response = messages.made(
-                Answer(200, JSON, b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b"")
-            )
-        elif exchange.translated and exchange.endpoint is not Endpoint.MODELS:
-            flow.response = await self._answer_or_translate(flow, exchange)
+            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
+            flow.response = messages.made(Answer(200, JSON, empty))
+        elif exchange.translated and exchange.endpoint.is_request:
+            flow.response = await self._answer_or_translate(flow, record, notes)
         elif exchange.endpoint.is_chat:
-            exchange.read_chat(messages.body(flow.request, exchange.notes))
+            record.request = exchange.note(messages.body(flow.request, notes))
+        record.awaited = AwaitedReply(record.request or ReadRequest(exchange), record.server)
         if not flow.response:
-            self._prepare(flow, exchange)
-        kept.hints += report(flow, exchange.notes, logging.INFO)
-        exchange.notes.clear()
+            self._prepare(flow, record)
+        record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             self._kept.pop(flow.id, None)
-            kept.finish(flow)
+            record.finish(flow)
 
-    def _prepare(self, flow: HTTPFlow, exchange: Exchange) -> None:
-        if exchange.guesses:
-            upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
-            if upstream.direct and not exchange.native:  # no server renders a native prompt for us
-                server = exchange.given_server
-                self._client.ask_initial_state(upstream, client, exchange.body, server)
-            prompted = exchange.prepare(self._known, upstream)
-            if prompted:
-                flow.request.content = json_text.write(prompted)
+    def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
+        exchange, request = record.exchange, record.request
+        if request is None or record.awaited is None or not exchange.guesses:
+            return
+        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+        if upstream.direct and not exchange.native:  # no server renders a native prompt for us
+            given = record.server if exchange.translated else exchange.settings.server
+            self._client.ask_initial_state(upstream, client, request.body, given)
+        if prompted := request.prompted(self._known, upstream):
+            record.awaited = replace(record.awaited, prompted=True)
+            flow.request.content = json_text.write(prompted)
 
     async def responseheaders(self, flow: HTTPFlow) -> None:
         """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
         if not flow.live or flow.response is None or flow.error:
             return
-        kept = self._kept.get(flow.id)
+        record = self._kept.get(flow.id)
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed:
             messages.use_connection_once(flow)
-        if kept is None:
+        if record is None or record.awaited is None:
             flow.response.stream = True
             return
-        if kept.exchange.guesses:
-            kept.exchange.begins = await self._client.initial_state(
-                messages.upstream(flow, kept.exchange), kept.exchange.body
-            )
-        kept.answers(flow)
-        if (
-            streamed
-            and flow.response.status_code == 200
-            and not messages.is_compressed(flow.response)
-        ):
-            self._tap(flow, kept)
+        if record.exchange.guesses:
+            upstream = messages.upstream(flow, record.exchange)
+            initial = await self._client.initial_state(upstream, record.awaited.request.body)
+            record.awaited = replace(record.awaited, initial=initial)
+        record.answers(flow)
+        readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
+        if streamed and readable:
+            self._tap(flow, flow.response, record, record.awaited)
 
     async def response(self, flow: HTTPFlow) -> None:
         """Rewrite a whole reply; say in one line what a person should know."""
-        kept = self._kept.pop(flow.id, None)
-        if kept is None or flow.response is None:
+        record = self._kept.pop(flow.id, None)
+        if record is None or record.awaited is None or flow.response is None:
             return
-        exchange = kept.exchange
-        if (
-            exchange.rewriter is None or not exchange.rewriter.closed
-        ):  # not closed: the stream ended with its headers
-            await self._rewrite_whole(flow, flow.response, kept)
-        if exchange.rewriter:
-            exchange.learn(self._known, messages.upstream(flow, exchange))
-            if exchange.rewriter.findings.withheld:
-                flow.metadata["think_whole"] = exchange.rewriter.whole_thoughts
-            exchange.notes += [exchange.rewriter.failure, *exchange.rewriter.notes]
-        kept.notes += report(flow, exchange.notes)
-        self._end(flow, kept)
+        notes: list[str] = []
+        # not closed: the stream ended with its headers
+        if record.rewriter is None or not record.rewriter.closed:
+            await self._rewrite_whole(flow, flow.response, record, notes)
+        if rewriter := record.rewriter:
+            upstream = messages.upstream(flow, record.exchange)
+            record.server = self._known.server(upstream) or record.server
+            record.awaited.learn(rewriter.findings, self._known, upstream)
+            if rewriter.findings.withheld:
+                flow.metadata["think_whole"] = rewriter.whole_thoughts
+            notes += [rewriter.failure, *rewriter.notes]
+        record.notes += report(flow, notes)
+        self._end(flow, record)
 
     def error(self, flow: HTTPFlow) -> None:
         """The server or the client left."""
-        kept = self._kept.pop(flow.id, None)
-        if kept is None or flow.error is None:
+        record = self._kept.pop(flow.id, None)
+        if record is None or flow.error is None:
             return
-        rewriter = kept.exchange.rewriter
+        rewriter = record.rewriter
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
-            self._hear(flow, kept, rewriter)
+            self._hear(flow, record, rewriter)
         left = flow.error.msg.startswith(CLIENT_LEFT)
-        if not (
-            left and rewriter and rewriter.summary.finish
-        ):  # SDKs hang up at the last event: that is no end too early
-            kept.hints += report(flow, [flow.error.msg], logging.INFO if left else logging.WARNING)
-        self._end(flow, kept)
+        # SDKs hang up at the last event: that is no end too early
+        if not (left and rewriter and rewriter.summary.finish):
+            level = logging.INFO if left else logging.WARNING
+            record.hints += report(flow, [flow.error.msg], level)
+        self._end(flow, record)
 
-    def _hear(self, flow: HTTPFlow, kept: FlowRecord, rewriter: Rewriter) -> None:
+    def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
         """Tell who listens what the rewriter's last call told the client."""
         self._telling.tell(rewriter, self._settings.events)
-        if kept.printed:
+        if record.printed:
             self._terminal.heard(flow, rewriter)
 
-    def _end(self, flow: HTTPFlow, kept: FlowRecord) -> None:
+    def _end(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """The exchange is over: make its flow what people will look at, print it, keep it."""
-        kept.finish(flow)
-        self._terminal.ended(flow, kept.exchange)
+        record.finish(flow)
+        self._terminal.ended(flow, record)
         self._recorder.ended(flow)
 
-    async def _rewrite_whole(self, flow: HTTPFlow, response: Response, kept: FlowRecord) -> None:
-        exchange, at = kept.exchange, time.time() - flow.request.timestamp_start
-        body = messages.body(response, exchange.notes)
-        kept.came(body, at)
-        if exchange.wants_count(response.status_code, body):
-            upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
-            exchange.counted = await self._client.count(
-                upstream, client, exchange.server, exchange.body
-            )
-        answer = exchange.whole(
-            response.status_code, response.headers.get("content-type", ""), body, at
-        )
-        if answer:
-            messages.replace(response, answer)
-        if exchange.rewriter:
-            self._hear(flow, kept, exchange.rewriter)
+    async def _rewrite_whole(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]
+    ) -> None:
+        at = time.time() - flow.request.timestamp_start
+        body = messages.body(response, notes)
+        record.came(body, at)
+        assert record.awaited
+        if record.awaited.wants_count(response.status_code, body):
+            upstream = messages.upstream(flow, record.exchange)
+            client = credentials(flow.request.headers)
+            asked = record.awaited.request.body
+            counted = await self._client.count(upstream, client, record.server, asked)
+            record.awaited = replace(record.awaited, counted=counted)
+        content_type = response.headers.get("content-type", "")
+        made = record.awaited.whole(response.status_code, content_type, body, at)
+        notes += made.notes
+        record.rewriter = made.rewriter
+        if made.answer:
+            messages.replace(response, made.answer)
+        if made.rewriter:
+            self._hear(flow, record, made.rewriter)
 
-    def _tap(self, flow: HTTPFlow, kept: FlowRecord) -> None:
-        exchange = kept.exchange
-        if flow.response is None or (exchange.translated and exchange.form is Form.WHOLE):
+    def _tap(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
+    ) -> None:
+        if record.exchange.translated and awaited.request.form is Form.WHOLE:
             return  # the client waits for one message, so all of the stream is needed first
-        rewriter = exchange.rewrite(Form.STREAM)
+        rewriter = record.rewriter = awaited.rewriter(Form.STREAM)
         began = flow.request.timestamp_start
-        flow.response.stream = Tap(rewriter, lambda: self._hear(flow, kept, rewriter), kept, began)
-        messages.open_for_streaming(flow.request, flow.response)
-        self._live.follow(flow, kept)
+        response.stream = Tap(rewriter, lambda: self._hear(flow, record, rewriter), record, began)
+        messages.open_for_streaming(flow.request, response)
+        self._live.follow(flow, record)
 
     def _looked_at(self) -> bool:
         viewed = (
@@ -250,44 +259,52 @@ class ThinkAddon:
             or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
         )
 
-    async def _answer_or_translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
+    async def _answer_or_translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
         """Return the answer to a request that goes no further; never raise, or it would go on as it
         came.
         """
         try:
-            return await self._translate(flow, exchange)
+            return await self._translate(flow, record, notes)
         except Exception as error:
-            words, answer = refusal(error)
-            exchange.notes.append(words)
+            words, answer = record.exchange.refusal(error)
+            notes.append(words)
             return messages.made(answer)
 
-    async def _translate(self, flow: HTTPFlow, exchange: Exchange) -> Response | None:
-        """Make a Messages request a chat completion, or answer with the count of its tokens."""
-        asked = exchange.read(messages.body(flow.request, exchange.notes))
+    async def _translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Make the request a chat completion, or answer with the count of its tokens."""
+        exchange = record.exchange
+        read = exchange.read(messages.body(flow.request, notes))
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
-            exchange.server = exchange.settings.server
+            record.server = exchange.settings.server
         elif upstream.direct:
-            exchange.server = await self._client.recognise(upstream, client)
-        exchange.server_parses = self._known.takes_thinking_out(upstream)
-        body = exchange.write(asked)
+            record.server = await self._client.recognise(upstream, client)
+        record.server_parses = self._known.takes_thinking_out(upstream)
+        record.request = asked = read.written(record.server, record.server_parses)
+        notes += asked.notes
         if exchange.endpoint is Endpoint.COUNT_TOKENS:
-            counted = await self._client.count(upstream, client, exchange.server, body)
-            by = "estimate" if counted is None else exchange.server.name
-            answer = messages.made(
-                Answer(
-                    200, JSON, json_text.write({"input_tokens": counted or estimate_tokens(body)})
-                )
-            )
-            answer.headers["x-think-tokens-counted-by"] = by
-            return answer
-        flow.request.headers.update(client)
-        flow.request.headers.pop("x-api-key", None)
-        flow.request.path = exchange.path()
-        flow.request.headers.pop("content-encoding", None)
-        flow.request.headers["content-type"] = JSON
-        flow.request.content = json_text.write(body)
+            counted = await self._client.count(upstream, client, record.server, asked.body)
+            return _count_answer(counted, asked.body, record.server.name)
+        headers = flow.request.headers
+        headers.update(client)
+        headers.pop("x-api-key", None)
+        headers.pop("content-encoding", None)
+        headers["content-type"] = JSON
+        flow.request.path = exchange.path
+        flow.request.content = json_text.write(asked.body)
         return None
+
+
+def _count_answer(counted: int | None, body: Mapping[str, object], server: str) -> Response:
+    """Return the count of a prompt's tokens: the server's, else an estimate."""
+    tokens = json_text.write({"input_tokens": counted or estimate_tokens(body)})
+    answer = messages.made(Answer(200, JSON, tokens))
+    answer.headers["x-think-tokens-counted-by"] = "estimate" if counted is None else server
+    return answer
 
 
 addons = [ThinkAddon()]

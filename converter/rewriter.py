@@ -101,6 +101,11 @@ class Rewriter:
         self.closed = False
 
     @property
+    def form(self) -> Form:
+        """How the client gets the reply."""
+        return self._form
+
+    @property
     def failure(self) -> str:
         """Why the client got an error instead of a message, or empty."""
         return self._encoder.failure or (self._faults[0] if self._broken else "")

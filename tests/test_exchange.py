@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import pytest
 
 from converter import settings
+from converter.awaited_reply import AwaitedReply
 from converter.conversation import RequestError
 from converter.dialects.anthropic.message_events import CUT_SHORT
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
+from converter.exchange import JSON, Answer, Exchange, ReadRequest, is_stream, speaks_anthropic
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
 from converter.servers.profiles import by_name
@@ -29,30 +30,37 @@ THOUGHT_AND_TEXT = [("thinking", '"hm"'), ("text", '"Hi."')]
 ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
 
 
-def _exchange(route: Endpoint, **options: object) -> Exchange:
-    client = OPENAI_CHAT if route is Endpoint.CHAT else ANTHROPIC
-    return Exchange(
-        route, settings.read(options), prefix="/gateway", client=client, server=by_name("llama.cpp")
-    )
+def _exchange(endpoint: Endpoint, **options: object) -> Exchange:
+    client = OPENAI_CHAT if endpoint is Endpoint.CHAT else ANTHROPIC
+    return Exchange(endpoint, settings.read(options), prefix="/gateway", client=client)
 
 
-def _openai() -> Exchange:
-    return _exchange(Endpoint.CHAT)
+def _awaited(request: ReadRequest) -> AwaitedReply:
+    return AwaitedReply(request, by_name("llama.cpp"))
 
 
-def _messages(asked: Json | None = None, **options: object) -> Exchange:
-    """A Messages request that was read."""
+def _openai() -> AwaitedReply:
+    return _awaited(ReadRequest(_exchange(Endpoint.CHAT)))
+
+
+def _models() -> AwaitedReply:
+    return _awaited(ReadRequest(_exchange(Endpoint.MODELS)))
+
+
+def _messages(asked: Json | None = None, **options: object) -> AwaitedReply:
+    """The reply to a Messages request."""
     exchange = _exchange(Endpoint.MESSAGES, **options)
-    exchange.read(json.dumps(ASKED | (asked or {})).encode())
-    return exchange
+    return _awaited(exchange.read(json.dumps(ASKED | (asked or {})).encode()))
 
 
-def _native(**asked: object) -> Exchange:
+def _native(**asked: object) -> AwaitedReply:
     return _messages(asked, messages="native")
 
 
-def _answer(exchange: Exchange, body: bytes, content_type: str = JSON, status: int = 200) -> Answer:
-    answer = exchange.whole(status, content_type, body)
+def _answer(
+    awaited: AwaitedReply, body: bytes, content_type: str = JSON, status: int = 200
+) -> Answer:
+    answer = awaited.whole(status, content_type, body).answer
     assert answer is not None
     return answer
 
@@ -89,12 +97,12 @@ UNCHANGED = [whole("Hi."), PLAIN_STREAM, b"", b"<html>", b'{"object":"list"}', b
 
 @pytest.mark.parametrize("body", UNCHANGED, ids=lambda body: repr(body[:16]))
 def test_an_openai_client_gets_what_needs_no_change_as_it_came(body: bytes) -> None:
-    assert _openai().whole(200, JSON, body) is None
+    assert _openai().whole(200, JSON, body).answer is None
 
 
 @pytest.mark.parametrize("status", [302, 400, 500])
 def test_an_openai_client_gets_errors_as_they_came(status: int) -> None:
-    assert _openai().whole(status, JSON, b'{"error":{"message":"<think>m</think>"}}') is None
+    assert _openai().whole(status, JSON, b'{"error":{"message":"<think>m</think>"}}').answer is None
 
 
 FORMS = {"whole to whole": (WHOLE_BODY, False), "whole to stream": (WHOLE_BODY, True)}
@@ -163,11 +171,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_reply_is_a_bad_gateway(body: bytes) -> None:
-    exchange = _messages()
-    answer = _answer(exchange, body)
+    rewritten = _messages().whole(200, JSON, body)
+    answer, rewriter = rewritten.answer, rewritten.rewriter
+    assert answer
+    assert rewriter
     assert (answer.status, answer.content_type, _message(answer)["type"]) == (502, JSON, "error")
-    assert exchange.rewriter
-    assert exchange.rewriter.failure in _message(answer)["error"]["message"]
+    assert rewriter.failure in _message(answer)["error"]["message"]
 
 
 def test_a_client_that_waits_for_a_stream_is_told_of_a_cut_in_the_stream() -> None:
@@ -229,11 +238,11 @@ def test_a_native_signature_is_the_servers_own() -> None:
 
 
 def test_a_native_call_without_arguments_is_nothing_to_note() -> None:
-    exchange = _native()
-    assert _message(_answer(exchange, _native_body(CALL, stop_reason="tool_use")))["content"] == [
-        CALL
-    ]
-    assert exchange.rewriter and exchange.rewriter.notes == []  # noqa: PT018 (the first for the type checker)
+    rewritten = _native().whole(200, JSON, _native_body(CALL, stop_reason="tool_use"))
+    assert rewritten.answer
+    assert rewritten.rewriter
+    assert _message(rewritten.answer)["content"] == [CALL]
+    assert rewritten.rewriter.notes == []
 
 
 def test_native_blocks_keep_their_order() -> None:
@@ -254,17 +263,17 @@ MODELS = b'{"object":"list","data":[{"id":"small","created":1}]}'
 
 
 def test_models_are_listed_in_the_clients_words() -> None:
-    answer = _answer(_exchange(Endpoint.MODELS), MODELS)
+    answer = _answer(_models(), MODELS)
     assert (answer.status, answer.content_type) == (200, JSON)
     assert [model["type"] for model in json.loads(answer.body)["data"]] == ["model"]
 
 
 def test_models_of_another_shape_pass_as_they_came() -> None:
-    assert _exchange(Endpoint.MODELS).whole(200, JSON, b"[]") is None
+    assert _models().whole(200, JSON, b"[]").answer is None
 
 
 def test_models_that_are_refused_are_an_error() -> None:
-    answer = _answer(_exchange(Endpoint.MODELS), b'{"error":"no key"}', JSON, 401)
+    answer = _answer(_models(), b'{"error":"no key"}', JSON, 401)
     assert (answer.status, json.loads(answer.body)["error"]) == (
         401,
         {"type": "authentication_error", "message": "no key"},
@@ -273,8 +282,10 @@ def test_models_that_are_refused_are_an_error() -> None:
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
     exchange = _exchange(Endpoint.MESSAGES)
-    written = exchange.write(exchange.read(json.dumps({**ASKED, "stream": True}).encode()))
-    assert (exchange.path(), exchange.form, exchange.model) == (
+    read = exchange.read(json.dumps({**ASKED, "stream": True}).encode())
+    asked = read.written(by_name("llama.cpp"), parses=False)
+    written = asked.body
+    assert (exchange.path, asked.form, asked.model) == (
         "/gateway/v1/chat/completions",
         Form.STREAM,
         "small",
@@ -291,7 +302,7 @@ def test_what_is_left_out_is_noted() -> None:
         "web_search" in note
         for note in _messages(
             {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
-        ).notes
+        ).request.notes
     )
 
 

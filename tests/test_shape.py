@@ -25,6 +25,7 @@ FLOORS = (
     {"pipeline"},
     {"rewriter"},
     {"exchange"},
+    {"awaited_reply"},
     {"transcript"},
     {"recordings"},
     {"laws"},

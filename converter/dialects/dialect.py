@@ -58,30 +58,41 @@ class Encoder(Protocol):
         """Write what is left."""
 
 
-type RequestReader = Callable[[object], Conversation]
+type RequestReader = Callable[[object, Mapping[str, Mapped], bool], Conversation]
+"""Takes a request's JSON, the user's field map, and whether its tokens are only to be counted;
+raises RequestError for what breaks the format.
+"""
 type ErrorWriter = Callable[[str, str, int], bytes]
+"""Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
+type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, bytes] | None]
+"""Takes a server's status and body, and the prompt's tokens if they were counted; returns those of
+the client, None for an error that may pass as it came.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
     """One wire format. `name`: in commands and file names; `title`: for people, behind the word *an*.
 
-    `decoder` takes the user's field map. `encoders`: one for each form. `error` writes an error
-    body of a message, a kind (of the Messages API) and an HTTP status. `recognises` tells whether a
+    `decoder` takes the user's field map. `encoders`: one for each form. `recognises` tells whether a
     frame's or reply's JSON is of this dialect. `ping`: a frame that says nothing, for silence.
     `error_event`: the name of the event that holds an error in a stream.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
+    `native_option`: the option that keeps a server's own endpoint of this dialect.
     """
 
     name: str
     title: str
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
     encoders: Mapping[Form, Callable[[ReplyContext], Encoder]]
+    read_request: RequestReader
     error: ErrorWriter
+    error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
     ping: bytes
     error_event: str = ""
     keeps_raw: bool = False
+    native_option: str = ""
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -10,7 +10,7 @@ from converter.dialects.table import Form
 from converter.laws import oracle
 from converter.laws.server_words import Heard, Piece
 from converter.parsing.budget import BYTES_PER_TOKEN
-from converter.parsing.reading import Expected, Reading
+from converter.parsing.reading import Reading
 from converter.parsing.think_parser import Mode
 from converter.parsing.think_stage import CUT
 from converter.pipeline import reading_of
@@ -33,8 +33,7 @@ class Part:
 
 def reading_for(recording: Recording, whole: bool) -> Reading:
     """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
-    exchange = recording.exchange()
-    expected = Expected(exchange.begins, str(exchange.body.get("model") or ""), exchange.budget)
+    expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
 
 

@@ -4,7 +4,6 @@ it raises nothing of ours.
 
 import json
 import warnings
-from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.exchange import Answer
@@ -13,16 +12,17 @@ from converter.laws.laws_of_bytes import spoiled
 from converter.laws.laws_of_clients import readers
 from converter.laws.variants import luck
 from converter.recordings.recording import Recording
+from converter.recordings.replay import for_client
 
 _WAY = "Anthropic client"
 
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
     """Return what this client gets for the error. Raises BrokenLawError when the addon raises."""
-    exchange = replace(recording.exchange(), client=client)
+    awaited = for_client(recording.awaited(), client)
     answered, body = recording.answered, recording.body if body is None else body
     try:
-        made = exchange.whole(answered.status, answered.content_type, body)
+        made = awaited.whole(answered.status, answered.content_type, body).answer
     except Exception as error:
         raise BrokenLawError(
             str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"

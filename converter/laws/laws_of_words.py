@@ -126,7 +126,7 @@ def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
 
 def _check_message(case: Case, way: Way) -> None:
     message, heard = message_of(case.recording, way), case.words.choice()
-    if case.recording.exchange().shown and "content" in message:
+    if case.recording.awaited().request.shown and "content" in message:
         _explain(
             case,
             way,
@@ -229,7 +229,7 @@ def law_5(recording: Recording, _: int) -> None:
     text.
     """
     case = Case(recording)
-    shown = recording.exchange().shown
+    shown = recording.awaited().request.shown
     for way in ways(recording):
         reading = reading_for(recording, is_whole(recording, way.form))
         if way.client is ANTHROPIC:

@@ -27,7 +27,7 @@ class Case:
     @cached_property
     def budget(self) -> int | None:
         """The budget of thinking that the proxy kept, if it kept one."""
-        return self.recording.exchange().budget
+        return self.recording.awaited().expected.budget
 
 
 @dataclass(frozen=True, slots=True)

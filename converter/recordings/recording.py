@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from converter import settings
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.awaited_reply import AwaitedReply
+from converter.dialects.table import Dialect, Form
 from converter.endpoints import Endpoint
-from converter.exchange import Exchange, begin, is_stream
+from converter.exchange import Exchange, ReadRequest, begin, is_stream
 from converter.initial_state import InitialState
-from converter.parsing.reading import Expected
 from converter.rewriter import Rewriter
-from converter.servers.profiles import by_name
+from converter.servers.profiles import Server, by_name
 from converter.settings import Settings
 
 REPLY_ID = "recording"
@@ -99,7 +99,7 @@ class Recording:
     @property
     def server_dialect(self) -> Dialect:
         """What the server speaks."""
-        return ANTHROPIC if self.exchange().native else OPENAI_CHAT
+        return self.exchange().server_dialect
 
     @property
     def server_form(self) -> Form:
@@ -117,55 +117,36 @@ class Recording:
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
-        """Return the exchange as it stood when the reply began. Raises RecordingError for a request
-        that is not ours.
-        """
-        made = begin(
-            self.asked.method,
-            self.asked.path,
-            self.asked.headers,
-            self.settings,
-            REPLY_ID,
-            reverse=True,
-        )
+        """Return the exchange. Raises RecordingError for a request that is not ours."""
+        asked = self.asked
+        made = begin(asked.method, asked.path, asked.headers, self.settings, REPLY_ID, reverse=True)
         if made is None:
-            raise RecordingError(
-                f"{self.name}: {self.asked.method} {self.asked.path} is no request that the addon acts on"
-            )
-        made.server = by_name(self.found.server)
-        made.server_parses = self.found.parses
-        if made.translated and made.endpoint is Endpoint.MESSAGES:
-            self._translate(made)
-        elif made.endpoint is not Endpoint.MODELS:
-            made.read_chat(self.asked.body)
-        made.begins = InitialState(self.found.begins)
-        made.counted = self.found.counted
-        made.prompted = self.found.prompted
+            what = f"{asked.method} {asked.path}"
+            raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
         return made
 
-    def _translate(self, made: Exchange) -> None:
+    def awaited(self) -> AwaitedReply:
+        """Return what was known when the reply began. Raises RecordingError for a request that
+        cannot be read.
+        """
+        found, server = self.found, by_name(self.found.server)
+        request = self._request(self.exchange(), server)
+        initial = InitialState(found.begins)
+        return AwaitedReply(request, server, initial, found.counted, found.prompted)
+
+    def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
+        if exchange.endpoint is Endpoint.MODELS:
+            return ReadRequest(exchange)
+        if not (exchange.translated and exchange.endpoint.is_chat):
+            return exchange.note(self.asked.body)
         try:
-            made.write(made.read(self.asked.body))
+            return exchange.read(self.asked.body).written(server, self.found.parses)
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return what rewrites the reply for a client of this dialect that wants this form, with
-        all that was known of it.
+        """Return what rewrites the reply for a client of this dialect that wants this form.
 
         For the server's own dialect the form is the server's.
         """
-        exchange = self.exchange()
-        return Rewriter(
-            self.settings,
-            client,
-            self.server_form,
-            form,
-            server=self.server_dialect,
-            model=exchange.model,
-            shown=exchange.shown,
-            reply_id=REPLY_ID,
-            expected=Expected(
-                exchange.begins, str(exchange.body.get("model") or ""), exchange.budget
-            ),
-        )
+        return self.awaited().rewriter(self.server_form, client, form)

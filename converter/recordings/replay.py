@@ -2,9 +2,10 @@
 either dialect.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.awaited_reply import AwaitedReply
+from converter.dialects.table import DIALECTS, Dialect, Form
 from converter.endpoints import Endpoint
 from converter.exchange import Answer
 from converter.observe.summary import Summary
@@ -44,8 +45,8 @@ def dialects_of(recording: Recording) -> tuple[Dialect, ...]:
     """Return the dialects of the clients that such a reply can be written for."""
     exchange = recording.exchange()
     if exchange.native or exchange.endpoint is Endpoint.MODELS:
-        return (ANTHROPIC,)
-    return (OPENAI_CHAT, ANTHROPIC)
+        return (exchange.client,)
+    return DIALECTS
 
 
 def replayed(recording: Recording, client: Dialect) -> Replay:
@@ -91,12 +92,15 @@ def _notes(rewriter: Rewriter) -> tuple[str, ...]:
 
 def _answered(recording: Recording, client: Dialect) -> Replay:
     """An error, or a list of models: it is all there before any of it goes out."""
-    exchange = recording.exchange()
-    exchange.client = client
-    exchange.notes.clear()
-    body = recording.body
-    answer = exchange.whole(
-        recording.answered.status, recording.answered.content_type, body
-    ) or Answer(0, "", body)
+    awaited = for_client(recording.awaited(), client)
+    body, answered = recording.body, recording.answered
+    rewritten = awaited.whole(answered.status, answered.content_type, body)
+    answer = rewritten.answer or Answer(0, "", body)
     steps = tuple(Step(chunk, b"") for chunk in recording.chunks)
-    return Replay(steps, answer.body, tuple(exchange.notes), broken=bool(recording.ended))
+    return Replay(steps, answer.body, rewritten.notes, broken=bool(recording.ended))
+
+
+def for_client(awaited: AwaitedReply, client: Dialect) -> AwaitedReply:
+    """Return the same reply as awaited by a client of another dialect."""
+    exchange = replace(awaited.request.exchange, client=client)
+    return replace(awaited, request=replace(awaited.request, exchange=exchange))

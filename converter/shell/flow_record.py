@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
-from converter.exchange import Exchange
+from converter.awaited_reply import AwaitedReply
+from converter.exchange import Exchange, ReadRequest
 from converter.observe.printable import one_line
 from converter.observe.summary import in_words
 from converter.recordings import notes
 from converter.recordings.notes import METADATA
 from converter.recordings.recording import Found
+from converter.rewriter import Rewriter
+from converter.servers.profiles import GENERIC, Server
 
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
@@ -36,7 +39,9 @@ class FlowRecord:
     somebody will look at it, so the bodies are kept too. `printed`: what the
     client is told is printed as well. `hints` and `notes`: what a person may and
     should know. `cuts`: the length of each chunk, and when it came. `got`: what the client has got
-    of a stream.
+    of a stream. `request`, `awaited` and `rewriter`: the steps of the exchange, as far as it has
+    come. `server`: what the server is, as far as it is known; `server_parses`: when the request was
+    written it was known to take thinking out of the text.
     """
 
     exchange: Exchange
@@ -52,6 +57,11 @@ class FlowRecord:
     chunks: list[bytes] = field(default_factory=list)
     cuts: list[tuple[int, float]] = field(default_factory=list)
     got: bytearray | None = None
+    request: ReadRequest | None = None
+    awaited: AwaitedReply | None = None
+    rewriter: Rewriter | None = None
+    server: Server = GENERIC
+    server_parses: bool = False
 
     def asks(self, request: Request) -> None:
         """Keep the client's request, before anything is changed but the headers."""
@@ -94,7 +104,7 @@ class FlowRecord:
             flow.response.stream = True
 
     def _mark(self, flow: HTTPFlow) -> None:
-        rewriter = self.exchange.rewriter
+        rewriter = self.rewriter
         moved = rewriter and rewriter.summary.thoughts and rewriter.changed
         failed = (flow.error and not flow.error.msg.startswith(CLIENT_LEFT)) or (
             rewriter and rewriter.summary.failure
@@ -141,13 +151,16 @@ class FlowRecord:
                 )  # whatever happens: a whole reply is still to be sent
 
     def _told(self, flow: HTTPFlow) -> str:
-        exchange = self.exchange
-        begins, prompted = exchange.begins.value, exchange.prompted
+        awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
         found = Found(
-            exchange.server.name, exchange.server_parses, begins, exchange.counted, prompted
+            self.server.name,
+            self.server_parses,
+            awaited.initial.value,
+            awaited.counted,
+            awaited.prompted,
         )
         noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
-        summary = exchange.rewriter.summary.told() if exchange.rewriter else {}
+        summary = self.rewriter.summary.told() if self.rewriter else {}
         return notes.write(noted, summary, comment=flow.comment, marker=flow.marked)
 
 

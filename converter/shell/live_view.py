@@ -55,13 +55,13 @@ class Running:
     @property
     def over(self) -> bool:
         """Tell whether the last byte has come, or too many."""
-        rewriter = self.kept.exchange.rewriter
+        rewriter = self.kept.rewriter
         return rewriter is None or rewriter.closed or self.size > LIMIT
 
     @property
     def facts(self) -> dict[str, object]:
         """What is known of the reply so far."""
-        rewriter = self.kept.exchange.rewriter
+        rewriter = self.kept.rewriter
         told = rewriter.summary.told() if rewriter else {}
         return {"still coming": f"{told.pop('end', 0.0)} s so far"} | told
 
@@ -82,10 +82,9 @@ class Running:
         exchange = self.kept.exchange
         if not of_server:
             return ReplyReader(rewritten(exchange.settings))
-        return ReplyReader(
-            exchange.settings,
-            expected=Expected(exchange.begins, str(exchange.body.get("model") or "")),
-        )
+        expected = self.kept.awaited.expected if self.kept.awaited else Expected()
+        shown = Expected(expected.initial, expected.model)  # all of a thought, told to nobody
+        return ReplyReader(exchange.settings, expected=shown)
 
     @contextmanager
     def at_cost(self) -> Iterator[None]:

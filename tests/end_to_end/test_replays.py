@@ -29,15 +29,15 @@ THOUGHT = ("thinking", "a b"), ("text", "c")
 def translated() -> Recording:
     """An Anthropic client's exchange with a server of chat completions, as the addon had it."""
     made = recording(asked=asked(question(), MESSAGES))
-    exchange = made.exchange()
-    rewriter = exchange.rewrite(made.server_form)
+    awaited = made.awaited()
+    rewriter = awaited.rewriter(made.server_form)
     got = b"".join(
         [
             *(piece for chunk in made.chunks for piece in rewriter.feed(chunk.data)),
             *rewriter.close(),
         ]
     )
-    sent = asked(exchange.body, exchange.path())
+    sent = asked(awaited.request.body, awaited.request.exchange.path)
     return replace(made, name="translated", sent=sent, got=Answered(200, EVENT_STREAM, got))
 
 

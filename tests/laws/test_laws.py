@@ -202,7 +202,7 @@ def test_error_laws_find_an_error_that_lost_its_words(
 ) -> None:
     made = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
     monkeypatch.setattr(
-        "converter.exchange.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made))
+        "converter.dialects.anthropic.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made))
     )
     (law,) = (law for law in ERROR_LAWS if law.number == number)
     (broken,) = check_one(law, GOOD["an error"]())
@@ -210,7 +210,7 @@ def test_error_laws_find_an_error_that_lost_its_words(
 
 
 def test_error_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.exchange.error_reply", lambda *_: 1 / 0)
+    monkeypatch.setattr("converter.dialects.anthropic.error_reply", lambda *_: 1 / 0)
     (broken,) = check_one(ERROR_LAWS[2], GOOD["an error"]())
     assert "ZeroDivisionError" in broken.difference
 

@@ -29,21 +29,14 @@ def test_the_exchange_stands_as_it_did_when_the_reply_began() -> None:
         asked={"thinking": {"type": "disabled"}},
         found=Found("vllm", True, "thinking", 7, True),
     )
-    made = recording.exchange()
-    assert (
-        made.server.name,
-        made.server_parses,
-        made.begins.value,
-        made.counted,
-        made.prompted,
-    ) == (
+    made, written = recording.awaited(), recording.awaited().request
+    assert (made.server.name, made.initial.value, made.counted, made.prompted) == (
         "vllm",
-        True,
         "thinking",
         7,
         True,
     )
-    assert (made.model, made.form, made.body["model"]) == ("m", Form.STREAM, "m")
+    assert (written.model, written.form, written.body["model"]) == ("m", Form.STREAM, "m")
 
 
 @pytest.mark.parametrize("client", DIALECTS)

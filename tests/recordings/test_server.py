@@ -252,4 +252,4 @@ def test_the_sdk_reads_what_is_served() -> None:
 
 
 def test_a_hand_made_request_is_what_tests_think_it_is() -> None:
-    assert recording().exchange().body == json.loads(asked(question()).body)
+    assert recording().awaited().request.body == json.loads(asked(question()).body)

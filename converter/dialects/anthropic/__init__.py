@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+from converter.conversation import Conversation
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.anthropic.errors import error_body
+from converter.dialects.anthropic.errors import error_body, error_reply
+from converter.dialects.anthropic.request_reader import read
 from converter.dialects.dialect import Dialect, Form
+from converter.dialects.reasoning_fields import Mapped, without
 from converter.wire import json_text
 
 _TYPES = frozenset(
@@ -28,6 +31,16 @@ def _recognises(said: Mapping[str, object]) -> bool:
     return isinstance(kind, str) and kind in _TYPES
 
 
+def _read_request(body: object, mapped: Mapping[str, Mapped], counting: bool) -> Conversation:
+    """Blocks that the user's own rows made of a reply are left out: no server knows them."""
+    return read(without(body, {row.block for row in mapped.values()}), counting=counting)
+
+
+def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, bytes]:
+    status, error = error_reply(status, body, counted)
+    return status, json_text.write(error)
+
+
 ANTHROPIC = Dialect(
     name="anthropic",
     title="Anthropic",
@@ -36,8 +49,11 @@ ANTHROPIC = Dialect(
         Form.STREAM: lambda context: AnthropicStreamEncoder(context.signature, context),
         Form.WHOLE: lambda context: AnthropicWholeEncoder(context.signature, context),
     },
+    read_request=_read_request,
     error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
+    error_reply=_error_reply,
     recognises=_recognises,
     error_event="error",
+    native_option="messages",
     ping=b'event: ping\ndata: {"type": "ping"}\n\n',
 )

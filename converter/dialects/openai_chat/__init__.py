@@ -6,6 +6,7 @@ from converter.dialects.dialect import Dialect, Form
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body
+from converter.dialects.openai_chat.request_reader import read
 
 
 def _recognises(said: Mapping[str, object]) -> bool:
@@ -25,7 +26,9 @@ OPENAI_CHAT = Dialect(
         Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
         Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
     },
+    read_request=lambda body, _mapped, _counting: read(body),
     error=error_body,
+    error_reply=lambda _status, _body, _counted: None,
     recognises=_recognises,
     ping=b": ping\n\n",
     keeps_raw=True,

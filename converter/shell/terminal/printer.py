@@ -15,12 +15,11 @@ from typing import TextIO
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.exchange import Exchange
 from converter.observe.printable import one_line
 from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
 from converter.rewriter import Rewriter
-from converter.shell.flow_record import CLIENT_LEFT, told
+from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
 from converter.shell.terminal.multiplexer import Multiplexer
 from converter.shell.terminal.writer import Writer
 
@@ -59,16 +58,16 @@ class Terminal:
             screen, writer = self._opened()
             writer.write(screen.hear(flow.id, _path(flow), rewriter.events))
 
-    def ended(self, flow: HTTPFlow, exchange: Exchange) -> None:
+    def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
         if self._screen and self._writer:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours
-        if exchange.endpoint.is_chat:
-            _log.info("reply: %s", in_a_line(flow, exchange))
-        if exchange.rewriter and ctx.options.think_stats:
+        if record.exchange.endpoint.is_chat:
+            _log.info("reply: %s", in_a_line(flow, record))
+        if record.rewriter and ctx.options.think_stats:
             self._replies.append(
-                Reply(exchange.rewriter.summary.told(), address_of(flow), exchange.server.name)
+                Reply(record.rewriter.summary.told(), address_of(flow), record.server.name)
             )
 
     def response(self, flow: HTTPFlow) -> None:
@@ -119,13 +118,14 @@ class Terminal:
         return termlog.logger if termlog else None
 
 
-def in_a_line(flow: HTTPFlow, exchange: Exchange) -> str:
+def in_a_line(flow: HTTPFlow, record: FlowRecord) -> str:
     """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
     byte 0.2 s, whole 4 s · stop`.
     """
-    summary = exchange.rewriter.summary.told() if exchange.rewriter else {}
-    model = str(summary.get("model") or exchange.model or exchange.body.get("model") or "")
-    thoughts = in_words(summary) if exchange.rewriter else ""
+    summary = record.rewriter.summary.told() if record.rewriter else {}
+    asked = record.request
+    model = str(summary.get("model") or (asked and (asked.model or asked.body.get("model"))) or "")
+    thoughts = in_words(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
     ended = str(summary.get("failure") or summary.get("finish") or "")

@@ -16,8 +16,9 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.message_reader import Messages, read_arguments
+from converter.dialects.openai_chat.message_reader import Messages
 from converter.dialects.openai_chat.messages import TOOL_ERROR
+from converter.dialects.openai_parts import read_arguments
 from converter.wire.checked import Fields
 
 TEXT = base64.b64encode("a = 1 # é".encode()).decode()

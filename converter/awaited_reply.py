@@ -1,0 +1,107 @@
+"""The last step of an exchange: all that decides how a reply is rewritten, before its first byte.
+
+A recording stores the same, so that it sets its reply up in the same way.
+"""
+
+from dataclasses import dataclass
+
+from converter.dialects.error_words import server_words
+from converter.dialects.table import OPENAI_CHAT, Dialect, Form
+from converter.endpoints import Endpoint
+from converter.exchange import EVENT_STREAM, JSON, Answer, ReadRequest, is_stream
+from converter.initial_state import InitialState
+from converter.parsing.findings import Findings
+from converter.parsing.reading import Expected
+from converter.rewriter import Rewriter
+from converter.servers import context_length
+from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.profiles import GENERIC, Server
+from converter.wire import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedReply:
+    """All that decides how a reply is rewritten.
+
+    `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
+    tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
+    """
+
+    request: ReadRequest
+    server: Server = GENERIC
+    initial: InitialState = InitialState.TEXT
+    counted: int | None = None
+    prompted: bool = False
+
+    @property
+    def expected(self) -> Expected:
+        """What is known of the reply's text."""
+        request, exchange = self.request, self.request.exchange
+        budget = request.budget if exchange.settings.budget == "proxy" else None
+        model = str(request.body.get("model") or "")
+        return Expected(self.initial, model, budget, exchange.id, request.context)
+
+    def rewriter(
+        self, server_form: Form, client: Dialect | None = None, form: Form | None = None
+    ) -> Rewriter:
+        """Return what rewrites the reply: for the client that asked, unless another dialect and
+        form are given.
+        """
+        request, exchange = self.request, self.request.exchange
+        return Rewriter(
+            exchange.settings,
+            client or exchange.client,
+            server_form,
+            form or (server_form if exchange.native else request.form),
+            server=exchange.server_dialect,
+            model=request.model,
+            shown=request.shown,
+            reply_id=exchange.id,
+            expected=self.expected,
+        )
+
+    def wants_count(self, status: int, body: bytes) -> bool:
+        """Tell whether the server found the prompt too long without counting it: then the client
+        needs a count to act on.
+        """
+        if not self.request.exchange.translated or status != 400:
+            return False
+        too_long = context_length.find(server_words(body))
+        return too_long is not None and too_long.bound
+
+    def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
+        """Return what the client gets for a reply that is all there, `at` so many seconds."""
+        exchange = self.request.exchange
+        if exchange.endpoint is Endpoint.MODELS:
+            return Rewritten(exchange.models(status, body))
+        if not 200 <= status < 300:
+            words = server_words(body) or "no words"
+            page = f"the server answered with status {status}: {words}"  # a gateway's
+            notes = () if json_text.readable(body) else (page,)
+            return Rewritten(exchange.error(status, body, self.counted), notes=notes)
+        rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
+        rewritten = b"".join(rewriter.whole(body, at))
+        if exchange.client is OPENAI_CHAT:
+            changed = Answer(status, content_type, rewritten) if rewritten != body else None
+            return Rewritten(changed, rewriter)
+        if rewriter.form is Form.STREAM:
+            return Rewritten(Answer(200, f"{EVENT_STREAM}; charset=utf-8", rewritten), rewriter)
+        return Rewritten(Answer(502 if rewriter.failure else 200, JSON, rewritten), rewriter)
+
+    def learn(self, found: Findings, known: KnownServers, upstream: Upstream) -> None:
+        """Remember what the reply showed of its server and model."""
+        if found.native:
+            known.saw_thinking(upstream)
+        if found.thought and not self.prompted:
+            known.saw_thought(upstream, self.request.body)
+        if found.correction and self.request.exchange.guesses:
+            known.correct(upstream, self.request.body, found.correction)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A whole reply for the client; no answer: it gets the server's as it came."""
+
+    answer: Answer | None
+    rewriter: Rewriter | None = None
+    notes: tuple[str, ...] = ()
