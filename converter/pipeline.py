@@ -35,6 +35,9 @@ BAD_GATEWAY = 502
 """The HTTP status of a reply that broke off, had it been known in time."""
 
 
+type Kind = type[Text] | type[Thinking]
+
+
 class Stage(Protocol):
     """One step between decoder and encoder, for one choice."""
 
@@ -43,6 +46,11 @@ class Stage(Protocol):
 
     def close(self) -> Sequence[Event]:
         """Return what is held."""
+
+    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+        """Return what plain words of this kind become, and the characters that make words not
+        plain; None while words may do more than come out.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,9 @@ class _ThoughtTeller:
     def close(self) -> Sequence[Event]:
         self._thoughts += self._events.close()
         return []
+
+    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+        return kind, ""
 
 
 def _tags(choice: Choice) -> Stage:
@@ -111,6 +122,14 @@ class _Chain:
             events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
         return events
 
+    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+        wakes = ""
+        for stage in self._stages:
+            if (found := stage.plain(kind)) is None:
+                return None
+            kind, wakes = found[0], wakes + found[1]
+        return kind, wakes
+
 
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
@@ -134,6 +153,13 @@ class Stages:
     def close(self) -> list[Event]:
         """Return what is held in any choice."""
         return [event for chain in self._chains.values() for event in chain.close()]
+
+    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+        """Return what plain words of the first choice become, and the characters that make words
+        not plain; None while they may do more than come out.
+        """
+        chain = self._chains.get(0)
+        return chain.plain(kind) if chain else None
 
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thoughts that ended since the last time."""
@@ -175,6 +201,12 @@ class Pipeline:
         self._decoder = server.decoder(settings.map)
         self._stages = Stages(reading_of(settings, expected, whole))
         self.frames = self._frames.feed
+        self.cut, self.read, self.overflow = (
+            self._frames.cut,
+            self._frames.read,
+            self._frames.overflow,
+        )
+        self.plain = self._stages.plain
         self.rest = self._frames.close
         self.decode: Callable[[Frame], list[Event]] = self._decoder.feed
 
@@ -197,6 +229,12 @@ class Pipeline:
         A frame that is not whole yet is lost: nobody could read it.
         """
         return [*self._stages.close(), Failure(reason, status=BAD_GATEWAY)]
+
+    def repeat(self, event: Text | Thinking) -> bool:
+        """Tell the decoder of words in frames like the last one; return whether it would have read
+        them as this event.
+        """
+        return self._decoder.repeat(event)
 
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thoughts that ended since the last time."""

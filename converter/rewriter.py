@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.events import Event, OpaqueFrame, ThinkingEnd
+from converter.fast_path import FastPath, decoded
 from converter.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent
@@ -88,6 +89,8 @@ class Rewriter:
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
         context = ReplyContext(model, reply_id, shown, settings.fields, settings.signature)
         self._encoder = client.encoders[self._form](context)
+        streamed = server_form is self._form is Form.STREAM
+        self._fast = FastPath() if settings.fast and streamed and server.keeps_raw else None
         self._keeps_thoughts = expected.budget is not None
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
@@ -111,6 +114,11 @@ class Rewriter:
         return self._encoder.failure or (self._faults[0] if self._broken else "")
 
     @property
+    def hurried(self) -> int:
+        """How many frames were rewritten without being parsed."""
+        return self._fast.taken if self._fast else 0
+
+    @property
     def findings(self) -> Findings:
         """What was noted on the reply's thinking."""
         return self._pipeline.findings
@@ -130,7 +138,15 @@ class Rewriter:
         self._came = self._came or bool(chunk)
         self._at, self.events = at, []
         self.summary.arrived(at)
-        out = [piece for frame in self._pipeline.frames(chunk) for piece in self._rewrite(frame)]
+        raws, place = self._pipeline.cut(chunk), 0
+        out: list[bytes] = []
+        while place < len(raws):
+            taken = self._hurry(raws, place, out) if self._fast else 0
+            if not taken:
+                out += self._rewrite(self._pipeline.read(raws[place]))
+            place += taken or 1
+        for frame in self._pipeline.overflow():
+            out += self._rewrite(frame)
         return self._told(out)
 
     def close(self) -> list[bytes]:
@@ -203,7 +219,33 @@ class Rewriter:
         except Exception as error:
             return self._fault(error, frame.raw)
         self.changed = self.changed or out != [frame.raw]
+        if self._fast:
+            self._fast.learn(frame.raw, read, events, out)
         return out
+
+    def _hurry(self, raws: list[bytes], place: int, out: list[bytes]) -> int:
+        """Rewrite frames of a known shape, from `place` on, without parsing them; return how many."""
+        fast = self._fast
+        assert fast
+        plain = self._pipeline.plain(fast.kind) if fast.kind and not self._broken else None
+        if plain is None or not fast.knows(plain[0]):
+            return 0
+        words = fast.words(raws, place, plain[1])
+        text = decoded(words) if words else None
+        if text is None:
+            return 0
+        event = fast.event(text)
+        if not self._pipeline.repeat(event):
+            return 0
+        try:
+            self._noted(self._pipeline.feed([event]))
+            self._encoder.spliced(plain[0], len(text))
+        except Exception as error:
+            out += self._fault(error, b"".join(raws[place : place + len(words)]))
+            return len(words)
+        out.append(fast.write(plain[0], raws[place : place + len(words)], words))
+        self.changed = self.changed or fast.changes(plain[0])
+        return len(words)
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:

@@ -157,12 +157,13 @@ OPTIONS = (
         _one_of(ORDERS),
         ORDERS,
     ),
+    Option("fast", bool, True, "rewrite frames of a known shape without parsing them", bool),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
 )
 """Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values
 only.
 """
-NOT_RECORDED = ("events", "record", "print", "stats", "flows")
+NOT_RECORDED = ("events", "record", "print", "stats", "fast", "flows")
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
 """
@@ -191,6 +192,7 @@ class Settings:
     server: Server | None
     history: History
     order: Order
+    fast: bool
     flows: str
 
 

@@ -22,7 +22,7 @@ FLOORS = (
     {"servers"},
     {"dialects"},
     {"settings"},
-    {"pipeline"},
+    {"pipeline", "fast_path"},
     {"rewriter"},
     {"exchange"},
     {"awaited_reply"},

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from converter.conversation import Conversation
 from converter.dialects.reasoning_fields import Mapped
-from converter.events import Event
+from converter.events import Event, Text, Thinking
 from converter.wire.sse import Frame
 
 
@@ -39,6 +39,11 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says."""
 
+    def repeat(self, event: Text | Thinking) -> bool:
+        """Take note of words in frames like the last one; return whether they would have been read
+        as this event.
+        """
+
 
 class Encoder(Protocol):
     """Writes the client's bytes."""
@@ -53,6 +58,9 @@ class Encoder(Protocol):
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
+
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of words that were written like the last ones of this kind."""
 
     def close(self) -> list[bytes]:
         """Write what is left."""

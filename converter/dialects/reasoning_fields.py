@@ -147,6 +147,11 @@ class ReasoningMerger:
         self._voices: list[_Thought] = []
         self._places: dict[str, tuple[_Thought, int]] = {}
 
+    @property
+    def names(self) -> list[str]:
+        """All names so far."""
+        return list(self._places)
+
     def feed(self, name: str, text: str) -> str:
         """Return what of `text`, the next piece under `name`, is new."""
         voice, place = self._places.get(name) or (None, 0)

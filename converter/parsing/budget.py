@@ -59,6 +59,10 @@ class ThinkingBudget:
         """Return nothing: what came in time went out, what came too late stays away."""
         return []
 
+    def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Text], str] | None:
+        """Return text alone: words of a thought have a price."""
+        return (Text, "") if kind is Text else None
+
     def _account(self, choice: int) -> _Account:
         return self._accounts.setdefault(choice, _Account(self._limit))
 

@@ -211,6 +211,9 @@ class PhraseStage:
         """Return what is held."""
         return self._noted(self._parser.flush())
 
+    def plain(self, kind: type[Text] | type[Thinking]) -> None:
+        """Return None: any word may be the beginning of a phrase."""
+
     def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
         thought = any(isinstance(event, Thinking) for event in out)
         self._findings.thought = self._findings.thought or thought

@@ -146,8 +146,8 @@ class MarkSearch:
         self._longest = max(
             [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0
         )
-        firsts = {mark[0] for mark in kinds if mark[1:]}
-        self._first = re.compile("|".join(map(re.escape, firsts)) or "(?!)")
+        self.firsts = "".join(sorted({mark[0] for mark in kinds}))
+        self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
         self.search = self._pattern.search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:

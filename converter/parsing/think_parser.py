@@ -97,6 +97,18 @@ class ThinkParser:
         self._read(text, last=False)
         return self._drain()
 
+    def plain(self) -> tuple[type[Text] | type[Thinking], str] | None:
+        """Return what words become now that hold none of the characters returned with it; None
+        while they would do more than come out.
+        """
+        if self._held or self._at_head:
+            return None
+        if self._mode is Mode.ANSWERING:
+            return Text, self._marks.firsts
+        if self._mode is Mode.THINKING and self._thought.at_ease:
+            return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
+        return None
+
     def flush(self) -> list[_Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block.
@@ -244,6 +256,11 @@ class Thought:
         body = text[: max(len(body), len(text) - BLANKS_LIMIT)]
         self._held = text[len(body) :]
         return [Thinking(body, self._choice)] if body else []
+
+    @property
+    def at_ease(self) -> bool:
+        """Tell whether words would come out at once: something was said, and nothing is held."""
+        return self._begun and not self._held
 
     def read_attributes(self, tag: str) -> list[Thinking]:
         """Begin a thought whose tag has attributes; text that follows before the closer goes on

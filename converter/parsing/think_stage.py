@@ -12,6 +12,8 @@ from converter.parsing.tag_matcher import tag_set
 from converter.parsing.think_parser import Mode, ThinkParser, Thought
 from converter.parsing.unmatched_closer import UnmatchedCloser
 
+type Kind = type[Text] | type[Thinking]
+
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""
 CUT = "length"
@@ -47,6 +49,14 @@ class ThinkStage:
     def close(self) -> Sequence[Event]:
         """Return what is held."""
         return self._flushed("")
+
+    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+        """Return what plain words become: the server's own thinking goes through, but encoders hold
+        the line breaks at a thought's end.
+        """
+        if self._reader is None:
+            return kind, "\r\n" if kind is Thinking else ""
+        return self._reader.plain() if kind is Text else None
 
     def _flushed(self, finish: str) -> Sequence[Event]:
         if self._reader is None:
@@ -90,6 +100,10 @@ class _Reader:
         out = self._parser.feed(text)
         self._note(out)
         return out
+
+    def plain(self) -> tuple[Kind, str] | None:
+        """Return what the parser makes of plain words."""
+        return self._parser.plain()
 
     def flush(self, finish: str = "") -> Sequence[Event]:
         """Return what is held. `finish`: why the choice ended, if it has."""

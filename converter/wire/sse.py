@@ -40,27 +40,35 @@ class FrameDecoder:
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the frames that `chunk` completes."""
+        return [*map(self.read, self.cut(chunk)), *self.overflow()]
+
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return the bytes of the frames that `chunk` completes, for `read`, each in its turn."""
         self._buffer += chunk
-        frames = []
-        begin = 0
-        while end := _BLANK_LINE.search(self._buffer, max(begin, self._searched)):
-            frames.append(self._frame(bytes(self._buffer[begin : end.end()])))
-            begin = self._searched = end.end()
-        del self._buffer[:begin]
+        raws: list[bytes] = []
+        if _BLANK_LINE.search(self._buffer, self._searched):
+            come, begin = bytes(self._buffer), 0
+            for end in _BLANK_LINE.finditer(come, self._searched):
+                raws.append(come[begin : end.end()])
+                begin = end.end()
+            del self._buffer[:begin]
         self._searched = max(0, len(self._buffer) - _LONGEST_BLANK_LINE + 1)
-        if len(self._buffer) > self._limit:
-            frames.append(self._oversized_piece())
-        return frames
+        return raws
+
+    def read(self, raw: bytes) -> Frame:
+        """Return the frame that was cut."""
+        oversized, self._oversized = self._oversized, False
+        return Frame(raw, None) if oversized else read_frame(raw)
+
+    def overflow(self) -> list[Frame]:
+        """Return what is held beyond the limit, as a piece that cannot be read."""
+        return [self._oversized_piece()] if len(self._buffer) > self._limit else []
 
     def close(self) -> list[Frame]:
         """Return what is left, as a frame: a server that dies cuts its last one short."""
         rest = bytes(self._buffer)
         self._buffer.clear()
-        return [self._frame(rest)] if rest else []
-
-    def _frame(self, raw: bytes) -> Frame:
-        oversized, self._oversized = self._oversized, False
-        return Frame(raw, None) if oversized else read_frame(raw)
+        return [self.read(rest)] if rest else []
 
     def _oversized_piece(self) -> Frame:
         cut = (
@@ -82,6 +90,19 @@ class WholeBody:
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return nothing yet."""
         self._body += chunk
+        return []
+
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return nothing yet."""
+        self._body += chunk
+        return []
+
+    def read(self, raw: bytes) -> Frame:
+        """Return the body as a frame."""
+        return Frame(raw, raw)
+
+    def overflow(self) -> list[Frame]:
+        """Return nothing: a body may be of any length."""
         return []
 
     def close(self) -> list[Frame]:

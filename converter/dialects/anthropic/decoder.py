@@ -73,6 +73,10 @@ class AnthropicDecoder:
             return [OpaqueFrame(_frame(frame))]
         return list(self._read(event, _frame(frame)))
 
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+        """Return that frames of this dialect are to be read."""
+        return False
+
     def _read(self, event: Fields, own: Own) -> Iterator[Event]:
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):

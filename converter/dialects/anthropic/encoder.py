@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from converter.dialects.anthropic.message_events import Message, MessageEvents
 from converter.dialects.dialect import ReplyContext
-from converter.events import Event, OpaqueFrame
+from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.wire import json_text
 from converter.wire.partial_json import WRAPPED
 from converter.wire.sse import write_frame
@@ -40,6 +40,10 @@ class AnthropicStreamEncoder:
                 out.append(event.own.raw.rstrip(b"\r\n") + b"\n\n")
             out += map(_frame, self._events.feed(event))
         return out
+
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Count words that were written like the last ones of this kind."""
+        self._events.spliced(kind, characters)
 
     def close(self) -> list[bytes]:
         """End the stream, or say in it why it has no end."""
@@ -76,6 +80,9 @@ class AnthropicWholeEncoder:
             for message in self._events.feed(event):
                 self._fold(message)
         return []
+
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of nothing: no words go around a whole message."""
 
     def close(self) -> list[bytes]:
         """Return the message."""

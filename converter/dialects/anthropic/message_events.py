@@ -114,6 +114,13 @@ class MessageEvents:
             case Opaque():
                 self._ending.left_out |= left_out(event)
 
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Count words that went out without an event of their own."""
+        if kind is Thinking:
+            self._ending.thought += characters
+        else:
+            self._ending.said += characters
+
     def close(self) -> Iterator[Message]:
         """End the message, or say why it has no end."""
         if self._over:

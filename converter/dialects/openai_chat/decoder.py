@@ -82,6 +82,16 @@ class OpenAIDecoder:
         except (json_text.UnreadableError, _MisshapenError):
             return [OpaqueFrame(_frame(frame))]
 
+    def repeat(self, event: Text | Thinking) -> bool:
+        """Take note of words in frames like the last one; return whether they would have been read
+        as this event: thinking only while it has come under one name.
+        """
+        if isinstance(event, Text) or not event.own:
+            return True
+        merger = self._voices[event.choice]
+        names = list(event.own.fields)
+        return merger.names == names and merger.feed(names[0], event.text) == event.text
+
     def _failure(self, body: dict[str, object], own: Own) -> list[Event]:
         error = body.get("error")
         if not error:

@@ -5,7 +5,7 @@ from io import StringIO
 from typing import Any
 
 from converter.dialects.openai_chat.chunks import Body, Chunker, failure_body
-from converter.events import Event, Failure
+from converter.events import Event, Failure, Text, Thinking
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -30,6 +30,9 @@ class OpenAIStreamEncoder:
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
         return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
+
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of nothing: the first of such words has changed all there is to change."""
 
     def close(self) -> list[bytes]:
         """Return nothing: an end that the server left out (`[DONE]`, a finish) is not made up."""
@@ -70,6 +73,9 @@ class OpenAIWholeEncoder:
             elif made:
                 self._raw.append(made)
         return []
+
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of nothing: no words go around a whole body."""
 
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read."""

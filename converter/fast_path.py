@@ -1,0 +1,173 @@
+"""Frames that differ in their words only are rewritten without being parsed.
+
+Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
+read in full teaches its shape (all before and behind the words), and what came of it teaches how
+words of its kind are written. A later frame of this shape is taken only when its words are plain: a
+JSON string without unusual escapes, and without any character that a stage waits for, while no stage holds
+anything. The stages still get the words, those of all frames of one read in one piece; only the
+JSON, the small events and the encoding are left out. What comes out are the bytes that the full
+way would have written (`tests/test_fast_path.py` compares them).
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from converter.events import Event, Opaque, Own, Text, Thinking
+from converter.wire import json_text
+
+type Words = Text | Thinking
+type Kind = type[Text] | type[Thinking]
+
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
+"""Escapes that JSON writers agree on, as a regular expression has them, and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A frame around its words. `own`: under which fields they stood, for thinking."""
+
+    before: bytes
+    behind: bytes
+    kind: Kind
+    dialect: str = ""
+    names: tuple[str, ...] = ()
+
+    def fits(self, raw: bytes) -> bool:
+        long_enough = len(raw) > len(self.before) + len(self.behind)
+        return long_enough and raw.startswith(self.before) and raw.endswith(self.behind)
+
+
+@dataclass(slots=True)
+class FastPath:
+    """What one stream has taught. `taken`: frames that went the fast way."""
+
+    taken: int = 0
+    _shape: _Shape | None = None
+    _written: dict[Kind, tuple[bytes, ...] | None] = field(default_factory=dict)
+    """How words of a kind are written: the pieces around them; None: the frame as it came."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the frames say, as the server sends it; None while that is not known."""
+        return self._shape.kind if self._shape else None
+
+    def knows(self, kind: Kind) -> bool:
+        """Tell whether words that become this kind can be written."""
+        return kind in self._written
+
+    def changes(self, kind: Kind) -> bool:
+        """Tell whether frames with such words do not go on as they came."""
+        return self._written[kind] is not None
+
+    def learn(
+        self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
+    ) -> None:
+        """Take note of a frame that went the full way: what it said, what the stages made of it,
+        and what was written.
+        """
+        said, became = _only_words(read), _only_words(made)
+        if said is None or became is None or said.text != became.text or len(out) != 1:
+            self._written.clear()  # a block began or ended, or something waits
+            if self._shape and not self._shape.fits(raw):
+                self._shape = None
+            return
+        shape = _shape_of(raw, said)
+        pieces = None if out[0] == raw else tuple(out[0].split(_quoted(said.text)))
+        if shape is None or shape != self._shape or self._written.get(type(became), ()) != pieces:
+            self._shape = shape
+            self._written.clear()
+        if shape and (pieces is None or len(pieces) > 1):
+            self._written[type(became)] = pieces
+
+    def words(self, raws: Sequence[bytes], begin: int, wakes: str) -> list[bytes]:
+        """Return the words of the frames from `begin` on, as far as they are plain. `wakes`: the
+        characters that a stage waits for.
+        """
+        assert self._shape
+        before, behind = len(self._shape.before), len(self._shape.behind)
+        fits, plain = self._shape.fits, _plain(wakes)
+        found = []
+        for place in range(begin, len(raws)):
+            raw = raws[place]
+            if not fits(raw):
+                break
+            words = raw[before:-behind]
+            if not plain(words):
+                break
+            found.append(words)
+        return found
+
+    def event(self, text: str) -> Words:
+        """Return the event that says these words, as the decoder would have made it."""
+        assert self._shape
+        if self._shape.kind is Text:
+            return Text(text)
+        if not self._shape.dialect:
+            return Thinking(text)
+        return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
+
+    def write(self, kind: Kind, raws: Sequence[bytes], words: Sequence[bytes]) -> bytes:
+        """Return what the client gets for frames with these words."""
+        self.taken += len(words)
+        pieces = self._written[kind]
+        if pieces is None:
+            return b"".join(raws)
+        if len(pieces) == 2:
+            head, tail = pieces[0] + b'"', b'"' + pieces[1]
+            return head + (tail + head).join(words) + tail
+        return b"".join((b'"' + word + b'"').join(pieces) for word in words)
+
+
+def decoded(words: Sequence[bytes]) -> str | None:
+    """Return the words as one text; None when one of them is no UTF-8 by itself."""
+    joined = b"".join(words)
+    try:
+        text = joined.decode() if joined.isascii() else "".join([word.decode() for word in words])
+    except UnicodeDecodeError:
+        return None
+    return json.loads(f'"{text}"') if "\\" in text else text
+
+
+def _only_words(events: Sequence[Event]) -> Words | None:
+    """Return the words of the first choice, if nothing else is said but fields of the server's."""
+    words = None
+    for event in events:
+        if isinstance(event, Opaque) and event.choice == 0:
+            continue
+        if words is not None or not isinstance(event, Text | Thinking) or event.choice != 0:
+            return None
+        if isinstance(event, Text) and (event.refusal or event.own):
+            return None
+        words = event
+    return words
+
+
+def _shape_of(raw: bytes, said: Words) -> _Shape | None:
+    """Return the frame's shape; None where the words cannot be told from the rest."""
+    names = tuple(said.own.fields) if said.own else ()
+    if len(names) > 1 or not said.text:
+        return None
+    if isinstance(said, Thinking) and said.own and list(said.own.fields.values()) != [said.text]:
+        return None
+    before, _, behind = raw.partition(_quoted(said.text))
+    if not behind or raw.count(_quoted(said.text)) != 1:
+        return None
+    dialect = said.own.dialect if said.own else ""
+    return _Shape(before + b'"', b'"' + behind, type(said), dialect, names)
+
+
+def _quoted(words: str) -> bytes:
+    return json_text.write(words)
+
+
+@lru_cache(maxsize=256)
+def _plain(wakes: str) -> Callable[[bytes], object]:
+    """Return the test for plain words in JSON: it finds all of them, or nothing."""
+    single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
+    wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())
+    escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in wakes)
+    letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
+    return re.compile(f"(?:{letter}|\\\\[{escapes}])++".encode()).fullmatch

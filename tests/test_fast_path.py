@@ -1,0 +1,204 @@
+"""Frames that are not parsed: the client gets the very bytes that the full way writes."""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter import settings
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.events import Text, Thinking
+from converter.parsing.reading import Expected
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording
+from converter.rewriter import Rewriter
+from converter.settings import Settings
+from tests.support.frames import data
+from tests.support.recorded import FOLDER
+from tests.support.strategies import law
+
+LIBRARY = Library(FOLDER)
+STREAMS = [
+    recording
+    for name in LIBRARY.names()
+    if (recording := LIBRARY.load(name)).server_form is Form.STREAM
+    and recording.server_dialect is OPENAI_CHAT
+]
+CLIENTS = pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC], ids=repr)
+
+
+def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
+    expected = Expected(task="task", context="context", **more)  # type: ignore[arg-type]
+    return Rewriter(replace(chosen, fast=fast), client, Form.STREAM, Form.STREAM, expected=expected)
+
+
+def _both(
+    chunks: Sequence[bytes], chosen: Settings, client: Dialect, **more: object
+) -> tuple[Rewriter, Rewriter]:
+    """Rewrite the chunks both ways; what comes of each chunk must be the same bytes."""
+    fast, slow = (_rewriter(chosen, client, way, **more) for way in (True, False))
+    for chunk in chunks:
+        assert b"".join(fast.feed(chunk)) == b"".join(slow.feed(chunk))
+        assert _said(fast.events) == _said(slow.events)
+        assert fast.thoughts == slow.thoughts
+    assert b"".join(fast.close()) == b"".join(slow.close())
+    assert (fast.notes, fast.changed, fast.failure) == (slow.notes, slow.changed, slow.failure)
+    assert fast.summary.told() == slow.summary.told()
+    assert fast.findings == slow.findings
+    return fast, slow
+
+
+def _said(events: Iterable[object]) -> list[tuple[str, str]]:
+    """The words of the events, those of one kind in one piece."""
+    said: list[tuple[str, str]] = []
+    for event in events:
+        if isinstance(event, Text | Thinking):
+            kind = type(event).__name__
+            if said and said[-1][0] == kind:
+                said[-1] = (kind, said[-1][1] + event.text)
+            else:
+                said.append((kind, event.text))
+    return said
+
+
+@CLIENTS
+@pytest.mark.parametrize("recording", STREAMS, ids=lambda recording: recording.name)
+def test_every_recording_comes_out_alike(recording: Recording, client: Dialect) -> None:
+    chunks = [chunk.data for chunk in recording.chunks]
+    _both(chunks, recording.settings, client)
+    _both([b"".join(chunks)], recording.settings, client)
+
+
+@CLIENTS
+@pytest.mark.parametrize("recording", STREAMS[::6], ids=lambda recording: recording.name)
+def test_a_recording_may_be_cut_anywhere(recording: Recording, client: Dialect) -> None:
+    seeded, body = random.Random(recording.name), recording.body
+    for pieces in (2, 5, 40):
+        cuts = sorted(seeded.randrange(len(body)) for _ in range(pieces))
+        places = zip([0, *cuts], [*cuts, len(body)], strict=True)
+        _both([body[begin:end] for begin, end in places], recording.settings, client)
+
+
+HEAD = {"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+def _frame(fields: dict[str, object], **more: object) -> bytes:
+    choice = {"index": 0, "delta": fields, "finish_reason": None}
+    return data({**HEAD, **more, "choices": [choice]})
+
+
+WORDS = st.one_of(
+    st.sampled_from(
+        [" the", "a", "Ü", "◁", "<", "think>", "</think>", "<think>", "\n", '"', "`", ""]
+    ),
+    st.text(max_size=6),
+)
+FIELDS = st.sampled_from(["content", "content", "content", "reasoning", "reasoning_content"])
+FRAMES = st.lists(st.tuples(FIELDS, WORDS, st.booleans()), max_size=40)
+
+
+@law(300)
+@given(FRAMES, st.data())
+def test_drawn_streams_come_out_alike(
+    drawn: list[tuple[str, str, bool]], draw: st.DataObject
+) -> None:
+    frames = [
+        _frame({name: words}, **({"created": 2} if odd else {})) for name, words, odd in drawn
+    ]
+    body = b"".join([*frames, b"data: [DONE]\n\n"])
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    places = list(zip([0, *cuts], [*cuts, len(body)], strict=True))
+    for client in (OPENAI_CHAT, ANTHROPIC):
+        _both([body[begin:end] for begin, end in places], settings.read(), client)
+
+
+LONG = [" word"] * 400
+
+
+def _stream(name: str, words: Sequence[str]) -> list[bytes]:
+    frames = [_frame({name: piece}) for piece in words]
+    finish = data({**HEAD, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    return [*frames, finish, b"data: [DONE]\n\n"]
+
+
+@CLIENTS
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("content", LONG),
+        ("content", ["<think>", "so", *LONG, "</think>", "then", *LONG]),
+        ("reasoning", LONG),
+        ("reasoning_content", LONG),
+    ],
+    ids=["text", "tags", "vLLM", "SGLang"],
+)
+def test_most_frames_of_an_ordinary_stream_are_not_parsed(
+    name: str, words: list[str], client: Dialect
+) -> None:
+    fast, slow = _both([b"".join(_stream(name, words))], settings.read(), client)
+    assert fast.hurried > 0.95 * len(words)
+    assert slow.hurried == 0
+
+
+@CLIENTS
+def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> None:
+    fast, _ = _both(_stream("content", LONG), settings.read(), client)
+    assert fast.hurried > 0.95 * len(LONG)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b'data: {"a":1}\n\n', b": ping\n\n", b"data: nonsense\n\n", data({**HEAD, "choices": []})],
+)
+@CLIENTS
+def test_odd_frames_in_between_change_nothing(broken: bytes, client: Dialect) -> None:
+    frames = _stream("content", LONG[:20])
+    for place in range(0, len(frames), 3):
+        _both([*frames[:place], broken, *frames[place:]], settings.read(), client)
+
+
+@CLIENTS
+def test_bytes_that_are_no_characters_are_mended_as_ever(client: Dialect) -> None:
+    frames = _stream("content", ["word", " word", " x", " word"])
+    frames[2] = frames[2].replace(b" x", b"\xc3")
+    frames[3] = frames[3].replace(b" word", b"\xa9 word")
+    _both([b"".join(frames)], settings.read(), client)
+
+
+@CLIENTS
+@pytest.mark.parametrize("budget", [0, 1, 50])
+def test_a_budget_of_thinking_is_kept_to_the_character(client: Dialect, budget: int) -> None:
+    words = ["<think>", "so", *LONG[:60], "</think>", "then", *LONG[:60]]
+    _both([b"".join(_stream("content", words))], settings.read(), client, budget=budget)
+
+
+@CLIENTS
+def test_phrases_are_found_as_ever(client: Dialect) -> None:
+    words = ["Let", " me", " think", ".", *LONG[:20], " Now", " I'll", " say", *LONG[:20]]
+    _both([b"".join(_stream("content", words))], settings.read({"markers": True}), client)
+
+
+@CLIENTS
+def test_a_second_name_for_the_same_thought_is_told_once(client: Dialect) -> None:
+    frames = [_frame({"reasoning": word}) for word in LONG[:9]]
+    frames += [_frame({"reasoning_content": word}) for word in LONG[:9]]
+    frames += [_frame({"reasoning": word}) for word in LONG[:9]]
+    _both([b"".join(frames)], settings.read(), client)
+
+
+def test_frames_of_many_choices_are_read_in_full() -> None:
+    frames = [
+        data({**HEAD, "choices": [{"index": at % 2, "delta": {"content": f" w{at}"}}]})
+        for at in range(40)
+    ]
+    _both([b"".join(frames)], settings.read(), OPENAI_CHAT)
+
+
+def test_words_beyond_ascii_are_plain() -> None:
+    words = ["é", "語", "\u2028", "\x7f", "/", "a b"]
+    frames = [frame for word in ["x", "y", *words] for frame in _stream("content", [word])[:1]]
+    fast, _ = _both([b"".join(frames)], settings.read(), ANTHROPIC)
+    assert fast.hurried == len(words)
