@@ -1,0 +1,54 @@
+"""The proxies of a run. Rows whose proxies are started alike share one process."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.tools.bench import peers
+from tests.tools.bench.contenders import FOLDER, Contender
+from tests.tools.bench.processes import Place, Started
+
+QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
+
+
+class Proxies:
+    """Each is started once and left until the end."""
+
+    def __init__(self, server: int, folder: Path, core: int, ports: Iterable[int]) -> None:
+        self._server, self._folder, self._core = server, folder, core
+        self._ports = iter(ports)
+        self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
+
+    def start(self, arguments: tuple[str, ...]) -> None:
+        """Start mitmdump with such arguments, or the peer that they name, unless it runs."""
+        if arguments in self._started:
+            return
+        own = self._folder / f"proxy{len(self._started)}"
+        own.mkdir()
+        place = Place(own, next(self._ports), self._server, self._core)
+        start = peers.START.get(arguments[0])
+        self._started[arguments] = (
+            place.port,
+            start(place) if start else _mitmdump(place, arguments),
+        )
+
+    def of(self, row: Contender) -> tuple[int, Started | None]:
+        """Return the port that a row's client asks, and the process to count."""
+        return self._started[row.arguments] if row.arguments is not None else (self._server, None)
+
+    def all(self) -> list[tuple[int, Started]]:
+        """Return every port and its process."""
+        return list(self._started.values())
+
+    def stop(self) -> None:
+        """End them all."""
+        for _, process in self._started.values():
+            process.stop()
+
+
+def _mitmdump(place: Place, arguments: Iterable[str]) -> Started:
+    program = Path(sys.executable).with_name("mitmdump")
+    mode = f"reverse:http://127.0.0.1:{place.server}@127.0.0.1:{place.port}"
+    own = [argument.replace(FOLDER, str(place.folder)) for argument in arguments]
+    confdir = ("--set", f"confdir={place.folder}")
+    return place.start([str(program), *confdir, *QUIET, "--mode", mode, *own])
