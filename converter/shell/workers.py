@@ -18,8 +18,6 @@ from multiprocessing.context import SpawnProcess
 from types import FrameType
 from typing import Any
 
-from mitmproxy.tools.main import mitmdump
-
 from converter.shell import event_loop
 
 NUMBER = "{worker}"
@@ -60,6 +58,8 @@ def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     event_loop.share_port()
     event_loop.use_uvloop()
+    from mitmproxy.tools.main import mitmdump  # noqa: PLC0415 (who only watches needs none of it)
+
     mitmdump([word.replace(NUMBER, str(number)) for word in arguments])
 
 

@@ -9,6 +9,8 @@ from tests.tools.bench.processes import PROJECT
 BARE = "bare mitmdump"
 ADDON = ("-s", str(PROJECT / "think_addon.py"))
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
+WORKERS = "workers:"
+"""The first argument of a row that runs as so many workers, with uvloop if it is installed."""
 STREAMS = ("burst, 1 ", "burst, 32", "paced")
 """Loads in which the kind of reply makes a difference."""
 FOLDER = "{folder}"
@@ -65,6 +67,11 @@ ROWS = (
     Contender("addon, OpenAI client, native field", kind="native", loads=STREAMS),
     Contender("addon, Anthropic client, native field", "anthropic", "native", loads=STREAMS),
     Contender("addon, OpenAI client, no thinking", kind="plain", loads=STREAMS),
+    Contender(
+        "addon, OpenAI client, one worker",
+        arguments=(f"{WORKERS}1", *ADDON),
+        loads=(*STREAMS, "whole", "memory"),
+    ),
     _addon("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
     _addon("addon, OpenAI client, think_fast=false", "think_fast", "false"),
     _addon("addon, Anthropic client, think_fast=false", "think_fast", "false", dialect="anthropic"),

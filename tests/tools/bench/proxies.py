@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.tools.bench import peers
-from tests.tools.bench.contenders import FOLDER, Contender
+from tests.tools.bench.contenders import FOLDER, WORKERS, Contender
 from tests.tools.bench.processes import Place, Started
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
@@ -46,9 +46,19 @@ class Proxies:
             process.stop()
 
 
-def _mitmdump(place: Place, arguments: Iterable[str]) -> Started:
-    program = Path(sys.executable).with_name("mitmdump")
+def _mitmdump(place: Place, arguments: tuple[str, ...]) -> Started:
+    program, own = _program(arguments)
     mode = f"reverse:http://127.0.0.1:{place.server}@127.0.0.1:{place.port}"
-    own = [argument.replace(FOLDER, str(place.folder)) for argument in arguments]
+    own = [argument.replace(FOLDER, str(place.folder)) for argument in own]
     confdir = ("--set", f"confdir={place.folder}")
-    return place.start([str(program), *confdir, *QUIET, "--mode", mode, *own])
+    return place.start([*program, *confdir, *QUIET, "--mode", mode, *own])
+
+
+def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
+    """Return what to start, and the arguments for it."""
+    first, *others = arguments
+    if not first.startswith(WORKERS):
+        return [str(Path(sys.executable).with_name("mitmdump"))], arguments
+    count = first.removeprefix(WORKERS)
+    run = f"import sys; from converter.shell.workers import run; run({count}, sys.argv[1:])"
+    return [sys.executable, "-c", run], others
