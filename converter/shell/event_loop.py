@@ -9,14 +9,17 @@ import asyncio
 import functools
 import importlib
 import socket
+import sys
 from collections.abc import Coroutine
 from types import ModuleType
 from typing import Any
 
 
 def can_share_port() -> bool:
-    """Tell whether several processes can listen on one port here."""
-    return hasattr(socket, "SO_REUSEPORT")
+    """Tell whether processes that listen on one port share its connections: macOS lets them listen,
+    and one gets all.
+    """
+    return sys.platform == "linux" and hasattr(socket, "SO_REUSEPORT")
 
 
 def share_port() -> None:

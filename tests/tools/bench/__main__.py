@@ -67,7 +67,7 @@ class Run:
         ]
         self.loads = [load for load in taken if load.name != MEMORY.name]
         self._memory = [load for load in taken if load.name == MEMORY.name]
-        self._bare, *others = [*rows(), *peers.rows(chosen.peers)]
+        self.bare, *others = [*rows(), *peers.rows(chosen.peers)]
         self.others = [row for row in others if _chosen(row.name, chosen.only)]
         self.samples = report.Samples()
         self.memory: dict[str, tuple[float, float]] = {}
@@ -98,14 +98,14 @@ class Run:
                     self._compare(load, turned=bool(repetition % 2))
 
     def _start(self) -> None:
-        for row in (self._bare, *self.others):
+        for row in (self.bare, *self.others):
             if row.arguments is not None:
                 self.proxies.start(row.arguments)
         for port, process in self.proxies.all():
             wait_for_port(port, process, SECONDS_TO_START)
 
     def _warm(self) -> None:
-        for row in (self._bare, *self.others):
+        for row in (self.bare, *self.others):
             self.once(Load("warm", 40, 4, 2), row)
 
     def once(self, load: Load, row: Contender) -> dict[str, float]:
@@ -120,7 +120,7 @@ class Run:
         """Measure all rows, two about one bare run; every other time the other way round."""
         taking = [row for row in self.others if row.takes(load.name)]
         for pair in batched(reversed(taking) if turned else taking, 2):
-            order = [pair[0], self._bare, *pair[1:]]
+            order = [pair[0], self.bare, *pair[1:]]
             taken = {row.name: self.once(load, row) for row in order}
             for name, measured in taken.items():
                 self.samples.add(load.name, name, measured, taken[BARE])
@@ -128,7 +128,7 @@ class Run:
 
     def _grow(self, load: Load) -> None:
         """Measure by how much each process grows."""
-        for row in (self._bare, *self.others):
+        for row in (self.bare, *self.others):
             _, process = self.proxies.of(row)
             if process is None or not row.takes(load.name):
                 continue

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     run = Run(parse_run(["--only", chosen.row, "--loads", chosen.load]))
     with tempfile.TemporaryDirectory() as folder, run.started():
-        row, load = run.others[0], run.loads[0]
+        row, load = (run.others or [run.bare])[0], run.loads[0]
         found = list[Profile]()
         process = run.proxies.of(row)[1]
         assert process, "nothing stands between client and server"
