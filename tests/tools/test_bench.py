@@ -34,7 +34,7 @@ def test_a_quick_run_measures_every_row_and_checks_every_reply(
         for name in measures(load)
     }
     assert {(entry["load"], entry["row"], entry["measure"]) for entry in told["measured"]} == wanted
-    assert all(entry["ratios"] for entry in told["measured"])
+    assert all(entry["ratios"] and not entry["wrong"] for entry in told["measured"])
     assert {held["row"] for held in told["memory"]} == {
         row.name for row in rows if row.arguments and row.takes(MEMORY.name)
     }
@@ -52,7 +52,9 @@ def test_a_reply_that_a_proxy_spoils_is_told_of(
     assert (
         bench.main(["--quick", "--loads", "burst, 1 ", "--json", str(tmp_path / "bench.json")]) == 1
     )
-    assert "spoils, burst, 1 stream: tags.40.0: expected" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "spoils, burst, 1 stream: tags.40.0: expected" in table
+    assert table.count("WRONG REPLIES") == len(measures(LOADS[0]))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -48,6 +48,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="everything in small, once: proves that the tool works"
     )
     parser.add_argument("--json", type=Path, default=OUTPUT, help="where the figures go")
+    parser.add_argument(
+        "--source", type=Path, default=PROJECT, help="where the addon is: another checkout's folder"
+    )
     return parser.parse_args(arguments)
 
 
@@ -69,6 +72,7 @@ class Run:
         self._memory = [load for load in taken if load.name == MEMORY.name]
         self.bare, *others = [*rows(), *peers.rows(chosen.peers)]
         self.others = [row for row in others if _chosen(row.name, chosen.only)]
+        self._source = chosen.source
         self.samples = report.Samples()
         self.memory: dict[str, tuple[float, float]] = {}
 
@@ -81,7 +85,7 @@ class Run:
             server = stack.enter_context(Started(_module("server"), ours, folder / "server"))
             client = stack.enter_context(Started(_module("client"), ours, folder / "client"))
             port = int(server.line(SECONDS_TO_START).split()[1])
-            self.proxies = Proxies(port, folder, theirs, free_ports())
+            self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
             stack.callback(self.proxies.stop)
             self._start()
             self.measurer = Measurer(client)
@@ -114,6 +118,8 @@ class Run:
         outcome, worked = self.measurer.run(
             load.task(row, port), f"{row.name}, {load.name}", process
         )
+        if outcome.faults:
+            self.samples.spoiled.add((load.name, row.name))
         return values(load, outcome, worked) if load in self.loads else {}
 
     def _compare(self, load: Load, turned: bool) -> None:
@@ -159,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("", *(f"{name}: {value}" for name, value in told.items()), sep="\n")
     print(
         f"{run.measurer.checked:,} replies checked, {len(run.measurer.faults)} of them wrong",
-        *run.measurer.faults[:10],
+        *report.fault_lines(run.measurer.faults),
         sep="\n",
     )
     chosen.json.parent.mkdir(exist_ok=True)

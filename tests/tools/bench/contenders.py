@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from converter.settings import OPTIONS
-from tests.tools.bench.processes import PROJECT
 
 BARE = "bare mitmdump"
-ADDON = ("-s", str(PROJECT / "think_addon.py"))
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
 WORKERS = "workers:"
 """The first argument of a row that runs as so many workers, with uvloop if it is installed."""
 STREAMS = ("burst, 1 ", "burst, 32", "paced")
 """Loads in which the kind of reply makes a difference."""
-FOLDER = "{folder}"
-"""In an option: the folder of this proxy's own files."""
+FOLDER, SOURCE = "{folder}", "{source}"
+"""In an argument: the folder of this proxy's own files, and that of the addon."""
+ADDON = ("-s", f"{SOURCE}/think_addon.py")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ class Started:
         core: int,
         log: Path,
         environment: Mapping[str, str] | None = None,
+        cwd: Path = PROJECT,
     ) -> None:
         self.log = log
         with log.open("wb") as said:
@@ -34,7 +35,7 @@ class Started:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if command[:2] == [sys.executable, "-m"] else said,
                 stderr=said,
-                cwd=PROJECT,
+                cwd=cwd,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
                 text=True,
             )
@@ -109,9 +110,10 @@ class Started:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a proxy runs: its own folder, its port, that of the server behind it, and the core."""
+    """Where a proxy runs: its own folder, the addon's, its port, the server's, and the core."""
 
     folder: Path
+    source: Path
     port: int
     server: int
     core: int
@@ -120,7 +122,7 @@ class Place:
         self, command: Sequence[str], environment: Mapping[str, str] | None = None
     ) -> Started:
         """Start it there."""
-        return Started(command, self.core, self.folder / "log", environment)
+        return Started(command, self.core, self.folder / "log", environment, self.source)
 
 
 def family(pid: int) -> list[int]:

@@ -1,21 +1,36 @@
-"""The proxies of a run. Rows whose proxies are started alike share one process."""
+"""The proxies of a run. Rows whose proxies are started alike share one process.
 
+The addon is copied first: mitmproxy loads a script anew when its file changes, and that would spoil
+a run.
+"""
+
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from tests.tools.bench import peers
-from tests.tools.bench.contenders import FOLDER, WORKERS, Contender
+from tests.tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
 from tests.tools.bench.processes import Place, Started
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
 
 
+def copied(source: Path, folder: Path) -> Path:
+    """Copy the addon; return the copy's folder."""
+    shutil.copytree(source / "converter", folder / "converter")
+    shutil.copy(source / "think_addon.py", folder)
+    return folder
+
+
 class Proxies:
     """Each is started once and left until the end."""
 
-    def __init__(self, server: int, folder: Path, core: int, ports: Iterable[int]) -> None:
+    def __init__(
+        self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
+    ) -> None:
         self._server, self._folder, self._core = server, folder, core
+        self._source = copied(source, folder / "addon")
         self._ports = iter(ports)
         self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
 
@@ -25,7 +40,7 @@ class Proxies:
             return
         own = self._folder / f"proxy{len(self._started)}"
         own.mkdir()
-        place = Place(own, next(self._ports), self._server, self._core)
+        place = Place(own, self._source, next(self._ports), self._server, self._core)
         start = peers.START.get(arguments[0])
         self._started[arguments] = (
             place.port,
@@ -49,7 +64,8 @@ class Proxies:
 def _mitmdump(place: Place, arguments: tuple[str, ...]) -> Started:
     program, own = _program(arguments)
     mode = f"reverse:http://127.0.0.1:{place.server}@127.0.0.1:{place.port}"
-    own = [argument.replace(FOLDER, str(place.folder)) for argument in own]
+    for name, folder in ((FOLDER, place.folder), (SOURCE, place.source)):
+        own = [argument.replace(name, str(folder)) for argument in own]
     confdir = ("--set", f"confdir={place.folder}")
     return place.start([*program, *confdir, *QUIET, "--mode", mode, *own])
 

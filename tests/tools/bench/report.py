@@ -6,7 +6,7 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,10 +21,14 @@ COLUMN = 30
 
 
 class Samples:
-    """All values, by load, row and measure; those of the bare proxy beside each."""
+    """All values, by load, row and measure; those of the bare proxy beside each.
+
+    `spoiled`: loads and rows of which a reply was wrong; their figures say nothing.
+    """
 
     def __init__(self) -> None:
         self._taken: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
+        self.spoiled: set[tuple[str, str]] = set()
 
     def add(self, load: str, row: str, values: dict[str, float], bare: dict[str, float]) -> None:
         """Add a run, and its neighbour's."""
@@ -73,6 +77,8 @@ def load_lines(samples: Samples, load: Load) -> Iterator[str]:
         cells = [_range(ratios) for ratios in shown]
         if row == BARE:
             cells = [_absolute(name, samples.values(load.name, row, name)) for name in names]
+        if (load.name, row) in samples.spoiled:
+            cells = ["WRONG REPLIES"] * len(names)
         yield f"  {row:{WIDTH - 2}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)
 
 
@@ -90,6 +96,12 @@ def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
     yield f"\n{'memory':{WIDTH}}{'resident':>{COLUMN}}{'growth':>{COLUMN}}"
     for row, (before, after) in memory.items():
         yield f"  {row:{WIDTH - 2}}{f'{after:.1f} MB':>{COLUMN}}{f'{after - before:+.1f} MB':>{COLUMN}}"
+
+
+def fault_lines(faults: list[str]) -> Iterator[str]:
+    """Return each kind of fault once."""
+    for fault, count in Counter(faults).most_common(20):
+        yield f"{count} x {fault}"
 
 
 def circumstances(repetitions: int) -> dict[str, object]:
@@ -133,6 +145,7 @@ def as_json(
             "load": load.name,
             "row": row,
             "measure": name,
+            "wrong": (load.name, row) in samples.spoiled,
             "unit": MEASURES[name][0],
             "values": samples.values(load.name, row, name),
             "ratios": (ratios := samples.ratios(load.name, row, name)),
