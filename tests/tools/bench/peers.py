@@ -22,7 +22,7 @@ LOADS = ("burst, 1 ", "burst, 32", "paced, 32", "whole")
 
 ROWS = (
     Contender("LiteLLM, OpenAI client", arguments=(LITELLM,), apart=False, loads=LOADS),
-    Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), False, loads=LOADS),
+    Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
     Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
 )
 """LiteLLM moves a server's own reasoning field for Anthropic clients; tags it leaves where they are."""
