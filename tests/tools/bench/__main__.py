@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return 1 when a reply was not what it must be."""
     chosen = parse(arguments)
     run = Run(chosen)
-    told = report.circumstances(run._repetitions)
+    told = report.circumstances(chosen.source, run._repetitions)
     run.measure()
     print(file=sys.stderr)
     for load in run.loads:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from tests.tools.bench.contenders import BARE
 from tests.tools.bench.loads import MEASURES, Load, measures
-from tests.tools.bench.processes import PROJECT
 
 WIDTH = 44
 COLUMN = 30
@@ -104,11 +103,11 @@ def fault_lines(faults: list[str]) -> Iterator[str]:
         yield f"{count} x {fault}"
 
 
-def circumstances(repetitions: int) -> dict[str, object]:
+def circumstances(source: Path, repetitions: int) -> dict[str, object]:
     """Return when, where and how this was measured."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
-        cwd=PROJECT,
+        cwd=source,
         capture_output=True,
         text=True,
         check=False,
