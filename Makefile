@@ -5,13 +5,15 @@ UI = web
 PORT = 8080
 WEB_PORT = 8081
 OPTIONS =
+PEERS =
+BENCH =
 
 PYTHON = .venv/bin/python
 INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test check format setup programs clean
+.PHONY: help run test bench check format setup programs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s%s\n", $$1, $$2 }' Makefile
@@ -22,6 +24,9 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
 test: setup programs ## run all tests
 	@$(PYTHON) -m pytest -n 2 --dist loadfile
+
+bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
+	@$(PYTHON) -m tests.tools.bench $(if $(PEERS),--peers) $(BENCH)
 
 check: setup ## lint, format check and types
 	@$(PYTHON) -m ruff check

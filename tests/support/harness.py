@@ -148,7 +148,7 @@ class Proxy(Program):
     def __init__(
         self, modes: Sequence[str], arguments: Sequence[str], folder: Path, log: str
     ) -> None:
-        self.ports = _free_ports(len(modes))
+        self.ports = free_ports(len(modes))
         settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "flow_detail=0"]
         command = [str(MITMDUMP), "-s", str(ADDON), *settings, *arguments]
         for mode, port in zip(modes, self.ports, strict=True):
@@ -169,7 +169,7 @@ class Proxy(Program):
         assert not FAULTS.search(self.output[mark:]), self.output[mark:]
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:

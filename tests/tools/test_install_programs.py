@@ -1,4 +1,4 @@
-"""How `make test` gets the browser and the terminal that tests drive, on machines that lack them."""
+"""How `make test` gets the programs that tests drive, on machines that lack them."""
 
 import os
 import shutil
@@ -31,6 +31,7 @@ class Machine:
     def install(self, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {
             "PATH": str(self.programs),
+            "SYSTEM_PROGRAMS": str(self.programs),
             "ASKED": str(self.asked),
             "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
             **variables,
@@ -67,7 +68,7 @@ def user(machine: Machine) -> Machine:
 
 
 def test_where_all_is_there_nothing_is_done(root: Machine) -> None:
-    for name in ("google-chrome", "chromedriver", "tmux"):
+    for name in ("google-chrome", "chromedriver", "tmux", "haproxy", "nginx"):
         root.add(name)
     done = root.install()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -79,12 +80,14 @@ def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
     assert root.install().returncode == 0
     update, install = root.asked.read_text().splitlines()
     assert update.endswith(" update")
-    assert install.endswith(" --no-install-recommends chromium-driver tmux")
+    assert install.endswith(" --no-install-recommends chromium-driver tmux haproxy nginx-light")
 
 
 def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
     user.add("chromium")
     user.add("chromedriver")
+    user.add("haproxy")
+    user.add("nginx")
     done = user.install()
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
@@ -94,7 +97,11 @@ def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
 
 def test_ci_may_use_sudo_that_asks_nothing(user: Machine) -> None:
     assert user.install(CI="true").returncode == 0
-    assert user.asked.read_text().splitlines()[-1].endswith(" chromium chromium-driver tmux")
+    assert (
+        user.asked.read_text()
+        .splitlines()[-1]
+        .endswith(" chromium chromium-driver tmux haproxy nginx-light")
+    )
 
 
 def test_a_failed_install_says_why(root: Machine) -> None:

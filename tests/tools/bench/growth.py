@@ -1,39 +1,30 @@
-"""What rewriting costs, as ratios within one run: `python -m tests.tools.benchmark [--size N]
-[--runs R] [--only CASE] [--proxy]`.
+"""Print the cost of a unit in replies of 4N units against N: `python -m tests.tools.bench.growth`.
 
-*against JSON*: the time for a reply through the rewriter, against the time to split the same chunks
-into frames and to read and write each frame's JSON, the least that any rewriting needs. *2N*, *4N*:
-the time per unit (a frame, a character ...) of a reply that many times as long, against N; what
-grows with a reply's length is above 1. *spread*: the slowest of the runs at N against the fastest,
-that is, how far to trust the rest. It is this process's own time. Where it goes: `python -m
-cProfile -s tottime -m ...`.
+*against JSON*: the processor time of a reply through the rewriter, against that of splitting the
+same chunks into frames and of reading and writing each frame's JSON. *4N*: the time for a unit (a
+frame, a character ...) of a reply four times as long, against N; work that grows with a reply's
+length is above 1. *spread*: the slowest run at N against the fastest: how far to trust the rest.
+No proxy takes part.
 """
 
 import argparse
 import gc
 import json
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPConnection
 from itertools import batched
-from pathlib import Path
 
 from converter import settings
 from converter.dialects.table import ANTHROPIC
 from converter.rewriter import Rewriter
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, text, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, call, rewriter
-from tests.support.harness import ADDON, MITMDUMP, Program
-from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 PIECE = 16  # characters, of a long text in small pieces
 WORDS = [" The", " answer", " is", " said", " slowly", ",", " word", " for", " word", ".\n"]
-HEADING = f"{'case':52}{'against JSON':>14}{'2N':>8}{'4N':>8}{'spread':>8}"
-PROXY_HEADING = f"{'through mitmdump':52}{'against none':>14}"
-PROXIES = {"without the addon": [], "with the addon": ["-s", str(ADDON)]}
+HEADING = f"{'case':52}{'against JSON':>14}{'4N':>8}{'spread':>8}"
 
 type Chunks = list[bytes]
 type Way = Callable[[], Rewriter]
@@ -233,54 +224,15 @@ def times(work: Callable[[], object], runs: int) -> list[float]:
 
 
 def row(case: Case, size: int, runs: int) -> str:
+    """Return a line of the table."""
     gc.collect()
-    replies = [
-        case.reply(max(1, int(size * case.scale)) * times_as_long) for times_as_long in (1, 2, 4)
-    ]
-    once, twice, four = (times(partial(case.work, chunks), runs) for chunks in replies)
-    least, against = (
-        once[0] or 1e-9,
-        once[0] / (times(partial(only_json, replies[0]), runs)[0] or 1e-9),
-    )
-    return f"{case.name:52}{against:14.1f}{twice[0] / least / 2:8.2f}{four[0] / least / 4:8.2f}{once[-1] / least:8.2f}"
-
-
-def _waits(address: str, runs: int) -> float:
-    """Time until a streamed reply is read to its end, of the quickest run: the work is done by
-    other processes.
-    """
-    waited = []
-    for _ in range(runs):
-        connection = HTTPConnection(address, timeout=600)
-        begun = time.perf_counter()
-        connection.request("POST", "/v1/chat/completions", b"{}", JSON)
-        connection.getresponse().read()
-        waited.append(time.perf_counter() - begun)
-        connection.close()
-    return min(waited)
-
-
-def proxy_rows(size: int, runs: int) -> Iterator[str]:
-    """What mitmdump takes for the reply with the addon, against without."""
-    with ScriptedServer() as server, tempfile.TemporaryDirectory() as folder:
-        server.answer(Reply(thinking(size)))
-        command = [
-            str(MITMDUMP),
-            "--set",
-            f"confdir={folder}",
-            "--set",
-            "flow_detail=0",
-            "--set",
-            "stream_large_bodies=1",
-        ]
-        plain = 0.0
-        for name, addon in PROXIES.items():
-            listening = [*command, "--mode", f"reverse:{server.address}@127.0.0.1:0", *addon]
-            with Program(listening, Path(folder) / "log") as proxy:
-                waited = _waits(proxy.wait_for(r"listening at ([\d.]+:\d+)")[0], runs)
-            plain = plain or waited
-            yield f"{name:52}{waited / plain:14.2f}"
-        server.shutdown()
+    short = max(1, int(size * case.scale))
+    chunks = case.reply(short)
+    once = times(partial(case.work, chunks), runs)
+    four = times(partial(case.work, case.reply(4 * short)), runs)
+    least, json_only = once[0] or 1e-9, times(partial(only_json, chunks), runs)[0] or 1e-9
+    ratios = (least / json_only, four[0] / least / 4, once[-1] / least)
+    return f"{case.name:52}{ratios[0]:14.1f}{ratios[1]:8.2f}{ratios[2]:8.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -289,16 +241,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--size", type=int, default=1000, help="N")
     parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument(
-        "--proxy", action="store_true", help="measure a proxy as well, with and without the addon"
-    )
     parser.add_argument("--runs", type=int, default=3, help="the quickest of so many counts")
     asked = parser.parse_args(arguments)
     print(HEADING)
     for case in (case for case in CASES if asked.only in case.name):
         print(row(case, asked.size, asked.runs), flush=True)
-    if asked.proxy:
-        print(PROXY_HEADING, *proxy_rows(asked.size * 10, asked.runs), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,137 @@
+"""Several processes on one port: both work, both keep what they should, and none outlives the rest."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from converter.recordings.library import Library
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
+from tests.support.frames import stream
+from tests.support.harness import ADDON, FAULTS, Program, free_ports
+
+RUN = "import sys; from converter.shell.workers import run; sys.exit(run(2, sys.argv[1:]))"
+NAMES_ITSELF = """
+import os
+
+def responseheaders(flow):
+    flow.response.headers["x-process"] = str(os.getpid())
+"""
+ANSWER = Says(steps=stream("<think>", "I consider it.", "</think>", "Done."))
+ENOUGH = 200
+"""Connections: that the kernel gave all of them to one of two processes is out of the question."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer({CHAT: ANSWER}) as serving:
+        yield serving
+
+
+class Workers(Program):
+    """Two workers in front of a server, and the port that they share."""
+
+    def __init__(self, server: str, folder: Path, *options: str, port: int = 0) -> None:
+        self.port = port or free_ports(1)[0]
+        script = folder / "names_itself.py"
+        script.write_text(NAMES_ITSELF)
+        settings = [f"confdir={folder / 'mitmproxy'}", "flow_detail=0", "think_server=generic"]
+        arguments = ["-s", str(ADDON), "-s", str(script), *options]
+        for setting in settings:
+            arguments += ["--set", setting]
+        mode = f"reverse:{server}@127.0.0.1:{self.port}"
+        command = [sys.executable, "-c", RUN, *arguments, "--mode", mode]
+        super().__init__(command, folder / "log", cwd=ADDON.parent)
+
+    def ask(self, dialect: Dialect = OPENAI) -> tuple[int, Said]:
+        """Ask on a new connection; return the process that has answered, and the answer."""
+        with Client(self.port) as client:
+            answer = client.ask(dialect.path, question(stream=True))
+        assert answer.status == 200, answer
+        return int(answer.headers["x-process"]), dialect.read_stream(answer.body)
+
+    def ask_all(self, dialect: Dialect = OPENAI, count: int = 2) -> dict[int, int]:
+        """Ask until so many processes have answered; return how often each has."""
+        answered: dict[int, int] = {}
+        for _ in range(ENOUGH):
+            process, said = self.ask(dialect)
+            assert (said.thinking, said.text) == ("I consider it.", "Done.")
+            answered[process] = answered.get(process, 0) + 1
+            if len(answered) == count:
+                return answered
+        raise AssertionError(f"{ENOUGH} connections, answered by {answered}")
+
+
+@contextmanager
+def workers(server: ByPathServer, folder: Path, *options: str) -> Iterator[Workers]:
+    with Workers(server.address, folder, *options) as started:
+        started.wait_for("listening at", 2)
+        yield started
+    assert not FAULTS.search(started.output), started.output
+
+
+def test_both_workers_answer_and_what_they_keep_does_not_collide(
+    server: ByPathServer, tmp_path: Path
+) -> None:
+    kept, events = tmp_path / "kept", tmp_path / "events.jsonl"
+    options = ["--set", f"think_record={kept}", "--set", f"think_events={events}"]
+    with workers(server, tmp_path, *options, "-w", str(tmp_path / "flows-{worker}")) as crew:
+        answered = [crew.ask_all(dialect) for dialect in (OPENAI, ANTHROPIC)]
+        assert set(answered[0]) == set(answered[1])
+        assert crew.pid not in answered[0]
+    count = sum(sum(times.values()) for times in answered)
+    assert len(Library(kept).names()) == count
+    assert len([json.loads(line) for line in events.read_text().splitlines()]) == count
+    assert all((tmp_path / f"flows-{number}").stat().st_size for number in (1, 2))
+
+
+def test_a_worker_that_dies_is_replaced(server: ByPathServer, tmp_path: Path) -> None:
+    with workers(server, tmp_path) as crew:
+        before = set(crew.ask_all())
+        os.kill(min(before), signal.SIGKILL)
+        crew.wait_for("has ended .exit code -9.; another takes its place")
+        crew.wait_for("listening at", 3)
+        assert len(set(crew.ask_all()) - before) == 1
+
+
+def test_a_worker_that_cannot_start_ends_all(server: ByPathServer, tmp_path: Path) -> None:
+    with Workers(server.address, tmp_path, "--set", "think_start=never") as crew:
+        assert crew.exit_status() == 1
+    assert "has ended (exit code 1), so all are stopped" in crew.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_workers_in_good_order(
+    server: ByPathServer, tmp_path: Path, number: signal.Signals
+) -> None:
+    with workers(server, tmp_path) as crew:
+        processes = crew.ask_all()
+        os.kill(crew.pid, number)
+        assert crew.exit_status() == 0
+        assert not [process for process in processes if is_there(process)]
+
+
+def test_no_worker_outlives_the_process_that_started_it(
+    server: ByPathServer, tmp_path: Path
+) -> None:
+    with workers(server, tmp_path) as crew:
+        processes = crew.ask_all()
+        crew.kill()
+        deadline = time.monotonic() + 10
+        while any(map(is_there, processes)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not [process for process in processes if is_there(process)]
+
+
+def is_there(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

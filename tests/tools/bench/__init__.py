@@ -1,0 +1,19 @@
+"""Measure the proxy against a bare mitmproxy: `make bench`, or `python -m tests.tools.bench`.
+
+The server (`server.py`) and the client (`client.py`) are processes of their own. They move bytes that were prepared
+before, so that they cost little beside a proxy. Every proxy is pinned to one core, server and client to another. Each
+row is measured next to the bare proxy, again and again, with the order turned round every time; a ratio is always that
+of two neighbours. The processor time is what the kernel counted for the proxy's processes. Every reply is checked word
+by word after the clock has stopped.
+
+    replies.py     what the server says, and what a client must read
+    reading.py     a reply's bytes, read back as a client would
+    contenders.py  rows: what stands between client and server
+    loads.py       rows: how much is asked at a time, and what is measured
+    proxies.py     the processes of these rows
+    processes.py   start, pin, count
+    report.py      ratios, the table, the JSON file
+    peers.py       other people's proxies, when asked for
+    profile.py     where the time goes, by py-spy
+    growth.py      the cost of a unit in replies of 4N units against N, without any proxy
+"""

@@ -1,0 +1,177 @@
+"""Measure, print a table of ratios to the bare proxy, write all figures to a JSON file.
+
+`make bench`, or `python -m tests.tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import batched
+from pathlib import Path
+
+from tests.tools.bench import peers, report
+from tests.tools.bench.contenders import BARE, Contender, rows
+from tests.tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
+from tests.tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tests.tools.bench.proxies import Proxies
+
+SECONDS_TO_START = 120
+OUTPUT = PROJECT / "build" / "bench.json"
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument(
+        "--only",
+        nargs="*",
+        default=[],
+        help="rows whose name holds one of these; the bare proxy always runs",
+    )
+    parser.add_argument(
+        "--loads",
+        nargs="*",
+        default=[],
+        help="loads whose name holds one of these: burst, paced, memory ...",
+    )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="other people's proxies as well; installs them into .cache/",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="everything in small, once: proves that the tool works"
+    )
+    parser.add_argument("--json", type=Path, default=OUTPUT, help="where the figures go")
+    parser.add_argument(
+        "--source", type=Path, default=PROJECT, help="where the addon is: another checkout's folder"
+    )
+    return parser.parse_args(arguments)
+
+
+def _chosen(name: str, words: Sequence[str]) -> bool:
+    return not words or any(word.lower() in name.lower() for word in words)
+
+
+class Run:
+    """One run of the tool."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        self._repetitions = 1 if chosen.quick else chosen.repetitions
+        taken = [
+            load.quick() if chosen.quick else load
+            for load in (*LOADS, MEMORY)
+            if _chosen(load.name, chosen.loads)
+        ]
+        self.loads = [load for load in taken if load.name != MEMORY.name]
+        self._memory = [load for load in taken if load.name == MEMORY.name]
+        self.bare, *others = [*rows(), *peers.rows(chosen.peers)]
+        self.others = [row for row in others if _chosen(row.name, chosen.only)]
+        self._source = chosen.source
+        self.samples = report.Samples()
+        self.memory: dict[str, tuple[float, float]] = {}
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """Start all processes and warm them; at the end stop them."""
+        ours, theirs = cores()
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench")))
+            server = stack.enter_context(Started(_module("server"), ours, folder / "server"))
+            client = stack.enter_context(Started(_module("client"), ours, folder / "client"))
+            port = int(server.line(SECONDS_TO_START).split()[1])
+            self.proxies = Proxies(port, self._source, folder, theirs, free_ports())
+            stack.callback(self.proxies.stop)
+            self._start()
+            self.measurer = Measurer(client)
+            self._warm()
+            yield
+
+    def measure(self) -> None:
+        """Measure all rows, repetition after repetition."""
+        with self.started():
+            for load in self._memory:
+                self._grow(load)
+            for repetition in range(self._repetitions):
+                for load in self.loads:
+                    self._compare(load, turned=bool(repetition % 2))
+
+    def _start(self) -> None:
+        for row in (self.bare, *self.others):
+            if row.arguments is not None:
+                self.proxies.start(row.arguments)
+        for port, process in self.proxies.all():
+            wait_for_port(port, process, SECONDS_TO_START)
+
+    def _warm(self) -> None:
+        for row in (self.bare, *self.others):
+            self.once(Load("warm", 40, 4, 2), row)
+
+    def once(self, load: Load, row: Contender) -> dict[str, float]:
+        """Put a row under a load; return what was measured."""
+        port, process = self.proxies.of(row)
+        outcome, worked = self.measurer.run(
+            load.task(row, port), f"{row.name}, {load.name}", process
+        )
+        if outcome.faults:
+            self.samples.spoiled.add((load.name, row.name))
+        return values(load, outcome, worked) if load in self.loads else {}
+
+    def _compare(self, load: Load, turned: bool) -> None:
+        """Measure all rows, two about one bare run; every other time the other way round."""
+        taking = [row for row in self.others if row.takes(load.name)]
+        for pair in batched(reversed(taking) if turned else taking, 2):
+            order = [pair[0], self.bare, *pair[1:]]
+            taken = {row.name: self.once(load, row) for row in order}
+            for name, measured in taken.items():
+                self.samples.add(load.name, name, measured, taken[BARE])
+            print(".", end="", file=sys.stderr, flush=True)
+
+    def _grow(self, load: Load) -> None:
+        """Measure by how much each process grows."""
+        for row in (self.bare, *self.others):
+            _, process = self.proxies.of(row)
+            if process is None or not row.takes(load.name):
+                continue
+            self.once(Load("warm", load.tokens, 16, 8), row)
+            before = process.memory
+            self.once(load, row)
+            self.memory[row.name] = before, process.memory
+
+
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-m", f"tests.tools.bench.{name}"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; return 1 when a reply was not what it must be."""
+    chosen = parse(arguments)
+    run = Run(chosen)
+    told = report.circumstances(chosen.source, run._repetitions)
+    run.measure()
+    print(file=sys.stderr)
+    for load in run.loads:
+        print(*report.load_lines(run.samples, load), sep="\n")
+    long = [load for load in run.loads if load.name.startswith("length")]
+    if long:
+        print(*report.flat_lines(run.samples, long), sep="\n")
+    if run.memory:
+        print(*report.memory_lines(run.memory), sep="\n")
+    print("", *(f"{name}: {value}" for name, value in told.items()), sep="\n")
+    print(
+        f"{run.measurer.checked:,} replies checked, {len(run.measurer.faults)} of them wrong",
+        *report.fault_lines(run.measurer.faults),
+        sep="\n",
+    )
+    chosen.json.parent.mkdir(exist_ok=True)
+    chosen.json.write_text(report.as_json(run.samples, run.loads, run.memory, told))
+    return 1 if run.measurer.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

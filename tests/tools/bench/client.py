@@ -1,0 +1,238 @@
+"""The client of a measurement: raw sockets that take bytes and note when they came; what they say is checked afterwards.
+
+`python -m tests.tools.bench.client` reads a task a line, as JSON, and writes its outcome a line.
+"""
+
+import bisect
+import dataclasses
+import json
+import selectors
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tests.tools.bench.reading import TIME, fault, unchunked
+from tests.tools.bench.replies import WHOLE, Name
+
+READ = 1 << 18
+END_OF_CHUNKS = b"\r\n0\r\n\r\n"
+SECONDS_OF_SILENCE = 30
+"""After so long without a byte the proxy has lost a reply."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Ask `total` times, `at_a_time` on connections of their own, or one after another on one (`keep_alive`)."""
+
+    port: int
+    dialect: str
+    kind: str
+    tokens: int
+    pace: int = 0
+    total: int = 1
+    at_a_time: int = 1
+    keep_alive: bool = False
+    apart: bool = True
+    model: str = "%s"
+    path: str = ""
+
+    @property
+    def name(self) -> Name:
+        """The reply's name."""
+        return Name(self.kind, self.tokens, self.pace)
+
+
+@dataclass
+class Outcome:
+    """What a task gave; times in seconds, of each reply but `lateness`, which is of each token."""
+
+    wall: float = 0.0
+    first: list[float] = field(default_factory=list)
+    whole: list[float] = field(default_factory=list)
+    lateness: tuple[float, float] | None = None
+    faults: list[str] = field(default_factory=list)
+
+
+PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+HEADERS = {
+    "openai": "authorization: Bearer none",
+    "anthropic": "anthropic-version: 2023-06-01\r\nx-api-key: none",
+}
+
+
+def request(task: Task) -> bytes:
+    """Return the bytes of the request."""
+    asked: dict[str, object] = {
+        "model": task.model % task.name,
+        "stream": task.kind != WHOLE,
+        "max_tokens": 2000,
+    }
+    if task.dialect == "anthropic":
+        asked["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    body = json.dumps(
+        {**asked, "messages": [{"role": "user", "content": "How many streams are open?"}]}
+    ).encode()
+    head = f"POST {task.path or PATHS[task.dialect]} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+    return f"{head}{HEADERS[task.dialect]}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+class Reply:
+    """One reply while it comes."""
+
+    def __init__(self, asked: bytes, port: int, connection: socket.socket | None = None) -> None:
+        self.begun = time.monotonic()
+        self.first = self.ended = 0.0
+        self.connection = connection or self._connect(port)
+        self.head = b""
+        self.pieces: list[bytes] = []
+        self.came: list[float] = []
+        self._in_body = False
+        self._missing: int | None = None
+        self._tail = b""
+        self.connection.sendall(asked)
+
+    @staticmethod
+    def _connect(port: int) -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def read(self) -> bool:
+        """Take what is there; tell whether the reply is complete."""
+        data = self.connection.recv(READ)
+        now = time.monotonic()
+        if not data:
+            self.ended = now
+            return True
+        if not self._in_body:
+            data = self._without_head(data)
+        if not data:
+            return False
+        self.first = self.first or now
+        self.pieces.append(data)
+        self.came.append(now)
+        if self._is_last(data):
+            self.ended = now
+            return True
+        return False
+
+    def _without_head(self, data: bytes) -> bytes:
+        self.head += data
+        head, found, body = self.head.partition(b"\r\n\r\n")
+        if not found:
+            return b""
+        self.head, self._in_body = head, True
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        self._missing = int(length) if length else None
+        return body
+
+    def _is_last(self, data: bytes) -> bool:
+        if self._missing is not None:
+            self._missing -= len(data)
+            return self._missing <= 0
+        self._tail = data[-7:] if len(data) > 7 else (self._tail + data)[-7:]
+        return self._tail == END_OF_CHUNKS
+
+    @property
+    def body(self) -> bytes:
+        """The body, whole; of one that cannot be read, all that came."""
+        joined = b"".join(self.pieces)
+        try:
+            return joined if b"content-length:" in self.head.lower() else unchunked(joined)
+        except (ValueError, IndexError):
+            return self.head + joined
+
+    def lateness(self) -> Iterator[float]:
+        """Return for each token how long after it was sent it came."""
+        joined, ends, length = b"".join(self.pieces), list[int](), 0
+        for piece in self.pieces:
+            length += len(piece)
+            ends.append(length)
+        for found in TIME.finditer(joined):
+            yield self.came[bisect.bisect_left(ends, found.end())] - float(found[1])
+
+
+class Asking:
+    """A task under way."""
+
+    def __init__(self, task: Task) -> None:
+        self._task, self._asked = task, request(task)
+        self._waiting = selectors.DefaultSelector()
+        self.replies: list[Reply] = []
+
+    def run(self) -> float:
+        """Do it; return the seconds from the first request to the last byte."""
+        begun, task = time.monotonic(), self._task
+        for _ in range(min(task.at_a_time, task.total)):
+            self._begin()
+        while self._waiting.get_map():
+            ready = self._waiting.select(SECONDS_OF_SILENCE)
+            if not ready:
+                raise RuntimeError(
+                    f"{len(self._waiting.get_map())} replies do not come to their end"
+                )
+            for key, _ in ready:
+                if key.data.read():
+                    self._ended(key.data)
+        for reply in self.replies:
+            reply.connection.close()
+        self._waiting.close()
+        return max(reply.ended for reply in self.replies) - begun
+
+    def _begin(self, connection: socket.socket | None = None) -> None:
+        reply = Reply(self._asked, self._task.port, connection)
+        self.replies.append(reply)
+        self._waiting.register(reply.connection, selectors.EVENT_READ, reply)
+
+    def _ended(self, reply: Reply) -> None:
+        self._waiting.unregister(reply.connection)
+        if not self._task.keep_alive:
+            reply.connection.close()
+        if len(self.replies) < self._task.total:
+            self._begin(reply.connection if self._task.keep_alive else None)
+
+
+def done(task: Task) -> Outcome:
+    """Do a task, and check every reply of it."""
+    asking = Asking(task)
+    wall, replies = asking.run(), asking.replies
+    first, whole = (
+        [reply.first - reply.begun for reply in replies],
+        [reply.ended - reply.begun for reply in replies],
+    )
+    return Outcome(
+        wall, first, whole, lateness(replies) if task.pace else None, faults(task, replies)
+    )
+
+
+def lateness(replies: Iterable[Reply]) -> tuple[float, float] | None:
+    """Return how late half of the tokens are at most, and 99% of them."""
+    late = [second for reply in replies for second in reply.lateness()]
+    return (
+        (statistics.median(late), statistics.quantiles(late, n=100)[98]) if len(late) > 1 else None
+    )
+
+
+def faults(task: Task, replies: Iterable[Reply]) -> list[str]:
+    """Return what is wrong with replies. Most of a task are the same bytes, and need one check."""
+    seen: dict[bytes, str] = {}
+    found = []
+    for reply in replies:
+        body = reply.body
+        if body not in seen:
+            seen[body] = fault(task.name, task.dialect, task.apart, body)
+        found.append(seen[body])
+    return [words for words in found if words]
+
+
+def main() -> None:
+    """Do task after task."""
+    for line in sys.stdin:
+        print(json.dumps(dataclasses.asdict(done(Task(**json.loads(line))))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""What stands between client and server: a row each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from converter.settings import OPTIONS
+
+BARE = "bare mitmdump"
+IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
+WORKERS = "workers:"
+"""The first argument of a row that runs as so many workers, with uvloop if it is installed."""
+STREAMS = ("burst, 1 ", "burst, 32", "paced")
+"""Loads in which the kind of reply makes a difference."""
+FOLDER, SOURCE = "{folder}", "{source}"
+"""In an argument: the folder of this proxy's own files, and that of the addon."""
+ADDON = ("-s", f"{SOURCE}/think_addon.py")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row. `apart`: thinking must come apart from text. `needs`: the option without which there is no such row.
+
+    `loads`: the first words of the loads that it takes part in; none: all of them. `model`: how the
+    client must write the model's name.
+    """
+
+    name: str
+    dialect: str = "openai"
+    kind: str = "tags"
+    arguments: tuple[str, ...] | None = ADDON
+    apart: bool = True
+    needs: str = ""
+    loads: tuple[str, ...] = ()
+    model: str = "%s"
+
+    def takes(self, load: str) -> bool:
+        """Tell whether it takes part in a load."""
+        return not self.loads or load.startswith(self.loads)
+
+
+def _addon(
+    name: str,
+    option: str,
+    value: str,
+    *,
+    kind: str = "tags",
+    dialect: str = "openai",
+    needs: str = "",
+) -> Contender:
+    needs = needs or option.removeprefix("think_")
+    return Contender(
+        name,
+        dialect,
+        kind,
+        (*ADDON, "--set", f"{option}={value}"),
+        needs=needs,
+        loads=(*STREAMS, "memory"),
+    )
+
+
+ROWS = (
+    Contender(BARE, arguments=IDENTITY, apart=False),
+    Contender("no proxy", arguments=None, apart=False),
+    Contender("addon, OpenAI client, tags"),
+    Contender("addon, Anthropic client, tags", "anthropic"),
+    Contender("addon, OpenAI client, native field", kind="native", loads=STREAMS),
+    Contender("addon, Anthropic client, native field", "anthropic", "native", loads=STREAMS),
+    Contender("addon, OpenAI client, no thinking", kind="plain", loads=STREAMS),
+    Contender(
+        "addon, OpenAI client, one worker",
+        arguments=(f"{WORKERS}1", *ADDON),
+        loads=(*STREAMS, "whole", "memory"),
+    ),
+    _addon("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
+    _addon("addon, OpenAI client, think_fast=false", "think_fast", "false"),
+    _addon("addon, Anthropic client, think_fast=false", "think_fast", "false", dialect="anthropic"),
+)
+
+
+def rows() -> list[Contender]:
+    """Return the rows that this version of the addon can have."""
+    known = {option.name for option in OPTIONS}
+    return [row for row in ROWS if not row.needs or row.needs in known]

@@ -1,0 +1,111 @@
+"""How much is asked at a time, and what is measured of it: a row each."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tests.tools.bench.client import Outcome, Task
+from tests.tools.bench.contenders import Contender
+from tests.tools.bench.processes import Started
+from tests.tools.bench.replies import WHOLE
+
+MICRO, MILLI = 1e6, 1e3
+
+
+@dataclass(frozen=True)
+class Load:
+    """One row: replies of `tokens` chunks, `total` of them, so many `at_a_time`. `kind`: of each row's own, if empty."""
+
+    name: str
+    tokens: int
+    total: int
+    at_a_time: int = 1
+    pace: int = 0
+    kind: str = ""
+    keep_alive: bool = False
+
+    def quick(self) -> "Load":
+        """Return the same in small, to prove that the tool works."""
+        at_a_time = min(self.at_a_time, 3)
+        pace, total = 10 * self.pace, min(self.total, at_a_time + 1)
+        return replace(
+            self, tokens=min(self.tokens, 40), at_a_time=at_a_time, total=total, pace=pace
+        )
+
+    def task(self, row: Contender, port: int) -> Task:
+        """Return what the client has to do."""
+        kind = self.kind or row.kind
+        return Task(
+            port,
+            row.dialect,
+            kind,
+            self.tokens,
+            self.pace,
+            self.total,
+            self.at_a_time,
+            self.keep_alive,
+            row.apart,
+            row.model,
+        )
+
+
+LOADS = (
+    Load("burst, 1 stream", 2000, 4),
+    Load("burst, 8 streams", 1000, 8, 8),
+    Load("burst, 32 streams", 1000, 32, 32),
+    Load("burst, 64 streams", 500, 64, 64),
+    Load("paced, 32 x 50 tokens/s", 150, 32, 32, pace=50),
+    Load("paced, 160 x 50 tokens/s", 150, 160, 160, pace=50),
+    Load("whole reply, small", 40, 150, kind=WHOLE, keep_alive=True),
+    Load("first byte, new connection", 10, 100),
+    Load("length, 1,000 chunks", 1_000, 10),
+    Load("length, 10,000 chunks", 10_000, 1),
+    Load("length, 100,000 chunks", 100_000, 1),
+)
+MEMORY = Load("memory, 400 streams of 1,000 chunks", 1000, 400, 8)
+
+type Measure = Callable[[Load, Outcome, float], float]
+MEASURES: dict[str, tuple[str, Measure]] = {
+    "CPU a chunk": ("µs", lambda load, _, worked: MICRO * worked / (load.total * load.tokens)),
+    "chunks/s": ("/s", lambda load, outcome, _: load.total * load.tokens / outcome.wall),
+    "late p50": ("ms", lambda _load, outcome, _: MILLI * (outcome.lateness or (0, 0))[0]),
+    "late p99": ("ms", lambda _load, outcome, _: MILLI * (outcome.lateness or (0, 0))[1]),
+    "CPU a reply": ("µs", lambda load, _, worked: MICRO * worked / load.total),
+    "reply p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.whole)),
+    "first p50": ("ms", lambda _load, outcome, _: MILLI * statistics.median(outcome.first)),
+}
+_OF_LOADS = {
+    "burst": ("CPU a chunk", "chunks/s"),
+    "paced": ("CPU a chunk", "late p50", "late p99"),
+    "whole": ("CPU a reply", "reply p50"),
+    "first": ("CPU a reply", "first p50"),
+    "length": ("CPU a chunk",),
+}
+
+
+def measures(load: Load) -> tuple[str, ...]:
+    """Return what is measured of a load."""
+    return _OF_LOADS[load.name.replace(",", " ").split()[0]]
+
+
+def values(load: Load, outcome: Outcome, worked: float) -> dict[str, float]:
+    """Return the measures of one run, by name."""
+    return {name: MEASURES[name][1](load, outcome, worked) for name in measures(load)}
+
+
+class Measurer:
+    """Runs tasks through one client process."""
+
+    def __init__(self, client: Started, seconds: float = 300) -> None:
+        self._client, self._seconds = client, seconds
+        self.checked = 0
+        self.faults: list[str] = []
+
+    def run(self, task: Task, row: str, process: Started | None) -> tuple[Outcome, float]:
+        """Do a task; return its outcome and the seconds that the proxy worked for it."""
+        before = process.processor_time if process else 0.0
+        outcome = Outcome(**self._client.answer(vars(task), self._seconds))
+        worked = (process.processor_time if process else 0.0) - before
+        self.checked += task.total
+        self.faults += [f"{row}: {fault}" for fault in outcome.faults]
+        return outcome, worked

@@ -1,0 +1,101 @@
+"""Other people's proxies that do a like work, in environments of their own under .cache/, which git ignores.
+
+LiteLLM's proxy asks a vLLM server and answers both dialects. claude-code-router answers Anthropic clients; it leaves the
+tags of a thought in the text.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.tools.bench.contenders import Contender
+from tests.tools.bench.processes import PROJECT, Place, Started
+
+FOLDER = PROJECT / ".cache" / "bench-peers"
+LITELLM = "litellm"
+ROUTER = "claude-code-router"
+ROUTER_PACKAGE = "@musistudio/claude-code-router@2.0.0"
+LOADS = ("burst, 1 ", "burst, 32", "paced, 32", "whole")
+
+ROWS = (
+    Contender("LiteLLM, OpenAI client", arguments=(LITELLM,), apart=False, loads=LOADS),
+    Contender("LiteLLM, Anthropic client", "anthropic", "native", (LITELLM,), loads=LOADS),
+    Contender(ROUTER, "anthropic", "tags", (ROUTER,), False, loads=LOADS, model="bench,%s"),
+)
+"""LiteLLM moves a server's own reasoning field for Anthropic clients; tags it leaves where they are."""
+
+
+def rows(asked: bool) -> tuple[Contender, ...]:
+    """Return the rows of peers, if they were asked for."""
+    return ROWS if asked else ()
+
+
+def _install_litellm() -> Path:
+    folder = FOLDER / "litellm"
+    program = folder / "bin" / "litellm"
+    if not program.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin" / "pip", "install", "-q", "litellm[proxy]"], check=True)
+    return program
+
+
+def _install_router() -> Path:
+    folder = FOLDER / "ccr"
+    program = folder / "node_modules" / "@musistudio" / "claude-code-router" / "dist" / "cli.js"
+    if not program.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        npm = shutil.which("npm") or "npm"
+        subprocess.run(
+            [npm, "install", "--no-audit", "--prefix", folder, ROUTER_PACKAGE], check=True
+        )
+    return program
+
+
+def _own(place: Place) -> dict[str, str]:
+    """Return an environment that leads to nothing of the person's own."""
+    return {"HOME": str(place.folder), "NO_PROXY": "127.0.0.1"}
+
+
+def _start_litellm(place: Place) -> Started:
+    asks = {
+        "model": "hosted_vllm/*",
+        "api_base": f"http://127.0.0.1:{place.server}/v1",
+        "api_key": "none",
+    }
+    told = {"model_list": [{"model_name": "*", "litellm_params": asks}]}
+    written = place.folder / "config.yaml"
+    written.write_text(json.dumps(told))  # JSON is YAML
+    command = [str(_install_litellm()), "--config", str(written), "--host", "127.0.0.1"]
+    return place.start(
+        [*command, "--port", str(place.port), "--num_workers", "1"],
+        {
+            **_own(place),
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LITELLM_TELEMETRY": "False",
+            "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+        },
+    )
+
+
+def _start_router(place: Place) -> Started:
+    address = f"http://127.0.0.1:{place.server}/v1/chat/completions"
+    provider = {"name": "bench", "api_base_url": address, "api_key": "none", "models": ["any"]}
+    told = {
+        "HOST": "127.0.0.1",
+        "PORT": place.port,
+        "LOG": False,
+        "NON_INTERACTIVE_MODE": True,
+        "Providers": [provider],
+        "Router": {"default": "bench,any"},
+    }
+    home = place.folder / ".claude-code-router"
+    home.mkdir()
+    (home / "config.json").write_text(json.dumps(told))
+    node = shutil.which("node") or "node"
+    return place.start([node, str(_install_router()), "start"], _own(place))
+
+
+START: dict[str, Callable[[Place], Started]] = {LITELLM: _start_litellm, ROUTER: _start_router}

@@ -1,0 +1,200 @@
+"""Processes of a measurement: started, pinned to a core, counted by what the kernel says of them."""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+PROJECT = Path(__file__).parents[3]
+SECONDS_TO_STOP = 10
+
+
+class Started:
+    """A started process and its children; leaving the `with` block stops it."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        core: int,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path = PROJECT,
+    ) -> None:
+        self.log = log
+        with log.open("wb") as said:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if command[:2] == [sys.executable, "-m"] else said,
+                stderr=said,
+                cwd=cwd,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+                text=True,
+            )
+        os.sched_setaffinity(self._process.pid, {core})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End it, the hard way when asking does not help."""
+        self._process.terminate()
+        try:
+            self._process.wait(SECONDS_TO_STOP)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def tell(self, value: object) -> None:
+        """Write it a line of JSON."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(value) + "\n")
+        self._process.stdin.flush()
+
+    def line(self, seconds: float) -> str:
+        """Return the next line that it prints."""
+        assert self._process.stdout
+        if not select.select([self._process.stdout], [], [], seconds)[0]:
+            raise TimeoutError(f"no word from {self._process.args!r} within {seconds:.0f} s")
+        said = self._process.stdout.readline()
+        if not said:
+            raise RuntimeError(
+                f"{self._process.args!r} has ended:\n{self.log.read_text(errors='replace')[-2000:]}"
+            )
+        return str(said)
+
+    def answer(self, value: object, seconds: float) -> Any:
+        """Tell it a value and return its answer to it."""
+        self.tell(value)
+        return json.loads(self.line(seconds))
+
+    @property
+    def processor_time(self) -> float:
+        """Seconds that the process and its children have worked."""
+        return sum(max(_worked(pid), _worked_in_ticks(pid)) for pid in family(self._process.pid))
+
+    @property
+    def memory(self) -> float:
+        """Megabytes that they have in memory."""
+        return sum(map(_resident, family(self._process.pid)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a proxy runs: its own folder, the addon's, its port, the server's, and the core."""
+
+    folder: Path
+    source: Path
+    port: int
+    server: int
+    core: int
+
+    def start(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> Started:
+        """Start it there."""
+        return Started(command, self.core, self.folder / "log", environment, self.source)
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and all that come from it."""
+    parents = {
+        int(path.name): parent for path in Path("/proc").glob("[0-9]*") if (parent := _parent(path))
+    }
+    found = [pid]
+    for known in found:
+        found += [child for child, parent in parents.items() if parent == known]
+    return found
+
+
+def _parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0  # it has just ended
+
+
+def _worked(pid: int) -> float:
+    """Read the nanoseconds of all threads that still run, where the kernel tells them."""
+    threads = Path(f"/proc/{pid}/task")
+    try:
+        return (
+            sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads.iterdir())
+            / 1e9
+        )
+    except OSError:
+        return 0.0
+
+
+def _worked_in_ticks(pid: int) -> float:
+    """Read the hundredths of a second of all threads, those that have ended too."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _resident(pid: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def wait_for_port(port: int, process: Started, seconds: float) -> None:
+    """Wait until somebody listens there."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.running:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(
+        f"nobody listens on port {port}:\n{process.log.read_text(errors='replace')[-2000:]}"
+    )
+
+
+def free_ports() -> Iterator[int]:
+    """Return ports on which nobody listens, one after another."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        yield port
+
+
+def cores() -> tuple[int, int]:
+    """Return the core of server and client, and that of the proxy."""
+    usable = sorted(os.sched_getaffinity(0))
+    return usable[0], usable[-1]

@@ -1,0 +1,105 @@
+"""Show where the addon's time goes: `python -m tests.tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]`.
+
+One row is put under one load again and again while py-spy looks at the proxy. *own*: the part of all samples in which
+a function itself ran; *with calls*: in which it was somewhere in the stack.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.tools.bench.__main__ import Run
+from tests.tools.bench.__main__ import parse as parse_run
+from tests.tools.bench.processes import Started
+
+ROWS_SHOWN = 45
+WAITING = ";_worker ("
+"""A thread of a pool: py-spy counts it as at work while it waits for some."""
+
+
+class Profile:
+    """Samples of a process, by function."""
+
+    def __init__(self, folded: str) -> None:
+        self.own: Counter[str] = Counter()
+        self.within: Counter[str] = Counter()
+        self.total = 0
+        for line in folded.splitlines():
+            stack, _, count = line.rpartition(" ")
+            if WAITING not in stack:
+                self._add(stack.split(";"), int(count))
+
+    def _add(self, stack: list[str], count: int) -> None:
+        functions = [_function(frame) for frame in stack]
+        self.total += count
+        self.own[functions[-1]] += count
+        for function in set(functions):
+            self.within[function] += count
+
+    def lines(self) -> Iterator[str]:
+        """Return the table, the costliest function first."""
+        yield f"{'own':>7}{'with calls':>12}  function"
+        for function, count in self.own.most_common(ROWS_SHOWN):
+            yield f"{self._part(count)}{self._part(self.within[function], 12)}  {function}"
+        yield f"{'':7}{'with calls':>12}  the same, by all that they call"
+        for function, count in self.within.most_common(2 * ROWS_SHOWN):
+            yield f"{'':7}{self._part(count, 12)}  {function}"
+
+    def _part(self, count: int, width: int = 7) -> str:
+        return f"{100 * count / max(1, self.total):{width - 1}.1f}%"
+
+
+def _function(frame: str) -> str:
+    """Leave the line out of `name (folder/file.py:12)`, and of the path all but the last two parts."""
+    name, _, place = frame.partition(" (")
+    return f"{name} ({'/'.join(place.rpartition(':')[0].split('/')[-2:])})"
+
+
+def record(process: Started, seconds: int, folder: Path) -> Profile:
+    """Look at a process for so long."""
+    output = folder / "folded"
+    spy = [
+        str(Path(sys.executable).with_name("py-spy")),
+        "record",
+        "--pid",
+        str(process.pid),
+        "--duration",
+        str(seconds),
+    ]
+    options = ["--rate", "500", "--format", "raw", "--output", str(output)]
+    subprocess.run([*spy, *options], check=True, capture_output=True)
+    return Profile(output.read_text())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a load, look, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--row", default="addon, OpenAI client, tags")
+    parser.add_argument("--load", default="burst, 32")
+    parser.add_argument("--seconds", type=int, default=8)
+    chosen = parser.parse_args(arguments)
+    run = Run(parse_run(["--only", chosen.row, "--loads", chosen.load]))
+    with tempfile.TemporaryDirectory() as folder, run.started():
+        row, load = (run.others or [run.bare])[0], run.loads[0]
+        found = list[Profile]()
+        process = run.proxies.of(row)[1]
+        assert process, "nothing stands between client and server"
+        spying = threading.Thread(
+            target=lambda: found.append(record(process, chosen.seconds, Path(folder)))
+        )
+        spying.start()
+        while spying.is_alive():
+            run.once(load, row)
+        spying.join()
+    print(f"{row.name}; {load.name}", *found[0].lines(), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

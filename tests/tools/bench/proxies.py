@@ -1,0 +1,80 @@
+"""The proxies of a run. Rows whose proxies are started alike share one process.
+
+The addon is copied first: mitmproxy loads a script anew when its file changes, and that would spoil
+a run.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.tools.bench import peers
+from tests.tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
+from tests.tools.bench.processes import Place, Started
+
+QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
+
+
+def copied(source: Path, folder: Path) -> Path:
+    """Copy the addon; return the copy's folder."""
+    shutil.copytree(source / "converter", folder / "converter")
+    shutil.copy(source / "think_addon.py", folder)
+    return folder
+
+
+class Proxies:
+    """Each is started once and left until the end."""
+
+    def __init__(
+        self, server: int, source: Path, folder: Path, core: int, ports: Iterable[int]
+    ) -> None:
+        self._server, self._folder, self._core = server, folder, core
+        self._source = copied(source, folder / "addon")
+        self._ports = iter(ports)
+        self._started: dict[tuple[str, ...], tuple[int, Started]] = {}
+
+    def start(self, arguments: tuple[str, ...]) -> None:
+        """Start mitmdump with such arguments, or the peer that they name, unless it runs."""
+        if arguments in self._started:
+            return
+        own = self._folder / f"proxy{len(self._started)}"
+        own.mkdir()
+        place = Place(own, self._source, next(self._ports), self._server, self._core)
+        start = peers.START.get(arguments[0])
+        self._started[arguments] = (
+            place.port,
+            start(place) if start else _mitmdump(place, arguments),
+        )
+
+    def of(self, row: Contender) -> tuple[int, Started | None]:
+        """Return the port that a row's client asks, and the process to count."""
+        return self._started[row.arguments] if row.arguments is not None else (self._server, None)
+
+    def all(self) -> list[tuple[int, Started]]:
+        """Return every port and its process."""
+        return list(self._started.values())
+
+    def stop(self) -> None:
+        """End them all."""
+        for _, process in self._started.values():
+            process.stop()
+
+
+def _mitmdump(place: Place, arguments: tuple[str, ...]) -> Started:
+    program, own = _program(arguments)
+    mode = f"reverse:http://127.0.0.1:{place.server}@127.0.0.1:{place.port}"
+    for name, folder in ((FOLDER, place.folder), (SOURCE, place.source)):
+        own = [argument.replace(name, str(folder)) for argument in own]
+    confdir = ("--set", f"confdir={place.folder}")
+    return place.start([*program, *confdir, *QUIET, "--mode", mode, *own])
+
+
+def _program(arguments: tuple[str, ...]) -> tuple[list[str], Iterable[str]]:
+    """Return what to start, and the arguments for it."""
+    first, *others = arguments
+    if not first.startswith(WORKERS):
+        return [str(Path(sys.executable).with_name("mitmdump"))], arguments
+    count = first.removeprefix(WORKERS)
+    run = f"import sys; from converter.shell.workers import run; run({count}, sys.argv[1:])"
+    return [sys.executable, "-c", run], others

@@ -1,0 +1,128 @@
+"""A reply's bytes read back, as the client of each dialect would read them; run after the clock has stopped."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.tools.bench.replies import MARKS, WHOLE, Message, Name, expected
+
+type Json = dict[str, Any]
+
+TIME = re.compile(rb"@(\d{10}\.\d{6})")
+_MARK = re.compile("|".join(MARKS))
+
+
+def unchunked(body: bytes) -> bytes:
+    """Join the HTTP chunks of a body."""
+    pieces, at = list[bytes](), 0
+    while True:
+        line = body.index(b"\r\n", at)
+        size = int(body[at:line].partition(b";")[0], 16)
+        if size == 0:
+            return b"".join(pieces)
+        pieces.append(body[line + 2 : line + 2 + size])
+        at = line + 4 + size
+
+
+def _frames(body: bytes) -> Iterator[Json]:
+    for line in body.split(b"\n"):
+        if line.startswith(b"data: {"):
+            yield json.loads(line[6:])
+
+
+class _Said:
+    """What a reply has said so far."""
+
+    def __init__(self) -> None:
+        self.thinking: list[str] = []
+        self.text: list[str] = []
+        self.calls: list[tuple[str, list[str]]] = []
+
+    def message(self) -> Message:
+        calls = tuple(
+            (name, json.dumps(json.loads("".join(written)))) for name, written in self.calls
+        )
+        return Message("".join(self.thinking), "".join(self.text), calls)
+
+    def openai(self, delta: Json) -> None:
+        """Take a delta, or a whole message."""
+        self.thinking.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
+        self.text.append(delta.get("content") or "")
+        for call in delta.get("tool_calls") or []:
+            if call.get("function", {}).get("name"):
+                self.calls.append((call["function"]["name"], []))
+            self.calls[-1][1].append(call.get("function", {}).get("arguments") or "")
+
+    def anthropic(self, piece: Json) -> None:
+        """Take a delta, or a block."""
+        self.thinking.append(piece.get("thinking") or "")
+        self.text.append(piece.get("text") or "")
+        if piece.get("type") == "tool_use":
+            self.calls.append(
+                (piece["name"], [json.dumps(piece["input"])] if piece.get("input") else [])
+            )
+        elif "partial_json" in piece:
+            self.calls[-1][1].append(piece["partial_json"])
+
+
+def _openai_stream(body: bytes) -> Message:
+    said = _Said()
+    for frame in _frames(body):
+        for choice in frame["choices"]:
+            said.openai(choice["delta"])
+    assert body.rstrip().endswith(b"data: [DONE]"), body[-200:]
+    return said.message()
+
+
+def _openai_whole(body: bytes) -> Message:
+    said = _Said()
+    said.openai(json.loads(body)["choices"][0]["message"])
+    return said.message()
+
+
+def _anthropic_stream(body: bytes) -> Message:
+    said, last = _Said(), ""
+    for frame in _frames(body):
+        said.anthropic(frame.get("content_block") or frame.get("delta") or {})
+        last = frame["type"]
+    assert last == "message_stop", body[-200:]
+    return said.message()
+
+
+def _anthropic_whole(body: bytes) -> Message:
+    said = _Said()
+    for block in json.loads(body)["content"]:
+        said.anthropic(block)
+    return said.message()
+
+
+READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
+    ("openai", False): _openai_stream,
+    ("openai", True): _openai_whole,
+    ("anthropic", False): _anthropic_stream,
+    ("anthropic", True): _anthropic_whole,
+}
+
+
+def fault(name: Name, dialect: str, apart: bool, body: bytes) -> str:
+    """Return what is wrong with a reply, or nothing. `apart`: thinking must be; else the words may be anywhere."""
+    try:
+        got = READERS[dialect, name.kind == WHOLE](TIME.sub(b"@", body) if name.pace else body)
+    except (AssertionError, ValueError, KeyError, IndexError, TypeError) as error:
+        return f"{name} cannot be read: {type(error).__name__}: {error}"
+    wanted = expected(name)
+    if not apart:
+        got, wanted = _only_words(got), _only_words(wanted)
+    return "" if got == wanted else f"{name}: expected {_short(wanted)}, got {_short(got)}"
+
+
+def _only_words(message: Message) -> Message:
+    """Put all words into the text, without marks and blanks."""
+    return Message(
+        "", "".join(_MARK.sub("", message.thinking + message.text).split()), message.calls
+    )
+
+
+def _short(message: Message) -> str:
+    return f"{message.thinking[-60:]!r} ({len(message.thinking)}), {message.text[-60:]!r} ({len(message.text)})"

@@ -1,0 +1,238 @@
+"""What the server says, by a name such as `tags.2000.50`: kind, number of tokens, tokens per second (0: all at once).
+
+The name stands in the request as the model's, since every proxy passes that on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import cycle, islice
+
+# A hundred tokens as models write them: most need no escape, hold no mark's first character and no newline; some do.
+TEXT = (
+    " The| answer| depends| on| how| many| streams| are| open|,| so| I| first| count| them|.| Then| I| look| at| what"
+    "| each| one| has| brought|:| some| have| ended|,| others| still| wait|.\n|If| n| <| 8|,| a| single| read| is"
+    "| enough|;| otherwise| the| loop| runs| again|.| In| code|:| `|for| stream| in| streams|:| read|(|stream|)|`|.|\n\n"
+    '|Caf|é| is| a| word| with| an| accent|,| and| "|quoted|"| words| need| an| escape|.| That| is| all| there| is|,'
+    "| I| think|.| Next| comes| the| part| about| time|:| it| passes|"
+)
+TOKENS = TEXT.split("|")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a client must read in a reply."""
+
+    thinking: str
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Name:
+    """A reply's name, read."""
+
+    kind: str
+    tokens: int
+    pace: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.tokens}.{self.pace}"
+
+
+type Piece = tuple[str, str]
+"""The field of a delta, and its text."""
+
+
+def _halves(count: int) -> tuple[list[str], list[str]]:
+    """Return the tokens of a thought and of an answer; neither begins or ends with a newline."""
+    words = [token for token, _ in zip(cycle(TOKENS), range(count), strict=False)]
+    thought, answer = words[: count // 2], words[count // 2 :]
+    return [" I", *thought[1:-1], " so"], [" We", *answer[1:-1], " end"]
+
+
+def _tags(count: int) -> Iterator[Piece]:
+    thought, answer = _halves(count - 2)
+    yield from (("content", token) for token in ("<think>", *thought, "</think>", *answer))
+
+
+def _native(count: int) -> Iterator[Piece]:
+    thought, answer = _halves(count)
+    yield from (("reasoning_content", token) for token in thought)
+    yield from (("content", token) for token in answer)
+
+
+def _plain(count: int) -> Iterator[Piece]:
+    yield from (("content", token) for half in _halves(count) for token in half)
+
+
+def _call_in_text(count: int) -> Iterator[Piece]:
+    """A thought, a short text, and a tool call as models write it: its argument is what is left of the tokens."""
+    thought, _ = _halves(max(6, count // 2))
+    yield from (("content", token) for token in ("<think>", *thought, "</think>", " Look", "."))
+    yield from (
+        ("content", token)
+        for token in (
+            "\n",
+            "<tool_call>",
+            '\n{"name":',
+            ' "write",',
+            ' "arguments":',
+            ' {"text":',
+            ' "',
+        )
+    )
+    yield from (
+        ("content", token)
+        for token in islice(cycle((" one", " two", ",")), max(1, count - len(thought) - 13))
+    )
+    yield from (("content", token) for token in ('"}}', "\n", "</tool_call>"))
+
+
+KINDS: dict[str, Callable[[int], Iterator[Piece]]] = {
+    "tags": _tags,
+    "native": _native,
+    "plain": _plain,
+    "call": _call_in_text,
+}
+WHOLE = "whole"
+MARKS = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+
+
+def expected(name: Name) -> Message:
+    """Return what a client reads; in a paced reply each word but a mark is a time, here without its digits."""
+    pieces = list(KINDS["tags" if name.kind == WHOLE else name.kind](name.tokens))
+    if name.pace:
+        pieces = [(field, text if text in MARKS else " @") for field, text in pieces]
+    if name.kind == "native":
+        return Message(_joined(pieces, "reasoning_content"), _joined(pieces, "content"))
+    said = _joined(pieces, "content")
+    before, mark, after = said.partition("</think>")
+    thinking, text = (before.removeprefix("<think>"), after) if mark else ("", said)
+    text, _, written = text.partition("\n<tool_call>\n")
+    if not written:
+        return Message(thinking, text)
+    call = json.loads(written.removesuffix("\n</tool_call>"))
+    return Message(thinking, text, ((call["name"], json.dumps(call["arguments"])),))
+
+
+def _joined(pieces: Iterable[Piece], field: str) -> str:
+    return "".join(text for name, text in pieces if name == field)
+
+
+def _data(name: Name, choices: object, **more: object) -> bytes:
+    """Write a frame as vLLM does, with its names and their order."""
+    head = {
+        "id": "chatcmpl-5f0e1d2c3b4a59687786950a1b2c3d4e",
+        "object": "chat.completion.chunk",
+        "created": 1763800000,
+    }
+    body = {**head, "model": str(name), "choices": choices, **more}
+    return (
+        b"data: " + json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    )
+
+
+def _frame(name: Name, delta: object, finish: str | None = None) -> bytes:
+    return _data(
+        name,
+        [
+            {
+                "index": 0,
+                "delta": delta,
+                "logprobs": None,
+                "finish_reason": finish,
+                "token_ids": None,
+            }
+        ],
+    )
+
+
+def _http_chunk(frame: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(frame), frame)
+
+
+def _usage(tokens: int) -> dict[str, int]:
+    return {"prompt_tokens": 20, "total_tokens": 20 + tokens, "completion_tokens": tokens}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A streamed body as HTTP chunks, one for each token: `begin`, then the tokens, then `end`."""
+
+    begin: bytes
+    tokens: tuple["Token", ...]
+    end: bytes
+
+    @property
+    def at_once(self) -> bytes:
+        """Return all of it."""
+        return b"".join([self.begin, *(token.as_it_is for token in self.tokens), self.end])
+
+
+STAMP = b" @%017.6f"
+STAMP_LENGTH = len(STAMP % 0.0)
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token's HTTP chunk. A paced reply says the time at which it was sent instead of a word, except in a mark."""
+
+    as_it_is: bytes
+    before: bytes = b""
+    after: bytes = b""
+
+    def at(self, now: float) -> bytes:
+        """Return the chunk that says it is sent `now`."""
+        return self.before + STAMP % now + self.after if self.before else self.as_it_is
+
+
+def _token(name: Name, field: str, text: str) -> Token:
+    as_it_is = _http_chunk(_frame(name, {field: text}))
+    if text in MARKS:
+        return Token(as_it_is)
+    before, _, after = _http_chunk(_frame(name, {field: "#" * STAMP_LENGTH})).partition(
+        b"#" * STAMP_LENGTH
+    )
+    return Token(as_it_is, before, after)
+
+
+@lru_cache
+def stream(name: Name) -> Stream:
+    """Return the streamed body of a reply, prepared."""
+    begin = _http_chunk(_frame(name, {"role": "assistant", "content": ""}))
+    tokens = tuple(_token(name, field, text) for field, text in KINDS[name.kind](name.tokens))
+    last = [
+        _frame(name, {}, "stop"),
+        _data(name, [], usage=_usage(name.tokens)),
+        b"data: [DONE]\n\n",
+    ]
+    return Stream(begin, tokens, b"".join(_http_chunk(frame) for frame in last) + b"0\r\n\r\n")
+
+
+@lru_cache
+def at_once(name: Name) -> bytes:
+    """Return a streamed body as one piece of bytes."""
+    return stream(name).at_once
+
+
+@lru_cache
+def whole(name: Name) -> bytes:
+    """Return the body of a reply that is not streamed."""
+    said = "".join(text for _, text in KINDS["tags"](name.tokens))
+    message: object = {"role": "assistant", "content": said, "refusal": None, "tool_calls": []}
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": "stop",
+        "stop_reason": None,
+    }
+    head = {
+        "id": "chatcmpl-5f0e1d2c3b4a59687786950a1b2c3d4e",
+        "object": "chat.completion",
+        "created": 1763800000,
+    }
+    body = {**head, "model": str(name), "choices": [choice], "usage": _usage(name.tokens)}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,160 @@
+"""Ratios of neighbours, their medians and ranges: as a table, and as a JSON file."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.tools.bench.contenders import BARE
+from tests.tools.bench.loads import MEASURES, Load, measures
+
+WIDTH = 44
+COLUMN = 30
+
+
+class Samples:
+    """All values, by load, row and measure; those of the bare proxy beside each.
+
+    `spoiled`: loads and rows of which a reply was wrong; their figures say nothing.
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
+        self.spoiled: set[tuple[str, str]] = set()
+
+    def add(self, load: str, row: str, values: dict[str, float], bare: dict[str, float]) -> None:
+        """Add a run, and its neighbour's."""
+        for name, value in values.items():
+            self._taken[load, row, name].append((value, bare[name]))
+
+    def values(self, load: str, row: str, name: str) -> list[float]:
+        """Return the absolute values."""
+        return [value for value, _ in self._taken.get((load, row, name), [])]
+
+    def ratios(self, load: str, row: str, name: str) -> list[float]:
+        """Return the ratio of each run to its neighbour."""
+        return [value / bare for value, bare in self._taken.get((load, row, name), []) if bare]
+
+    def rows(self, load: str) -> list[str]:
+        """Return the rows of a load, in the order in which they came first."""
+        return list(dict.fromkeys(row for known, row, _ in self._taken if known == load))
+
+    def flatness(self, row: str, short: str, long: str) -> list[float]:
+        """Return what a chunk of long replies costs against one of short ones, by repetition."""
+        name = "CPU a chunk"
+        pairs = zip(self.values(short, row, name), self.values(long, row, name), strict=False)
+        return [more / less for less, more in pairs if less]
+
+
+def _range(values: list[float]) -> str:
+    return (
+        f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})" if values else "-"
+    )
+
+
+def _absolute(name: str, values: list[float]) -> str:
+    return f"{_number(statistics.median(values))} {MEASURES[name][0]} ({_number(min(values))}-{_number(max(values))})"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def load_lines(samples: Samples, load: Load) -> Iterator[str]:
+    """Return the table of one load: the bare proxy's values, then everybody's ratio to them."""
+    names = measures(load)
+    yield f"\n{load.name:{WIDTH}}" + "".join(f"{name:>{COLUMN}}" for name in names)
+    for row in samples.rows(load.name):
+        shown = [samples.ratios(load.name, row, name) for name in names]
+        cells = [_range(ratios) for ratios in shown]
+        if row == BARE:
+            cells = [_absolute(name, samples.values(load.name, row, name)) for name in names]
+        if (load.name, row) in samples.spoiled:
+            cells = ["WRONG REPLIES"] * len(names)
+        yield f"  {row:{WIDTH - 2}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells)
+
+
+def flat_lines(samples: Samples, loads: list[Load]) -> Iterator[str]:
+    """Return what a chunk of the longest replies costs against one of the shortest."""
+    short, *_, long = loads
+    yield f"\n{'cost of a chunk by length':{WIDTH}}{f'{long.tokens:,} against {short.tokens:,}':>{COLUMN}}"
+    for row in samples.rows(short.name):
+        if ratios := samples.flatness(row, short.name, long.name):
+            yield f"  {row:{WIDTH - 2}}{_range(ratios):>{COLUMN}}"
+
+
+def memory_lines(memory: dict[str, tuple[float, float]]) -> Iterator[str]:
+    """Return what each process holds, and by how much it grew."""
+    yield f"\n{'memory':{WIDTH}}{'resident':>{COLUMN}}{'growth':>{COLUMN}}"
+    for row, (before, after) in memory.items():
+        yield f"  {row:{WIDTH - 2}}{f'{after:.1f} MB':>{COLUMN}}{f'{after - before:+.1f} MB':>{COLUMN}}"
+
+
+def fault_lines(faults: list[str]) -> Iterator[str]:
+    """Return each kind of fault once."""
+    for fault, count in Counter(faults).most_common(20):
+        yield f"{count} x {fault}"
+
+
+def circumstances(source: Path, repetitions: int) -> dict[str, object]:
+    """Return when, where and how this was measured."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": " ".join(["python -m tests.tools.bench", *sys.argv[1:]]),
+        "commit": commit.stdout.strip(),
+        "machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "mitmproxy": version("mitmproxy"),
+        "repetitions": repetitions,
+        "load": os.getloadavg()[0],
+    }
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(
+        (line.partition(": ")[2] for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
+
+
+def as_json(
+    samples: Samples,
+    loads: list[Load],
+    memory: dict[str, tuple[float, float]],
+    told: dict[str, object],
+) -> str:
+    """Return all that was measured."""
+    measured = [
+        {
+            "load": load.name,
+            "row": row,
+            "measure": name,
+            "wrong": (load.name, row) in samples.spoiled,
+            "unit": MEASURES[name][0],
+            "values": samples.values(load.name, row, name),
+            "ratios": (ratios := samples.ratios(load.name, row, name)),
+            "ratio": statistics.median(ratios) if ratios else None,
+        }
+        for load in loads
+        for row in samples.rows(load.name)
+        for name in measures(load)
+    ]
+    held = [
+        {"row": row, "before": before, "after": after} for row, (before, after) in memory.items()
+    ]
+    return json.dumps({**told, "measured": measured, "memory": held}, indent=1)

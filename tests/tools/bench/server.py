@@ -1,0 +1,93 @@
+"""The model server of a measurement: replies prepared before, sent as fast as the sockets take them or at a pace.
+
+`python -m tests.tools.bench.server` prints its port. A chat is answered by the name that stands as its model; all other
+questions get 404, as from a server that nobody knows.
+"""
+
+import asyncio
+import re
+import sys
+import time
+
+from tests.tools.bench import replies
+
+NAME = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
+LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+STREAM = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n"
+WHOLE = b"HTTP/1.1 200 OK\r\nserver: uvicorn\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+UNKNOWN = b'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 22\r\n\r\n{"detail":"Not Found"}'
+
+
+class Connection(asyncio.Protocol):
+    """One connection; requests come one after another."""
+
+    _paced = 0
+    """Streams begun at a pace: each begins a little later in the beat than the one before."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            length = LENGTH.search(self._buffer, 0, end)
+            whole = end + 4 + (int(length[1]) if length else 0)
+            if len(self._buffer) < whole:
+                return
+            asked = bytes(self._buffer[:whole])
+            del self._buffer[:whole]
+            self._answer(asked)
+
+    def _answer(self, asked: bytes) -> None:
+        assert self._transport
+        named = NAME.search(asked)
+        if not (named and asked.startswith(b"POST") and b"chat/completions " in asked[:100]):
+            self._transport.write(UNKNOWN)
+            return
+        name = replies.Name(named[1].decode(), int(named[2]), int(named[3]))
+        if name.kind == replies.WHOLE:
+            body = replies.whole(name)
+            self._transport.write(WHOLE % (len(body), body))
+        elif not name.pace:
+            self._transport.write(STREAM + replies.at_once(name))
+        else:
+            self._keep_pace(name)
+
+    def _keep_pace(self, name: replies.Name) -> None:
+        """Send a token each 1/pace seconds; a late one does not move the next."""
+        loop, reply = asyncio.get_running_loop(), replies.stream(name)
+        Connection._paced += 1
+        begin = loop.time() + (Connection._paced * 0.618034 % 1) / name.pace
+        tokens = enumerate(reply.tokens, 1)
+
+        def next_token() -> None:
+            if self._transport is None or self._transport.is_closing():
+                return
+            number, token = next(tokens, (0, None))
+            if token is None:
+                self._transport.write(reply.end)
+                return
+            self._transport.write(token.at(time.monotonic()))
+            loop.call_at(begin + number / name.pace, next_token)
+
+        assert self._transport
+        self._transport.write(STREAM + reply.begin)
+        loop.call_at(begin, next_token)
+
+
+async def serve() -> None:
+    """Serve on a free port until the process is stopped."""
+    listening = await asyncio.get_running_loop().create_server(
+        Connection, "127.0.0.1", 0, backlog=512
+    )
+    print("port", listening.sockets[0].getsockname()[1], flush=True)
+    await listening.serve_forever()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(serve()))
