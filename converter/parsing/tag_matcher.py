@@ -1,14 +1,12 @@
-"""The families that a parser looks for: how they are chosen, and the search for their marks in a
-text that arrives in pieces.
-"""
+"""The families that a parser looks for: how they are chosen, and which of their marks count where."""
 
-import enum
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from converter.parsing.families import FAMILIES, PHRASES, SUFFIX, TABLE, ThinkTags
+from converter.parsing.mark_search import Mark, MarkSearch
 
 __all__ = [
     "AUTO",
@@ -26,24 +24,8 @@ __all__ = [
 ]
 
 AUTO = "auto"
-SUFFIX_LIMIT = 32
-"""Characters of a suffix: vocabularies name eight hex digits, and what is held back stays short."""
 _BY_NAME = {family.name: family for family in TABLE}
 _ATTRIBUTE_BLANKS = " \t\r\n"
-_SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
-
-
-class Mark(enum.Enum):
-    """What a mark does. WHOLE is a thought in one tag, `<thinking thought="..."/>`; SILENT is no
-    text; FRAME is a companion.
-    """
-
-    OPEN = enum.auto()
-    CLOSE = enum.auto()
-    WHOLE = enum.auto()
-    SILENT = enum.auto()
-    FRAME = enum.auto()
-    FRAME_END = enum.auto()
 
 
 def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
@@ -121,60 +103,8 @@ def _rows(name: str) -> Iterable[ThinkTags]:
     )
 
 
-class MarkSearch:
-    """Marks to look for in a text that arrives in pieces, and what each does. `suffix`: the one
-    that counts; without it, any.
-    """
-
-    def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
-        kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
-        suffixed = [] if suffix else [mark for mark in kinds if SUFFIX in mark]
-        heads = [mark.partition(SUFFIX)[0] for mark in suffixed]
-        self._kinds = kinds
-        self._suffixed = {mark: re.compile(_expression(mark)) for mark in suffixed}
-        ordered = sorted(kinds, key=len, reverse=True)
-        self._pattern = re.compile(
-            "|".join(_expression(mark) if mark in suffixed else re.escape(mark) for mark in ordered)
-            or "(?!)"
-        )
-        whole = [mark for mark in kinds if mark not in suffixed]
-        self._beginnings = {mark[:length] for mark in whole for length in range(1, len(mark))}
-        self._beginnings |= {head[:length] for head in heads for length in range(1, len(head) + 1)}
-        self._suffix_begun = re.compile(
-            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'}){_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
-        )
-        self._longest = max(
-            [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0
-        )
-        firsts = {mark[0] for mark in kinds if mark[1:]}
-        self._first = re.compile("|".join(map(re.escape, firsts)) or "(?!)")
-        self.search = self._pattern.search
-
-    def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return what a mark that was found does, how its row spells it, and its suffix, if the row
-        leaves that open.
-        """
-        for mark, expression in self._suffixed.items():
-            if found := expression.fullmatch(literal):
-                return self._kinds[mark], mark, found[1]
-        return self._kinds[literal], literal, ""
-
-    def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a mark."""
-        for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
-            place = found.start()
-            if text[place:] in self._beginnings or self._suffix_begun.match(text, place):
-                return len(text) - place
-        return 0
-
-
-def _expression(mark: str) -> str:
-    head, _, tail = mark.partition(SUFFIX)
-    return rf"{re.escape(head)}({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+){re.escape(tail)}"
-
-
 class TagSet:
-    """The families a parser looks for, made ready: marks by what a parser may meet next."""
+    """The families a parser looks for, made ready: what counts in each of its states."""
 
     def __init__(self, families: tuple[ThinkTags, ...], attributes: bool) -> None:
         self.opened_by = {mark: family for family in families for mark in family.openers}
@@ -190,60 +120,62 @@ class TagSet:
             if family.answer_tags
             for mark in family.closers
         }
-        self._head = [
-            mark for family in families if family.only_at_start for mark in family.openers
-        ]
-        self._base = _kinds_by_mode(
-            families, [*(set(self.opened_by) - set(self._head)), *self.attributes_of]
-        )
-        self._closers = MarkSearch(self._base["closing"])
-        self._made: dict[tuple[str, bool, str, str], MarkSearch] = {}
+        self._base = _kinds_by_state(families, [*self.attributes_of])
+        self._made: dict[tuple[str, str, str], MarkSearch] = {}
 
-    def closers(self, family: ThinkTags, suffix: str) -> MarkSearch:
-        """Return what ends a thought of `family`."""
-        return _closers(family.closers, suffix)
+    def within(self, family: ThinkTags, suffix: str) -> MarkSearch:
+        """Return what counts in a thought of `family`."""
+        return _within(family, suffix)
 
-    def marks(self, mode: str, head: bool, frame: str, frame_end: str) -> MarkSearch:
-        """Return the marks that count in `mode`; at a message's `head` those of phrases as well;
-        and a companion's, if given.
-        """
-        key = (mode, head and bool(self._head), frame, frame_end)
+    def marks(self, state: str, frame: str = "", frame_end: str = "") -> MarkSearch:
+        """Return what counts in `state`, and an answer's tags, if given."""
+        key = (state, frame, frame_end)
         if key not in self._made:
-            here = dict.fromkeys(self._head, Mark.OPEN) if head else {}
-            frames = {
-                mark: kind
-                for mark, kind in ((frame, Mark.FRAME), (frame_end, Mark.FRAME_END))
-                if mark
-            }
-            self._made[key] = MarkSearch(self._base[mode] | here | frames)
+            frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
+            frames.pop("", None)
+            self._made[key] = MarkSearch(self._base[state] | frames)
         return self._made[key]
 
 
-def _kinds_by_mode(
-    families: tuple[ThinkTags, ...], openers: Iterable[str]
+def _kinds_by_state(
+    families: tuple[ThinkTags, ...],
+    attributes: Iterable[str],
 ) -> dict[str, dict[str, Mark]]:
-    """What each mark does, by mode: some end a thought in one, and are not text in another."""
+    """What each mark does, by state: some end a thought in one, and are not text in another."""
     silent = {mark: Mark.SILENT for family in families for mark in family.ignored}
+    openers = {
+        mark: Mark.OPEN
+        for family in families
+        if not family.only_at_start
+        for mark in family.openers
+    }
+    first = {
+        mark: Mark.OPEN for family in families if family.only_at_start for mark in family.openers
+    }
     closing = {mark: Mark.CLOSE for family in families for mark in family.closers}
-    lone = {
+    bare = {
         mark: Mark.CLOSE
         for family in families
         if family.bare_close_means_thinking
         for mark in family.closers
         if mark not in family.ignored
     }
-    answering = silent | dict.fromkeys(openers, Mark.OPEN)
+    answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
     return {
+        "head": answering | first,
+        "behind": answering | first,
         "answering": answering,
-        "undecided": answering | lone,
-        "beginning": answering | closing,
-        "closing": closing,
+        "undecided at head": answering | bare | first,
+        "undecided": answering | bare,
+        "undecided behind": answering | bare | first,
+        "beginning": answering | closing | first,
+        "thinking": closing,
     }
 
 
 @lru_cache(maxsize=64)
-def _closers(closers: tuple[str, ...], suffix: str) -> MarkSearch:
-    return MarkSearch(dict.fromkeys(closers, Mark.CLOSE), suffix)
+def _within(family: ThinkTags, suffix: str) -> MarkSearch:
+    return MarkSearch(dict.fromkeys(family.closers, Mark.CLOSE), suffix)
 
 
 @lru_cache(maxsize=64)
