@@ -58,12 +58,18 @@ _OPENED = {(_State.TEXT, _State.SPAN), (_State.TEXT, _State.INFO), (_State.SPAN,
 """Steps after which the run just read is the one that must come again."""
 
 
-class _Line(enum.IntEnum):
-    """The line so far: the first that fits."""
+_MOVED_BY_WORDS = tuple(state for state, token in NEXT_STATE if token is _Token.WORDS)
 
-    BLANK = 0
-    MARGIN = 1  # marks of lists and quotations: a fence may follow
-    WORDS = 2
+
+class _Line(enum.Flag):
+    """What is true of the line so far."""
+
+    WORDS = 0
+    BLANK = enum.auto()
+    MARGIN = enum.auto()  # blanks, and marks of lists and quotations: a fence may follow
+
+
+_NEW_LINE = _Line.BLANK | _Line.MARGIN
 
 
 class CodeSpans:
@@ -74,14 +80,14 @@ class CodeSpans:
     def __init__(self) -> None:
         self._state = _State.TEXT
         self._opener = ""  # the run that opened the code
-        self._line = _Line.BLANK
+        self._line = _NEW_LINE
         self._run = ""  # backticks or tildes that may go on in the next piece
-        self._before_run = _Line.BLANK
+        self._before_run = _NEW_LINE
         self._escaped = False  # behind a backslash that escapes what follows
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        if not self._run and self._line is _Line.WORDS and not _INTERESTING.search(text):
+        if not self._run and not self._line and not _INTERESTING.search(text):
             self._read_words(text)
             return
         for piece in _PIECES.findall(text):
@@ -122,7 +128,7 @@ class CodeSpans:
             self._step(token, run)
 
     def _token_of(self, run: str) -> _Token | None:
-        if len(run) >= _FENCE and self._before_run is not _Line.WORDS:
+        if len(run) >= _FENCE and self._before_run & _Line.MARGIN:
             closes = self._opener and run.startswith(self._opener)
             return _Token.CLOSING_FENCE if closes else _Token.FENCE
         if run[:1] != "`" or (self._state is _State.INFO and self._opener[0] == "~"):
@@ -139,15 +145,19 @@ class CodeSpans:
 
     def _read_line_end(self, _: str) -> None:
         self._step(_Token.LINE_END)
-        if self._line is _Line.BLANK:
+        if self._line & _Line.BLANK:
             self._step(_Token.BLANK_LINE)
         self._escaped = False
-        self._line = _Line.BLANK
+        self._line = _NEW_LINE
 
     def _read_words(self, text: str) -> None:
-        if not text.isspace():
+        blank = text.isspace()
+        if self._state in _MOVED_BY_WORDS and not blank:
             self._step(_Token.WORDS)
-            fits = _MARGIN.fullmatch(text) if self._line is not _Line.WORDS else None
-            self._line = _Line.MARGIN if fits else _Line.WORDS
+        if self._line:
+            fits = _MARGIN.fullmatch(text) is not None
+            self._line &= (_Line.BLANK if blank else _Line.WORDS) | (
+                _Line.MARGIN if fits else _Line.WORDS
+            )
         slashes = len(text) - len(text.rstrip("\\"))
         self._escaped = (slashes + (self._escaped if slashes == len(text) else 0)) % 2 == 1

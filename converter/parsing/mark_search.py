@@ -15,17 +15,20 @@ class Mark(enum.Enum):
     """What a piece of the text does.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not
-    blank.
+    kind. SILENT is no text. LABEL names the kind of a thought behind its opener. FRAME and FRAME_END
+    are answer tags. WORDS are no mark: text that is not blank.
     """
 
     OPEN = enum.auto()
     WITH_ATTRIBUTES = enum.auto()
     WHOLE = enum.auto()
+    LABEL = enum.auto()
     CLOSE = enum.auto()
     SILENT = enum.auto()
     FRAME = enum.auto()
     FRAME_END = enum.auto()
+    TOOL = enum.auto()
+    TOOL_END = enum.auto()
     WORDS = enum.auto()
 
 

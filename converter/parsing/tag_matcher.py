@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from converter.parsing.families import FAMILIES, PHRASES, SUFFIX, TABLE, ThinkTags
 from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.tool_marks import openers_in_thought
 
 __all__ = [
     "AUTO",
@@ -104,9 +105,14 @@ def _rows(name: str) -> Iterable[ThinkTags]:
 
 
 class TagSet:
-    """The families a parser looks for, made ready: what counts in each of its states."""
+    """The families a parser looks for, made ready: what counts in each of its states.
 
-    def __init__(self, families: tuple[ThinkTags, ...], attributes: bool) -> None:
+    `tools_offered`: whether the request offers tools, so that a tool call may stand in the text.
+    """
+
+    def __init__(
+        self, families: tuple[ThinkTags, ...], attributes: bool, tools_offered: bool = False
+    ) -> None:
         self.opened_by = {mark: family for family in families for mark in family.openers}
         self.attributes_of: dict[str, ThinkTags] = {}
         for family in families:
@@ -120,12 +126,16 @@ class TagSet:
             if family.answer_tags
             for mark in family.closers
         }
-        self._base = _kinds_by_state(families, [*self.attributes_of])
+        self.torn = tuple(mark for family in families for mark in family.torn)
+        self._tools = openers_in_thought(tools_offered) if families else ()
+        self._base = _kinds_by_state(
+            families, [*self.attributes_of], dict.fromkeys(self._tools, Mark.TOOL), tools_offered
+        )
         self._made: dict[tuple[str, str, str], MarkSearch] = {}
 
-    def within(self, family: ThinkTags, suffix: str) -> MarkSearch:
-        """Return what counts in a thought of `family`."""
-        return _within(family, suffix)
+    def within(self, family: ThinkTags, suffix: str, head: bool) -> MarkSearch:
+        """Return what counts in a thought of `family`. `head`: it has said nothing yet."""
+        return _within(family, suffix, head, self._tools)
 
     def marks(self, state: str, frame: str = "", frame_end: str = "") -> MarkSearch:
         """Return what counts in `state`, and an answer's tags, if given."""
@@ -140,6 +150,8 @@ class TagSet:
 def _kinds_by_state(
     families: tuple[ThinkTags, ...],
     attributes: Iterable[str],
+    tools: dict[str, Mark],
+    tools_offered: bool,
 ) -> dict[str, dict[str, Mark]]:
     """What each mark does, by state: some end a thought in one, and are not text in another."""
     silent = {mark: Mark.SILENT for family in families for mark in family.ignored}
@@ -160,25 +172,43 @@ def _kinds_by_state(
         for mark in family.closers
         if mark not in family.ignored
     }
-    answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
+    in_text = tools if tools_offered else {}
+    answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
     return {
-        "head": answering | first,
+        "head": answering | bare | first,
         "behind": answering | first,
         "answering": answering,
         "undecided at head": answering | bare | first,
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,
-        "beginning": answering | closing | first,
-        "thinking": closing,
+        "beginning": tools | answering | closing | first,
+        "thinking": tools | closing,
     }
 
 
 @lru_cache(maxsize=64)
-def _within(family: ThinkTags, suffix: str) -> MarkSearch:
-    return MarkSearch(dict.fromkeys(family.closers, Mark.CLOSE), suffix)
+def _within(family: ThinkTags, suffix: str, head: bool, tools: tuple[str, ...]) -> MarkSearch:
+    kinds = dict.fromkeys(tools, Mark.TOOL) | dict.fromkeys(family.closers, Mark.CLOSE)
+    if head:
+        kinds |= dict.fromkeys(family.openers, Mark.OPEN)
+        kinds |= dict.fromkeys(family.labels, Mark.LABEL)
+        kinds |= {
+            label.rstrip("\n") + closer: Mark.CLOSE
+            for label in family.labels
+            for closer in family.closers
+        }
+    return MarkSearch(kinds, suffix)
 
 
 @lru_cache(maxsize=64)
-def tag_set(families: tuple[ThinkTags, ...], attributes: bool = True) -> TagSet:
+def within_call(close: str) -> MarkSearch:
+    """Return what ends a tool call in the text."""
+    return MarkSearch({close: Mark.TOOL_END})
+
+
+@lru_cache(maxsize=64)
+def tag_set(
+    families: tuple[ThinkTags, ...], attributes: bool = True, tools_offered: bool = False
+) -> TagSet:
     """Return the set, made once for the same rows."""
-    return TagSet(families, attributes)
+    return TagSet(families, attributes, tools_offered)

@@ -13,7 +13,7 @@ import re
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.mark_search import Mark, MarkSearch
-from converter.parsing.tag_matcher import TagSet, ThinkTags
+from converter.parsing.tag_matcher import TagSet, ThinkTags, within_call
 from converter.parsing.think_states import (
     FIRST_STATE,
     IN_TEXT,
@@ -22,8 +22,10 @@ from converter.parsing.think_states import (
     SILENT_SO_FAR,
     UNDECIDED,
     Mode,
+    State,
 )
 from converter.parsing.thought import BLANKS_LIMIT, NAME, UNREADABLE_CONFIDENCE, Thought
+from converter.parsing.tool_marks import BY_OPENER, begins_call
 
 __all__ = [
     "ATTRIBUTE_LIMIT",
@@ -61,9 +63,11 @@ class ThinkParser:
         self._answer_tags = _NONE  # of the thought directly before, blanks aside
         self._frame_end = ""  # the answer's closer, once its opener went
         self._opened: tuple[ThinkTags, str] | None = None  # by what the thought was, and its suffix
+        self._call_end = ""  # what ends the tool call
         self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
+        self._last = ""  # the last character since a mark
         self._thought = Thought(choice)
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[_Said] = []
@@ -77,6 +81,8 @@ class ThinkParser:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block.
         """
+        if self._is_torn():
+            self._held = ""
         self._read("", last=True)
         self._settle_before(Mark.OPEN)
         self._out += self._thought.end()
@@ -88,8 +94,10 @@ class ThinkParser:
 
     def _looked_for(self) -> MarkSearch:
         """Return the marks that count here."""
+        if self._state is State.CALLING:
+            return within_call(self._call_end)
         if self._opened and self._state in IN_THOUGHT:
-            return self._tags.within(*self._opened)
+            return self._tags.within(*self._opened, head=self._state is State.OPENED)
         return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
@@ -107,6 +115,13 @@ class ThinkParser:
                 position = self._take(buffer, begin, found.end(), last) if found else None
         self._held = buffer[begin:]
 
+    def _is_torn(self) -> bool:
+        """Tell whether what is held is the beginning of a mark that is never prose."""
+        held = self._held
+        begun = held.startswith(self._tags.torn) and self._state is not State.CALLING
+        in_code = self._state in IN_TEXT and begun and self._code.inside()
+        return begun and not in_code and self._marks.undecided(held, 0) == len(held)
+
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, or None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
@@ -117,7 +132,11 @@ class ThinkParser:
             return self._take_frame_end(buffer, begin, end, last)
         if mark is Mark.WITH_ATTRIBUTES:
             return self._take_attributes(buffer, begin, end, last)
-        if mark is Mark.OPEN:
+        if mark is Mark.TOOL:
+            return self._take_tool(buffer, begin, end, last)
+        if mark is Mark.TOOL_END:
+            self._say(literal)
+        if mark is Mark.OPEN and self._state is not State.OPENED:
             self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
         return end
@@ -147,6 +166,19 @@ class ThinkParser:
             self._step(Mark.FRAME_END)
         return end if last else None
 
+    def _take_tool(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
+        """Begin a tool call, if it is one; its marks are left in the text for who reads it."""
+        row = BY_OPENER[buffer[begin:end]]
+        if row.ambiguous_in_prose:
+            before = "" if self._state in SILENT_SO_FAR else self._last
+            call = not self._code.fenced() and begins_call(before, buffer[end:], last)
+            if not call:
+                return None if call is None else self._ordinary(buffer, begin)
+        self._call_end = row.close
+        self._step(Mark.TOOL)
+        self._say(buffer[begin:end])
+        return end
+
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])
         return begin + 1
@@ -154,7 +186,7 @@ class ThinkParser:
     def _step(self, mark: Mark, literal: str = "") -> None:
         if mark is not Mark.SILENT:
             self._settle_before(mark)
-        if mark is Mark.CLOSE:
+        if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
         if mark in (Mark.FRAME, Mark.FRAME_END):
             self._frame_end = self._answer_tags[1] if mark is Mark.FRAME else ""
@@ -170,7 +202,7 @@ class ThinkParser:
     def _settle_before(self, mark: Mark) -> None:
         """What was said while UNDECIDED was a thought if a closer comes first, and else text."""
         before, self._before = self._before, []
-        if mark is Mark.CLOSE:
+        if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
             self._out += [part for event in before for part in self._thought.feed(event.text)]
         else:
             self._out += before
@@ -182,10 +214,11 @@ class ThinkParser:
         if self._state in SILENT_SO_FAR and not text.isspace():
             self._answer_tags = _NONE
             self._go(Mark.WORDS)
+        self._last = text[-1]
+        self._code.feed(text)
         if self._state in IN_THOUGHT:
             self._out += self._thought.feed(text)
             return
-        self._code.feed(text)
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)
 

@@ -24,7 +24,7 @@ class Mode(enum.Enum):
 class State(enum.Enum):
     """Where a parser stands. The values name the marks that a set of tags looks for."""
 
-    HEAD = "head"  # the answer has said nothing yet
+    HEAD = "head"  # the answer has said nothing yet: a closer here closes nothing
     BEHIND = "behind"  # behind a mark, and nothing but blanks since
     ANSWERING = "answering"
     UNDECIDED_HEAD = "undecided at head"
@@ -33,6 +33,7 @@ class State(enum.Enum):
     BEGINNING = "beginning"  # in a thought that the template opened; it has said nothing yet
     OPENED = "opened"  # in a thought whose opener came; it has said nothing yet
     THINKING = "thinking"
+    CALLING = "calling"  # in a tool call that the model wrote into its text
 
 
 FIRST_STATE = {
@@ -47,14 +48,18 @@ NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in IN_TEXT},
     **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in IN_TEXT},
     **{(state, Mark.WHOLE): State.BEHIND for state in IN_TEXT},
+    **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, *IN_THOUGHT)},
     **{(state, Mark.CLOSE): State.BEHIND for state in IN_THOUGHT},
     # what came before was a thought
-    (State.UNDECIDED_HEAD, Mark.CLOSE): State.BEHIND,
     (State.UNDECIDED, Mark.CLOSE): State.BEHIND,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.BEHIND,
-    # said again: by the server or model what the template has opened
+    # said again: by the server or model what the template has opened, or by the model at once
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
+    (State.OPENED, Mark.OPEN): State.OPENED,
+    (State.OPENED, Mark.LABEL): State.OPENED,
+    (State.HEAD, Mark.CLOSE): State.HEAD,
+    (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
     (State.HEAD, Mark.SILENT): State.HEAD,
     (State.BEHIND, Mark.SILENT): State.BEHIND,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
@@ -62,9 +67,11 @@ NEXT_STATE = {
     (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
     (State.UNDECIDED_BEHIND, Mark.SILENT): State.UNDECIDED_BEHIND,
     (State.BEGINNING, Mark.SILENT): State.BEGINNING,
+    (State.HEAD, Mark.FRAME): State.BEHIND,
     (State.BEHIND, Mark.FRAME): State.BEHIND,
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
+    (State.CALLING, Mark.TOOL_END): State.HEAD,
     (State.HEAD, Mark.WORDS): State.ANSWERING,
     (State.BEHIND, Mark.WORDS): State.ANSWERING,
     (State.UNDECIDED_HEAD, Mark.WORDS): State.UNDECIDED,

@@ -38,6 +38,8 @@ ROWS = {
     "three backticks and more in one line are a span": "```«a»``` b",
     "two tildes are no fence": "~~\na",
     "backticks behind tildes": "~~~ `«\na\n»~~~\nb",
+    "blanks that are no margin keep three backticks a span": "\u2028```«\n<a>»``` b",
+    "blanks of any kind end a paragraph": "`«a\n\u00a0»\nb",
     "a span opens a line": "``«a»`` b",
 }
 

@@ -282,8 +282,13 @@ def test_blanks_behind_a_companion_are_held_to_the_limit_only(step: int) -> None
     assert parse([said[:-1]], ["think-answer"])[1].text == "so" + "\n" * BLANKS_LIMIT
 
 
-def parse(pieces: list[str], names: list[str], start: Mode = Mode.ANSWERING) -> list[Block]:
-    parser = ThinkParser(tag_set(choose(names)), start)
+def parse(
+    pieces: list[str],
+    names: list[str],
+    start: Mode = Mode.ANSWERING,
+    tools_offered: bool = False,
+) -> list[Block]:
+    parser = ThinkParser(tag_set(choose(names), tools_offered=tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush())
 
@@ -296,6 +301,22 @@ SETS = [
     ["harmony-words", "harmony"],
     ["apriel", "muse"],
 ]
+TOOL_TEXTS = [
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "<TOOLCALL>",
+    "<|tool_call_begin|>",
+    "<|tool_call_end|>",
+    "<|open|>tools<|sep|>",
+    "<|channel|>commentary to=functions",
+    "<|start|>assistant to=functions",
+    "<|call|>",
+    "{",
+    "(",
+    '"',
+    "run",
+]
 NAMED_SUFFIXES = ["<think:a>", "</think:a>", "<think:b1>", "</think:b1>", "<think:"]
 
 
@@ -303,9 +324,15 @@ def marks_of(families: tuple[ThinkTags, ...]) -> list[str]:
     marks = [
         mark
         for row in families
-        for mark in (*row.openers, *row.closers, *row.ignored, *(row.answer_tags or ()))
+        for mark in (
+            *row.openers,
+            *row.closers,
+            *row.ignored,
+            *row.labels,
+            *(row.answer_tags or ()),
+        )
     ]
-    return [*marks, *NAMED_SUFFIXES]
+    return [*marks, *NAMED_SUFFIXES, *TOOL_TEXTS]
 
 
 @st.composite
@@ -321,11 +348,17 @@ def texts(draw: st.DrawFn, families: tuple[ThinkTags, ...]) -> str:
 
 
 @law(800)
-@given(st.data(), st.sampled_from(SETS), st.sampled_from(["text", "thinking", "undecided"]))
+@given(
+    st.data(),
+    st.sampled_from(SETS),
+    st.sampled_from(["text", "thinking", "undecided"]),
+    st.booleans(),
+)
 def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
-    data: st.DataObject, names: list[str], start: str
+    data: st.DataObject, names: list[str], start: str, tools_offered: bool
 ) -> None:
     families = choose(names)
     said = data.draw(texts(families))
     mode = {"text": Mode.ANSWERING, "thinking": Mode.THINKING, "undecided": Mode.UNDECIDED}[start]
-    assert parse(data.draw(cut(said)), names, mode) == oracle.read(said, families, start)
+    expected = oracle.read(said, families, start, tools_offered=tools_offered)
+    assert parse(data.draw(cut(said)), names, mode, tools_offered) == expected

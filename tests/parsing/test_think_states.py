@@ -15,11 +15,11 @@ def test_every_state_is_reached_and_left() -> None:
 
 def test_a_state_is_in_the_text_or_in_a_thought() -> None:
     assert not set(IN_TEXT) & set(IN_THOUGHT)
-    assert {*IN_TEXT, *IN_THOUGHT} == set(State)
+    assert {*IN_TEXT, *IN_THOUGHT, State.CALLING} == set(State)
 
 
 def test_every_mark_that_a_state_looks_for_has_a_row() -> None:
     tags = tag_set(choose(["auto", "think-answer", "granite"]))
-    for state in set(State) - {State.OPENED}:
+    for state in set(State) - {State.OPENED, State.CALLING}:
         kinds = set(tags.marks(state.value)._kinds.values())
         assert {(state, kind) for kind in kinds} <= set(NEXT_STATE), state
