@@ -81,6 +81,7 @@ def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> r
         if row.answer_tags and here.head and here.closer in row.closers
     ]
     groups = {
+        "torn": _torn(families, here),
         "tool": _any(_tool_marks(families, here.offered)) if here.offered else [],
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if here.stray else [],
@@ -90,6 +91,18 @@ def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> r
     }
     source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
+
+
+def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """What a reply may end with that is no text: the beginning of a mark that is never prose."""
+    marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
+    marks += _bare_closers(families) if here.bare or here.stray else []
+    marks += _tool_marks(families, True) if here.offered else []
+    torn = tuple(mark for row in families for mark in row.torn)
+    cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
+    return (
+        [rf"(?:{'|'.join(_any(part for part in cut if part.startswith(torn)))})\Z"] if torn else []
+    )
 
 
 def _bare_closers(families: Sequence[ThinkTags]) -> list[str]:
@@ -197,7 +210,7 @@ class _Reader:
         """What stands first in the rest, and what it is."""
         place = 0
         while found := self._pattern(place).match(self.rest, place):
-            kinds = ("tool", "thought", "stray", "bare", "frame", "silent")
+            kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
             kind = next((name for name in kinds if found[name]), "")
             if kind == "tool" and not self._is_call(0, place):
                 place += 1
@@ -277,7 +290,7 @@ class _Reader:
         return said if closer else _untorn(said, self.families, [*closers, *tools], first)
 
     def _ends(self, begin: int, place: int, mark: str) -> bool:
-        fenced = BY_OPENER[mark].ambiguous_in_prose and _in_code(self.rest[begin:place], ("fence",))
+        fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
         return not fenced and self._is_call(begin, place)
 
     def _beginning(self) -> Block:
@@ -304,16 +317,12 @@ class _Reader:
         return _block(self._said(span, behind, closer, closers, [*openers, *silent]), None)
 
     def _last_text(self) -> str:
-        """Return what is left, without the answer's closer or what came of a torn mark."""
+        """Return what is left, without the answer's closer."""
         text = self.rest
         if self.frame_end:
             blanks = text[len(text.rstrip()) :]
             text = text.rstrip().removesuffix(self.frame_end) + blanks
-        closers = _bare_closers(self.families) if self.bare else []
-        first = _bare_closers(self.families) if self.head else []
-        marks = [mark for row in self.families for mark in (*row.openers, *row.ignored)]
-        tools = _tool_marks(self.families, True) if self.offered else []
-        return _untorn(text, self.families, [*marks, *closers, *tools], first, answer=True)
+        return text
 
 
 _SAID = {"said": "closer", "word": "tail"}
@@ -329,29 +338,23 @@ def _answer_tags(families: Sequence[ThinkTags], closer: str) -> tuple[str, str]:
 
 
 def _untorn(
-    text: str,
-    families: Sequence[ThinkTags],
-    marks: Sequence[str],
-    first: Sequence[str],
-    answer: bool = False,
+    text: str, families: Sequence[ThinkTags], marks: Sequence[str], first: Sequence[str]
 ) -> str:
-    """Return the text without the beginning of a mark that is never prose, if it ends with one.
-    `first`: marks that count only where nothing but blanks stands before. `answer`: code is left
-    alone.
+    """Return a thought without the beginning of a mark that is never prose, if it ends with one.
+    `first`: marks that count only where nothing but blanks stands before.
     """
     torn = tuple(mark for row in families for mark in row.torn)
     for place in range(len(text)):
-        in_code = answer and torn and _in_code(text[:place])
         count = [*marks, *first] if not text[:place].strip() else marks
         if any(mark.startswith(text[place:]) and mark != text[place:] for mark in count):
-            return text[:place] if text.startswith(torn, place) and not in_code else text
+            return text[:place] if text.startswith(torn, place) else text
     return text
 
 
-def _in_code(text: str, kinds: Sequence[str] = ("fence", "ticks")) -> bool:
-    """Tell whether what follows the text stands in code."""
+def _is_fenced(text: str) -> bool:
+    """Tell whether what follows the text stands in a fenced block."""
     found = list(_pattern((), False, Here(False, "")).finditer(text + "x"))
-    return any(found[-1][kind] for kind in kinds)
+    return found[-1]["fence"] is not None
 
 
 def _with_attributes(before: str, said: str, written: str) -> Block:

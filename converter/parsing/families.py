@@ -79,7 +79,12 @@ FAMILIES = (
         "<|open|>think<|sep|>",
         "<|close|>think<|sep|>",
         "Kimi-K3; the answer's marks may come without the thought's closer",
-        also_close=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        also_close=(
+            "<|close|>think<|open|>response<|sep|>",
+            "<|open|>response<|sep|>",
+            "<|close|>response<|sep|>",
+        ),
+        torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
@@ -91,7 +96,8 @@ FAMILIES = (
         "cohere",
         "<|START_THINKING|>",
         "<|END_THINKING|>",
-        "Command-A reasoning",
+        "Command-A reasoning; the answer's marks may come without the thought's closer",
+        also_close=("<|START_TEXT|>", "<|START_RESPONSE|>"),
         ignored=("<|START_TEXT|>", "<|END_TEXT|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
     ),
     ThinkTags(
@@ -104,13 +110,18 @@ FAMILIES = (
             "<|channel|>final<|message|>",
             "<|channel|>commentary<|message|>",
         ),
+        # headers as they should be, then what is left of those that are not
         ignored=(
             "<|end|>",
             "<|start|>assistant",
             "<|channel|>final<|message|>",
             "<|channel|>commentary<|message|>",
             "<|return|>",
+            "<|channel|>commentary to=assistant",
+            "<|start|>",
+            "<|call|>",
         ),
+        torn=("<|start|>", "<|channel|>"),
     ),
     ThinkTags(
         "solar",
@@ -119,7 +130,14 @@ FAMILIES = (
         "Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
-    ThinkTags("gemma", "<|channel>thought\n", "<channel|>", "Gemma 4"),
+    ThinkTags(
+        "gemma",
+        "<|channel>",
+        "<channel|>",
+        "Gemma 4; the channel's name `thought` and a line break may follow",
+        labels=("thought\n",),
+        ignored=("<channel|>",),
+    ),
     ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
     ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
     ThinkTags(
@@ -243,6 +261,17 @@ PHRASES = (
         model_pattern="apriel",
         ambiguous_in_prose=True,
         only_at_start=True,
+    ),
+    ThinkTags(
+        "gemma-words",
+        "thought\n",
+        "<channel|>",
+        "Gemma 4 whose `<|channel>` was left out",
+        ignored=("<channel|>",),
+        model_pattern=r"gemma-?4",
+        ambiguous_in_prose=True,
+        only_at_start=True,
+        bare_close_means_thinking=False,
     ),
     ThinkTags(
         "harmony-words",

@@ -78,13 +78,17 @@ def _merged(families: Iterable[ThinkTags]) -> tuple[ThinkTags, ...]:
 
 
 def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
-    """Return two marks of which one begins the other, if there are such."""
+    """Return an opener and another mark of which one begins the other, if there are such."""
     rows = tuple(families)
     openers = [mark for row in rows for mark in row.openers]
     others = {
         mark for row in rows for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
     }
-    pairs = itertools.permutations([*openers, *others], 2)
+    pairs = [
+        *itertools.permutations(openers, 2),
+        *itertools.product(openers, others),
+        *itertools.product(others, openers),
+    ]
     return next(
         ((mark, other) for mark, other in pairs if other.startswith(mark.partition(SUFFIX)[0])),
         None,
