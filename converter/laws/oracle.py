@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from converter.parsing.families import SUFFIX
+from converter.parsing.guess import LIMIT
 from converter.parsing.tag_matcher import ThinkTags
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
@@ -149,7 +150,9 @@ def read(
     attributes: bool = True,
     tools_offered: bool = False,
 ) -> list[Block]:
-    """The message that `text` is. `start`: "text", "thinking" or "undecided", as a whole reply is."""
+    """The message that `text` is. `start`: "text", "thinking", "guessed" (to be thinking, and it stopped) or
+    "undecided", as a whole reply is.
+    """
     blocks: list[Block] = []
     reader = _Reader(tuple(families), attributes, tools_offered, text)
     for block in reader.blocks(start):
@@ -164,7 +167,8 @@ def read(
 class _Reader:
     """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
     nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
-    reply began; `call_end`: what ends the tool call that the rest begins with.
+    reply began; `call_end`: what ends the tool call that the rest begins with; `unmarked`: all of a
+    reply that began inside a thought and has neither closer nor call.
     """
 
     families: tuple[ThinkTags, ...]
@@ -176,12 +180,13 @@ class _Reader:
     bare: bool = False
     frame_end: str = ""
     call_end: str = ""
+    unmarked: str = ""
 
     def blocks(self, start: str) -> Iterator[Block]:
         """The blocks as they are found; neighbours may be of one kind."""
         self.bare = start == "undecided"
-        if start == "thinking":
-            yield self._beginning()
+        if start in ("thinking", "guessed"):
+            yield from self._first(start == "guessed")
         before = ""
         while True:
             if self.call_end:
@@ -293,6 +298,16 @@ class _Reader:
         fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
         return not fenced and self._is_call(begin, place)
 
+    def _first(self, guessed: bool) -> Iterator[Block]:
+        """Take the first thought; one that was only guessed, and not closed, has an answer."""
+        first = self._beginning()
+        answer = _last_paragraph(self.unmarked) if guessed and self.unmarked else ""
+        if answer:
+            yield _block(self.unmarked.removesuffix(answer), None)
+            yield Block("text", answer)
+        else:
+            yield first
+
     def _beginning(self) -> Block:
         """Take the first thought of a reply that starts inside one: an opener at its very start is
         only said again.
@@ -314,7 +329,9 @@ class _Reader:
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = False
-        return _block(self._said(span, behind, closer, closers, [*openers, *silent]), None)
+        said = self._said(span, behind, closer, closers, [*openers, *silent])
+        self.unmarked = "" if closer or self.call_end else said
+        return _block(said, None)
 
     def _last_text(self) -> str:
         """Return what is left, without the answer's closer."""
@@ -349,6 +366,18 @@ def _untorn(
         if any(mark.startswith(text[place:]) and mark != text[place:] for mark in count):
             return text[:place] if text.startswith(torn, place) else text
     return text
+
+
+def _last_paragraph(text: str) -> str:
+    """Return what is the answer if a reply that was guessed to begin inside a thought stops."""
+    least = len(text) - LIMIT
+    if least <= 0:
+        return text
+    begun = [found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]
+    words = [found.end() for found in re.finditer(r"\s+(?=\S)", text) if found.end() >= least]
+    return text[
+        next((place for place in reversed(begun) if place >= least), (words or [least])[0]) :
+    ]
 
 
 def _is_fenced(text: str) -> bool:

@@ -12,6 +12,7 @@ import re
 
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.parsing.code_spans import CodeSpans
+from converter.parsing.guess import Guess
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tag_matcher import TagSet, ThinkTags, within_call
 from converter.parsing.think_states import (
@@ -42,6 +43,8 @@ ATTRIBUTE_LIMIT = 8192
 """Characters of a tag with attributes: a thought in one is some sentences, and a quote that never
 closes must not hold a reply.
 """
+STOP = "stop"
+"""The finish of a reply that ended by itself: a thought should have had its closer."""
 _NONE = ("", "")
 
 
@@ -69,6 +72,7 @@ class ThinkParser:
         self._code = CodeSpans()
         self._last = ""  # the last character since a mark
         self._thought = Thought(choice)
+        self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[_Said] = []
 
@@ -77,15 +81,20 @@ class ThinkParser:
         self._read(text, last=False)
         return self._drain()
 
-    def flush(self) -> list[_Said]:
+    def flush(self, finish: str = "") -> list[_Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
-        block.
+        block. `finish`: why the reply ended, if it has.
         """
         if self._is_torn():
             self._held = ""
         self._read("", last=True)
         self._settle_before(Mark.OPEN)
+        answer = self._settle_guess()
+        if finish != STOP:
+            self._out += self._thought.feed(answer)
         self._out += self._thought.end()
+        if answer and finish == STOP:
+            self._out.append(Text(answer, self._choice))
         return self._drain()
 
     def _drain(self) -> list[_Said]:
@@ -186,6 +195,7 @@ class ThinkParser:
     def _step(self, mark: Mark, literal: str = "") -> None:
         if mark is not Mark.SILENT:
             self._settle_before(mark)
+            self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
         if mark in (Mark.FRAME, Mark.FRAME_END):
@@ -207,6 +217,11 @@ class ThinkParser:
         else:
             self._out += before
 
+    def _settle_guess(self) -> str:
+        """Return what waited: the guess is right, or the reply has ended."""
+        guess, self._guess = self._guess, None
+        return guess.rest if guess else ""
+
     def _say(self, text: str) -> None:
         """Give out ordinary text, as what the state makes of it."""
         if not text:
@@ -217,7 +232,7 @@ class ThinkParser:
         self._last = text[-1]
         self._code.feed(text)
         if self._state in IN_THOUGHT:
-            self._out += self._thought.feed(text)
+            self._out += self._thought.feed(self._guess.feed(text) if self._guess else text)
             return
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)

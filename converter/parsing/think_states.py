@@ -12,12 +12,13 @@ from converter.parsing.mark_search import Mark
 
 
 class Mode(enum.Enum):
-    """Where a reply begins. UNDECIDED is for whole replies of which nothing is known: the first mark
-    tells what came before.
+    """Where a reply begins. GUESSED: in a thought, if the guess is right. UNDECIDED is for whole
+    replies of which nothing is known: the first mark tells what came before.
     """
 
     ANSWERING = enum.auto()
     THINKING = enum.auto()
+    GUESSED = enum.auto()
     UNDECIDED = enum.auto()
 
 
@@ -39,6 +40,7 @@ class State(enum.Enum):
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
     Mode.THINKING: State.BEGINNING,
+    Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
 UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)

@@ -15,7 +15,7 @@ from converter.laws.oracle import Block
 from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import ThinkTags, choose, for_model, joined, tag_set
-from converter.parsing.think_parser import BLANKS_LIMIT, Mode, ThinkParser
+from converter.parsing.think_parser import BLANKS_LIMIT, STOP, Mode, ThinkParser
 from converter.settings import Settings, read
 from tests.support import frames
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, law
@@ -336,9 +336,15 @@ def parse(
 ) -> list[Block]:
     parser = ThinkParser(tag_set(choose(names), tools_offered=tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush())
+    return blocks_of(said + parser.flush(STOP))
 
 
+MODES_BY_START = {
+    "text": Mode.ANSWERING,
+    "thinking": Mode.THINKING,
+    "guessed": Mode.GUESSED,
+    "undecided": Mode.UNDECIDED,
+}
 SETS = [
     ["auto"],
     ["auto", *MODELS],
@@ -397,7 +403,7 @@ def texts(draw: st.DrawFn, families: tuple[ThinkTags, ...]) -> str:
 @given(
     st.data(),
     st.sampled_from(SETS),
-    st.sampled_from(["text", "thinking", "undecided"]),
+    st.sampled_from(list(MODES_BY_START)),
     st.booleans(),
 )
 def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
@@ -405,6 +411,6 @@ def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
 ) -> None:
     families = choose(names)
     said = data.draw(texts(families))
-    mode = {"text": Mode.ANSWERING, "thinking": Mode.THINKING, "undecided": Mode.UNDECIDED}[start]
+    mode = MODES_BY_START[start]
     expected = oracle.read(said, families, start, tools_offered=tools_offered)
     assert parse(data.draw(cut(said)), names, mode, tools_offered) == expected
