@@ -39,7 +39,8 @@ class AwaitedReply:
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
-        return Expected(self.initial, model, budget, exchange.id, request.context)
+        tools = bool(request.body.get("tools"))
+        return Expected(self.initial, model, budget, exchange.id, request.context, tools)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
@@ -94,8 +95,9 @@ class AwaitedReply:
             known.saw_thinking(upstream)
         if found.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        if found.correction and self.request.exchange.guesses:
-            known.correct(upstream, self.request.body, found.correction)
+        begun = found.correction or found.confirmed
+        if begun and self.request.exchange.guesses:
+            known.correct(upstream, self.request.body, begun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,21 @@ import enum
 class InitialState(enum.Enum):
     """Where a reply begins.
 
-    AUTO: not said; a stream begins as the rules in `converter.servers.initial_state` find, a whole
-    reply decides with its text in hand.
+    AUTO: not said; a reply begins as the rules in `converter.servers.initial_state` find, a whole
+    one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a thought, by the
+    model's name alone.
     """
 
     AUTO = "auto"
     TEXT = "text"
     THINKING = "thinking"
+    LIKELY_THINKING = "likely thinking"
 
     def or_else(self, found: "InitialState") -> "InitialState":
         """Return this state, or `found` where this is AUTO: the user's word goes first."""
         return found if self is InitialState.AUTO else self
+
+    @property
+    def inside(self) -> bool:
+        """Tell whether the reply is taken to begin inside a thought."""
+        return self in (InitialState.THINKING, InitialState.LIKELY_THINKING)

@@ -17,7 +17,9 @@ from converter.servers.profiles import SERVERS, History, Order, Server, by_name
 FIELDS = ("reasoning_content", "reasoning")
 HISTORIES: tuple[str, ...] = get_args(History.__value__)
 ORDERS: tuple[str, ...] = get_args(Order.__value__)
-_STARTS = tuple(state.value for state in InitialState)
+_STARTS = tuple(
+    state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
+)
 _PROMPTS = ("off", "tags")
 _BUDGETS = ("server", "proxy")
 _MESSAGES = ("translate", "native")

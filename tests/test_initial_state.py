@@ -19,6 +19,12 @@ def test_auto_leaves_it_to_what_was_found(found: InitialState) -> None:
     assert InitialState.AUTO.or_else(found) is found
 
 
-def test_the_option_has_a_choice_for_each_value() -> None:
+def test_the_option_has_a_choice_for_each_value_but_a_guess() -> None:
     row = next(option for option in settings.OPTIONS if option.name == "start")
-    assert row.choices == tuple(state.value for state in InitialState)
+    guess = InitialState.LIKELY_THINKING
+    assert row.choices == tuple(state.value for state in InitialState if state is not guess)
+
+
+def test_a_guess_begins_inside_as_well() -> None:
+    inside = [state for state in InitialState if state.inside]
+    assert inside == [InitialState.THINKING, InitialState.LIKELY_THINKING]

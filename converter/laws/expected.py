@@ -11,13 +11,17 @@ from converter.laws import oracle
 from converter.laws.server_words import Heard, Piece
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
-from converter.parsing.think_parser import Mode
-from converter.parsing.think_stage import CUT
+from converter.parsing.think_parser import STOP, Mode
 from converter.pipeline import reading_of
 from converter.recordings.recording import Recording
 
-_STARTS = {Mode.ANSWERING: "text", Mode.THINKING: "thinking", Mode.UNDECIDED: "undecided"}
-_CUTS = (CUT, "max_tokens")
+_STARTS = {
+    Mode.ANSWERING: "text",
+    Mode.THINKING: "thinking",
+    Mode.GUESSED: "thinking",
+    Mode.UNDECIDED: "undecided",
+}
+_STOPPED = (STOP, "end_turn", "stop_sequence")
 JOINT = "\n\n"
 """Between two thoughts that share a field."""
 
@@ -53,15 +57,10 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
 
 
 def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]:
-    start = _STARTS[reading.mode]
-    blocks = oracle.read(text, reading.families, start, reading.attributes)
-    unmarked = [block.text for block in blocks] == [text]
-    undecided = start == "undecided" and reading.inside and unmarked and blocks[0].kind == "text"
-    if (
-        undecided and finish in _CUTS
-    ):  # known to begin inside a thought, and cut off before any mark
-        return oracle.read(text, (), "thinking")
-    return blocks
+    stopped_guess = reading.mode is Mode.GUESSED and finish in _STOPPED
+    start = "guessed" if stopped_guess else _STARTS[reading.mode]
+    offered = reading.expected.tools_offered
+    return oracle.read(text, reading.families, start, reading.attributes, offered)
 
 
 def _native(pieces: Sequence[Piece]) -> list[Part]:

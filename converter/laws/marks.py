@@ -27,6 +27,19 @@ def literal_marks(families: Iterable[ThinkTags]) -> list[str]:
     return sorted({mark for row in rows for mark in row}, key=len, reverse=True)
 
 
+def _half_marks(families: Iterable[ThinkTags]) -> set[str]:
+    """What else may be missing: labels of thoughts, and beginnings of marks that are never prose."""
+    rows = list(families)
+    torn = tuple(mark for row in rows for mark in row.torn)
+    marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
+    return {label for row in rows for label in row.labels} | {
+        part
+        for mark in marks
+        for length in range(1, len(mark))
+        if (part := mark[:length]).startswith(torn)
+    }
+
+
 def pattern(mark: str) -> re.Pattern[str]:
     """Return what finds a mark in a text without blanks."""
     return re.compile(re.escape(without_blanks(mark)).replace(SUFFIX, _SUFFIX))
@@ -44,7 +57,7 @@ class Explanation:
     """
 
     def __init__(self, families: Sequence[ThinkTags], attributes: bool) -> None:
-        self._marks = [pattern(mark) for mark in literal_marks(families)]
+        self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
         self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}

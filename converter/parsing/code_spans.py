@@ -5,13 +5,71 @@ Fenced blocks and inline spans as CommonMark has them, with one difference that 
 backtick run opens a span at once, where CommonMark first looks whether it is closed. It ends with
 the paragraph in any case. A fence may stand behind the marks of a list or a quotation, and its info
 string holds no backtick (else it is an inline span).
+
+The text is cut into runs of backticks or tildes, line ends and words. `NEXT_STATE` says what each
+does; a pair that it lacks changes nothing.
 """
 
+import enum
 import re
 
-_TOKENS = re.compile(r"`+|~+|\n|[^`~\n]+")
-_LINE_PREFIX = re.compile(r"[ \t\r>*+\-0-9.)]*")
+_PIECES = re.compile(r"`+|~+|\n|[^`~\n]+")
+_MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*")
 _INTERESTING = re.compile(r"[`~\n]")
+_FENCE = 3
+"""Backticks or tildes that make a fence."""
+
+
+class _State(enum.Enum):
+    TEXT = enum.auto()
+    SPAN = enum.auto()
+    INFO = enum.auto()  # a fence's first line
+    FENCE = enum.auto()
+    ENDING = enum.auto()  # behind what closes the fence if the line ends here
+
+
+class _Token(enum.Enum):
+    TICKS = enum.auto()  # backticks within a line, more or fewer than those that opened the code
+    SAME_TICKS = enum.auto()
+    FENCE = enum.auto()  # a run at a line's head
+    CLOSING_FENCE = enum.auto()  # such a run, of the open fence's mark and at least its length
+    WORDS = enum.auto()
+    LINE_END = enum.auto()
+    BLANK_LINE = enum.auto()
+
+
+NEXT_STATE = {
+    (_State.TEXT, _Token.TICKS): _State.SPAN,
+    (_State.TEXT, _Token.FENCE): _State.INFO,
+    (_State.SPAN, _Token.SAME_TICKS): _State.TEXT,
+    (_State.SPAN, _Token.FENCE): _State.INFO,
+    (_State.SPAN, _Token.CLOSING_FENCE): _State.INFO,
+    (_State.SPAN, _Token.BLANK_LINE): _State.TEXT,
+    (_State.INFO, _Token.TICKS): _State.SPAN,  # no fence, because an info string has no backtick
+    (_State.INFO, _Token.SAME_TICKS): _State.TEXT,
+    (_State.INFO, _Token.LINE_END): _State.FENCE,
+    (_State.FENCE, _Token.CLOSING_FENCE): _State.ENDING,
+    (_State.ENDING, _Token.TICKS): _State.FENCE,
+    (_State.ENDING, _Token.SAME_TICKS): _State.FENCE,
+    (_State.ENDING, _Token.WORDS): _State.FENCE,
+    (_State.ENDING, _Token.LINE_END): _State.TEXT,
+}
+_OPENED = {(_State.TEXT, _State.SPAN), (_State.TEXT, _State.INFO), (_State.SPAN, _State.INFO)}
+"""Steps after which the run just read is the one that must come again."""
+
+
+_MOVED_BY_WORDS = tuple(state for state, token in NEXT_STATE if token is _Token.WORDS)
+
+
+class _Line(enum.Flag):
+    """What is true of the line so far."""
+
+    WORDS = 0
+    BLANK = enum.auto()
+    MARGIN = enum.auto()  # blanks, and marks of lists and quotations: a fence may follow
+
+
+_NEW_LINE = _Line.BLANK | _Line.MARGIN
 
 
 class CodeSpans:
@@ -20,83 +78,86 @@ class CodeSpans:
     """
 
     def __init__(self) -> None:
-        self._span = 0  # backticks that opened the span, 0 outside
-        self._fence = ("", 0)  # mark and length of the open fence
-        self._info = False  # on the fence's first line
-        self._closing = False  # behind what closes the fence if the line ends here
-        self._line_start = True
-        self._line_blank = True
-        self._run = ("", 0)  # marks that may go on in the next piece
-        self._run_at_line_start = False
-        self._escaped = False
+        self._state = _State.TEXT
+        self._opener = ""  # the run that opened the code
+        self._line = _NEW_LINE
+        self._run = ""  # backticks or tildes that may go on in the next piece
+        self._before_run = _NEW_LINE
+        self._escaped = False  # behind a backslash that escapes what follows
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
-        if not self._run[1] and not self._line_start and not _INTERESTING.search(text):
-            self._words(text)
+        if not self._run and not self._line and not _INTERESTING.search(text):
+            self._read_words(text)
             return
-        for token in _TOKENS.findall(text):
-            if token[0] in "`~":
-                self._extend_run(token)
+        for piece in _PIECES.findall(text):
+            if piece[0] in "`~":
+                self._extend_run(piece)
             else:
                 self._settle_run()
-                (self._newline if token == "\n" else self._words)(token)
+                (self._read_line_end if piece == "\n" else self._read_words)(piece)
 
     def inside(self) -> bool:
         """Tell whether code is open, given that the text goes on with something other than a
         backtick or tilde.
         """
         self._settle_run()
-        return bool(self._fence[1] or self._span)
+        return self._state is not _State.TEXT
 
-    def _extend_run(self, token: str) -> None:
-        if self._run[0] != token[0]:
+    def fenced(self) -> bool:
+        """Tell whether a fenced block is open, given the same."""
+        self._settle_run()
+        return self._state not in (_State.TEXT, _State.SPAN)
+
+    def _extend_run(self, piece: str) -> None:
+        if self._run[:1] != piece[0]:
             self._settle_run()
-            self._run_at_line_start = self._line_start
-        self._run = (token[0], self._run[1] + len(token))
-        self._line_start = self._line_blank = False
+            self._before_run = self._line
+        self._run += piece
+        self._line = _Line.WORDS
 
     def _settle_run(self) -> None:
         """The run of backticks or tildes is over: what does it open or close?"""
-        (mark, length), self._run = self._run, ("", 0)
+        if not self._run:
+            return
+        run, self._run = self._run, ""
         escaped, self._escaped = self._escaped, False
-        if not length:
-            self._escaped = escaped
-        elif self._fence[1]:
-            self._settle_in_fence(mark, length)
-        elif self._run_at_line_start and length >= 3:
-            self._fence, self._info, self._span = (mark, length), True, 0
-        elif mark == "`":
-            self._toggle_span(length - (escaped and not self._span))
+        if escaped and self._state is _State.TEXT:
+            run = run.removeprefix("`")
+        if token := self._token_of(run):
+            self._step(token, run)
 
-    def _settle_in_fence(self, mark: str, length: int) -> None:
-        fence_mark, fence_length = self._fence
-        if self._info and mark == fence_mark == "`":  # "```x```" on one line is a span
-            self._span, self._fence, self._info = fence_length, ("", 0), False
-            self._toggle_span(length)
-        else:
-            self._closing = (
-                self._run_at_line_start and mark == fence_mark and length >= fence_length
-            )
+    def _token_of(self, run: str) -> _Token | None:
+        if len(run) >= _FENCE and self._before_run & _Line.MARGIN:
+            closes = self._opener and run.startswith(self._opener)
+            return _Token.CLOSING_FENCE if closes else _Token.FENCE
+        if run[:1] != "`" or (self._state is _State.INFO and self._opener[0] == "~"):
+            return _Token.WORDS if run else None
+        return _Token.SAME_TICKS if run == self._opener else _Token.TICKS
 
-    def _toggle_span(self, length: int) -> None:
-        if not self._span:
-            self._span = length
-        elif self._span == length:
-            self._span = 0
+    def _step(self, token: _Token, run: str = "") -> None:
+        state = NEXT_STATE.get((self._state, token), self._state)
+        if (self._state, state) in _OPENED:
+            self._opener = run
+        elif state is _State.TEXT:
+            self._opener = ""
+        self._state = state
 
-    def _newline(self, _: str) -> None:
-        if self._closing:
-            self._fence = ("", 0)
-        if self._line_blank:
-            self._span = 0
-        self._info = self._closing = self._escaped = False
-        self._line_start = self._line_blank = True
+    def _read_line_end(self, _: str) -> None:
+        self._step(_Token.LINE_END)
+        if self._line & _Line.BLANK:
+            self._step(_Token.BLANK_LINE)
+        self._escaped = False
+        self._line = _NEW_LINE
 
-    def _words(self, text: str) -> None:
+    def _read_words(self, text: str) -> None:
         blank = text.isspace()
-        self._closing = self._closing and blank
-        self._line_blank = self._line_blank and blank
-        self._line_start = self._line_start and _LINE_PREFIX.fullmatch(text) is not None
+        if self._state in _MOVED_BY_WORDS and not blank:
+            self._step(_Token.WORDS)
+        if self._line:
+            fits = _MARGIN.fullmatch(text) is not None
+            self._line &= (_Line.BLANK if blank else _Line.WORDS) | (
+                _Line.MARGIN if fits else _Line.WORDS
+            )
         slashes = len(text) - len(text.rstrip("\\"))
         self._escaped = (slashes + (self._escaped if slashes == len(text) else 0)) % 2 == 1

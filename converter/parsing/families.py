@@ -16,12 +16,15 @@ opener's.
 class ThinkTags:
     """One family of marks.
 
-    `ignored`: special tokens beside thinking; outside code they are no text. `answer_tags`: what an
-    answer stands in; its opener goes directly behind a thought, its closer at the reply's end if
-    the opener went. `model_pattern`: a regular expression, models whose names it finds switch the row on.
-    `ambiguous_in_prose`: an answer may say the marks and mean nothing by it. `attributes`: has forms with
-    attributes. `only_at_start`: the opener counts only where a message begins. `bare_close_means_thinking`: a closer without
-    an opener tells of a whole reply that it began inside a thought.
+    `ignored`: special tokens beside thinking; outside code they are no text. `labels`: lines that
+    may stand first in a thought and name its kind. `torn`: special tokens that begin marks of
+    several tokens; a reply cut off within such a mark does not show what came of it. `answer_tags`:
+    what an answer stands in; its opener goes directly behind a thought, its closer at the reply's
+    end if the opener went. `model_pattern`: a regular expression, models whose names it finds switch
+    the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
+    `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
+    begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
+    began inside a thought.
     """
 
     name: str
@@ -31,6 +34,8 @@ class ThinkTags:
     also_open: tuple[str, ...] = ()
     also_close: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    torn: tuple[str, ...] = ()
     answer_tags: tuple[str, str] | None = None
     model_pattern: str = ""
     ambiguous_in_prose: bool = False
@@ -74,7 +79,12 @@ FAMILIES = (
         "<|open|>think<|sep|>",
         "<|close|>think<|sep|>",
         "Kimi-K3; the answer's marks may come without the thought's closer",
-        also_close=("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
+        also_close=(
+            "<|close|>think<|open|>response<|sep|>",
+            "<|open|>response<|sep|>",
+            "<|close|>response<|sep|>",
+        ),
+        torn=("<|open|>", "<|close|>"),
         ignored=(
             "<|open|>response<|sep|>",
             "<|close|>response<|sep|>",
@@ -86,7 +96,8 @@ FAMILIES = (
         "cohere",
         "<|START_THINKING|>",
         "<|END_THINKING|>",
-        "Command-A reasoning",
+        "Command-A reasoning; the answer's marks may come without the thought's closer",
+        also_close=("<|START_TEXT|>", "<|START_RESPONSE|>"),
         ignored=("<|START_TEXT|>", "<|END_TEXT|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
     ),
     ThinkTags(
@@ -99,13 +110,18 @@ FAMILIES = (
             "<|channel|>final<|message|>",
             "<|channel|>commentary<|message|>",
         ),
+        # headers as they should be, then what is left of those that are not
         ignored=(
             "<|end|>",
             "<|start|>assistant",
             "<|channel|>final<|message|>",
             "<|channel|>commentary<|message|>",
             "<|return|>",
+            "<|channel|>commentary to=assistant",
+            "<|start|>",
+            "<|call|>",
         ),
+        torn=("<|start|>", "<|channel|>"),
     ),
     ThinkTags(
         "solar",
@@ -114,7 +130,14 @@ FAMILIES = (
         "Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
-    ThinkTags("gemma", "<|channel>thought\n", "<channel|>", "Gemma 4"),
+    ThinkTags(
+        "gemma",
+        "<|channel>",
+        "<channel|>",
+        "Gemma 4; the channel's name `thought` and a line break may follow",
+        labels=("thought\n",),
+        ignored=("<channel|>",),
+    ),
     ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
     ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
     ThinkTags(
@@ -238,6 +261,17 @@ PHRASES = (
         model_pattern="apriel",
         ambiguous_in_prose=True,
         only_at_start=True,
+    ),
+    ThinkTags(
+        "gemma-words",
+        "thought\n",
+        "<channel|>",
+        "Gemma 4 whose `<|channel>` was left out",
+        ignored=("<channel|>",),
+        model_pattern=r"gemma-?4",
+        ambiguous_in_prose=True,
+        only_at_start=True,
+        bare_close_means_thinking=False,
     ),
     ThinkTags(
         "harmony-words",

@@ -10,12 +10,14 @@ class Findings:
     """Notes of all stages on one reply.
 
     `native`: the server sent thinking of its own. `thought`: there was any. `correction`: where the
-    reply did begin, when it was misread. `withheld`: characters of thinking beyond the budget.
+    reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess and
+    proved right. `withheld`: characters of thinking beyond the budget.
     `unclosed`: choices whose last thought began with a phrase, and no phrase ended it.
     """
 
     native: bool = False
     thought: bool = False
     correction: InitialState | None = None
+    confirmed: InitialState | None = None
     withheld: int = 0
     unclosed: set[int] = field(default_factory=set)

@@ -7,6 +7,10 @@ from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, jo
 from converter.parsing.think_parser import Mode
 
 _AUTO = choose([AUTO])
+_MODES = {
+    InitialState.THINKING: Mode.THINKING,
+    InitialState.LIKELY_THINKING: Mode.GUESSED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,7 @@ class Expected:
     """What is known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
-    `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
+    `tools_offered`: the request offers tools. `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
     exchange and its conversation in thought events; without a task none are made.
     """
 
@@ -23,6 +27,7 @@ class Expected:
     budget: int | None = None
     task: str = ""
     context: str = ""
+    tools_offered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,14 @@ class Reading:
         """Tell whether the reply begins inside a thought, by what the user says, else by the best
         guess.
         """
-        return self.chosen_start.or_else(self.expected.initial) is InitialState.THINKING
+        return self.chosen_start.or_else(self.expected.initial).inside
 
     @property
     def mode(self) -> Mode:
-        """Where a parser begins; a whole reply may tell by itself."""
-        if self.whole and self.chosen_start is InitialState.AUTO:
+        """Where a parser begins. What is known holds for streamed and whole replies alike; one that
+        is taken to begin as text may tell otherwise by itself, when it is whole.
+        """
+        state = self.chosen_start.or_else(self.expected.initial)
+        if self.whole and self.chosen_start is InitialState.AUTO and not state.inside:
             return Mode.UNDECIDED
-        return Mode.THINKING if self.inside else Mode.ANSWERING
+        return _MODES.get(state, Mode.ANSWERING)

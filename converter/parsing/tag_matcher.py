@@ -1,14 +1,13 @@
-"""The families that a parser looks for: how they are chosen, and the search for their marks in a
-text that arrives in pieces.
-"""
+"""The families that a parser looks for: how they are chosen, and which of their marks count where."""
 
-import enum
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from converter.parsing.families import FAMILIES, PHRASES, SUFFIX, TABLE, ThinkTags
+from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.tool_marks import openers_in_thought
 
 __all__ = [
     "AUTO",
@@ -26,24 +25,8 @@ __all__ = [
 ]
 
 AUTO = "auto"
-SUFFIX_LIMIT = 32
-"""Characters of a suffix: vocabularies name eight hex digits, and what is held back stays short."""
 _BY_NAME = {family.name: family for family in TABLE}
 _ATTRIBUTE_BLANKS = " \t\r\n"
-_SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
-
-
-class Mark(enum.Enum):
-    """What a mark does. WHOLE is a thought in one tag, `<thinking thought="..."/>`; SILENT is no
-    text; FRAME is a companion.
-    """
-
-    OPEN = enum.auto()
-    CLOSE = enum.auto()
-    WHOLE = enum.auto()
-    SILENT = enum.auto()
-    FRAME = enum.auto()
-    FRAME_END = enum.auto()
 
 
 def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
@@ -95,13 +78,17 @@ def _merged(families: Iterable[ThinkTags]) -> tuple[ThinkTags, ...]:
 
 
 def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
-    """Return two marks of which one begins the other, if there are such."""
+    """Return an opener and another mark of which one begins the other, if there are such."""
     rows = tuple(families)
     openers = [mark for row in rows for mark in row.openers]
     others = {
         mark for row in rows for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
     }
-    pairs = itertools.permutations([*openers, *others], 2)
+    pairs = [
+        *itertools.permutations(openers, 2),
+        *itertools.product(openers, others),
+        *itertools.product(others, openers),
+    ]
     return next(
         ((mark, other) for mark, other in pairs if other.startswith(mark.partition(SUFFIX)[0])),
         None,
@@ -121,62 +108,15 @@ def _rows(name: str) -> Iterable[ThinkTags]:
     )
 
 
-class MarkSearch:
-    """Marks to look for in a text that arrives in pieces, and what each does. `suffix`: the one
-    that counts; without it, any.
+class TagSet:
+    """The families a parser looks for, made ready: what counts in each of its states.
+
+    `tools_offered`: whether the request offers tools, so that a tool call may stand in the text.
     """
 
-    def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
-        kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
-        suffixed = [] if suffix else [mark for mark in kinds if SUFFIX in mark]
-        heads = [mark.partition(SUFFIX)[0] for mark in suffixed]
-        self._kinds = kinds
-        self._suffixed = {mark: re.compile(_expression(mark)) for mark in suffixed}
-        ordered = sorted(kinds, key=len, reverse=True)
-        self._pattern = re.compile(
-            "|".join(_expression(mark) if mark in suffixed else re.escape(mark) for mark in ordered)
-            or "(?!)"
-        )
-        whole = [mark for mark in kinds if mark not in suffixed]
-        self._beginnings = {mark[:length] for mark in whole for length in range(1, len(mark))}
-        self._beginnings |= {head[:length] for head in heads for length in range(1, len(head) + 1)}
-        self._suffix_begun = re.compile(
-            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'}){_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
-        )
-        self._longest = max(
-            [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0
-        )
-        self.firsts = "".join(sorted({mark[0] for mark in kinds}))
-        self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
-        self.search = self._pattern.search
-
-    def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return what a mark that was found does, how its row spells it, and its suffix, if the row
-        leaves that open.
-        """
-        for mark, expression in self._suffixed.items():
-            if found := expression.fullmatch(literal):
-                return self._kinds[mark], mark, found[1]
-        return self._kinds[literal], literal, ""
-
-    def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a mark."""
-        for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
-            place = found.start()
-            if text[place:] in self._beginnings or self._suffix_begun.match(text, place):
-                return len(text) - place
-        return 0
-
-
-def _expression(mark: str) -> str:
-    head, _, tail = mark.partition(SUFFIX)
-    return rf"{re.escape(head)}({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+){re.escape(tail)}"
-
-
-class TagSet:
-    """The families a parser looks for, made ready: marks by what a parser may meet next."""
-
-    def __init__(self, families: tuple[ThinkTags, ...], attributes: bool) -> None:
+    def __init__(
+        self, families: tuple[ThinkTags, ...], attributes: bool, tools_offered: bool = False
+    ) -> None:
         self.opened_by = {mark: family for family in families for mark in family.openers}
         self.attributes_of: dict[str, ThinkTags] = {}
         for family in families:
@@ -190,63 +130,89 @@ class TagSet:
             if family.answer_tags
             for mark in family.closers
         }
-        self._head = [
-            mark for family in families if family.only_at_start for mark in family.openers
-        ]
-        self._base = _kinds_by_mode(
-            families, [*(set(self.opened_by) - set(self._head)), *self.attributes_of]
+        self.torn = tuple(mark for family in families for mark in family.torn)
+        self._tools = openers_in_thought(tools_offered) if families else ()
+        self._base = _kinds_by_state(
+            families, [*self.attributes_of], dict.fromkeys(self._tools, Mark.TOOL), tools_offered
         )
-        self._closers = MarkSearch(self._base["closing"])
-        self._made: dict[tuple[str, bool, str, str], MarkSearch] = {}
+        self._made: dict[tuple[str, str, str], MarkSearch] = {}
 
-    def closers(self, family: ThinkTags, suffix: str) -> MarkSearch:
-        """Return what ends a thought of `family`."""
-        return _closers(family.closers, suffix)
+    def within(self, family: ThinkTags, suffix: str, head: bool) -> MarkSearch:
+        """Return what counts in a thought of `family`. `head`: it has said nothing yet."""
+        return _within(family, suffix, head, self._tools)
 
-    def marks(self, mode: str, head: bool, frame: str, frame_end: str) -> MarkSearch:
-        """Return the marks that count in `mode`; at a message's `head` those of phrases as well;
-        and a companion's, if given.
-        """
-        key = (mode, head and bool(self._head), frame, frame_end)
+    def marks(self, state: str, frame: str = "", frame_end: str = "") -> MarkSearch:
+        """Return what counts in `state`, and an answer's tags, if given."""
+        key = (state, frame, frame_end)
         if key not in self._made:
-            here = dict.fromkeys(self._head, Mark.OPEN) if head else {}
-            frames = {
-                mark: kind
-                for mark, kind in ((frame, Mark.FRAME), (frame_end, Mark.FRAME_END))
-                if mark
-            }
-            self._made[key] = MarkSearch(self._base[mode] | here | frames)
+            frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
+            frames.pop("", None)
+            self._made[key] = MarkSearch(self._base[state] | frames)
         return self._made[key]
 
 
-def _kinds_by_mode(
-    families: tuple[ThinkTags, ...], openers: Iterable[str]
+def _kinds_by_state(
+    families: tuple[ThinkTags, ...],
+    attributes: Iterable[str],
+    tools: dict[str, Mark],
+    tools_offered: bool,
 ) -> dict[str, dict[str, Mark]]:
-    """What each mark does, by mode: some end a thought in one, and are not text in another."""
+    """What each mark does, by state: some end a thought in one, and are not text in another."""
     silent = {mark: Mark.SILENT for family in families for mark in family.ignored}
+    openers = {
+        mark: Mark.OPEN
+        for family in families
+        if not family.only_at_start
+        for mark in family.openers
+    }
+    first = {
+        mark: Mark.OPEN for family in families if family.only_at_start for mark in family.openers
+    }
     closing = {mark: Mark.CLOSE for family in families for mark in family.closers}
-    lone = {
+    bare = {
         mark: Mark.CLOSE
         for family in families
         if family.bare_close_means_thinking
         for mark in family.closers
         if mark not in family.ignored
     }
-    answering = silent | dict.fromkeys(openers, Mark.OPEN)
+    in_text = tools if tools_offered else {}
+    answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
     return {
+        "head": answering | bare | first,
+        "behind": answering | first,
         "answering": answering,
-        "undecided": answering | lone,
-        "beginning": answering | closing,
-        "closing": closing,
+        "undecided at head": answering | bare | first,
+        "undecided": answering | bare,
+        "undecided behind": answering | bare | first,
+        "beginning": tools | answering | closing | first,
+        "thinking": tools | closing,
     }
 
 
 @lru_cache(maxsize=64)
-def _closers(closers: tuple[str, ...], suffix: str) -> MarkSearch:
-    return MarkSearch(dict.fromkeys(closers, Mark.CLOSE), suffix)
+def _within(family: ThinkTags, suffix: str, head: bool, tools: tuple[str, ...]) -> MarkSearch:
+    kinds = dict.fromkeys(tools, Mark.TOOL) | dict.fromkeys(family.closers, Mark.CLOSE)
+    if head:
+        kinds |= dict.fromkeys(family.openers, Mark.OPEN)
+        kinds |= dict.fromkeys(family.labels, Mark.LABEL)
+        kinds |= {
+            label.rstrip("\n") + closer: Mark.CLOSE
+            for label in family.labels
+            for closer in family.closers
+        }
+    return MarkSearch(kinds, suffix)
 
 
 @lru_cache(maxsize=64)
-def tag_set(families: tuple[ThinkTags, ...], attributes: bool = True) -> TagSet:
+def within_call(close: str) -> MarkSearch:
+    """Return what ends a tool call in the text."""
+    return MarkSearch({close: Mark.TOOL_END})
+
+
+@lru_cache(maxsize=64)
+def tag_set(
+    families: tuple[ThinkTags, ...], attributes: bool = True, tools_offered: bool = False
+) -> TagSet:
     """Return the set, made once for the same rows."""
-    return TagSet(families, attributes)
+    return TagSet(families, attributes, tools_offered)

@@ -7,14 +7,35 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-import enum
 import itertools
-import math
 import re
 
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.parsing.code_spans import CodeSpans
-from converter.parsing.tag_matcher import Mark, MarkSearch, TagSet, ThinkTags
+from converter.parsing.guess import Guess
+from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.tag_matcher import TagSet, ThinkTags, within_call
+from converter.parsing.think_states import (
+    FIRST_STATE,
+    IN_TEXT,
+    IN_THOUGHT,
+    NEXT_STATE,
+    SILENT_SO_FAR,
+    UNDECIDED,
+    Mode,
+    State,
+)
+from converter.parsing.thought import BLANKS_LIMIT, NAME, UNREADABLE_CONFIDENCE, Thought
+from converter.parsing.tool_marks import BY_OPENER, begins_call
+
+__all__ = [
+    "ATTRIBUTE_LIMIT",
+    "BLANKS_LIMIT",
+    "UNREADABLE_CONFIDENCE",
+    "Mode",
+    "ThinkParser",
+    "Thought",
+]
 
 type _Said = Text | Thinking | ThinkingEnd
 
@@ -22,52 +43,15 @@ ATTRIBUTE_LIMIT = 8192
 """Characters of a tag with attributes: a thought in one is some sentences, and a quote that never
 closes must not hold a reply.
 """
-BLANKS_LIMIT = 4096
-"""Characters of blanks held at a thought's ends; more than any model writes, and the memory of a
-stream stays bounded.
-"""
-UNREADABLE_CONFIDENCE = 0.5
+STOP = "stop"
+"""The finish of a reply that ended by itself: a thought should have had its closer."""
 _NONE = ("", "")
 
 
-class Mode(enum.Enum):
-    """Where a parser stands, and where a reply may begin. UNDECIDED is for whole replies: the first
-    mark tells what came before.
-
-    The values name the marks that a set of tags looks for.
-    """
-
-    ANSWERING = "answering"
-    THINKING = "closing"
-    BEGINNING = "beginning"
-    UNDECIDED = "undecided"
-
-
-NEXT_MODE = {
-    (Mode.ANSWERING, Mark.OPEN): Mode.THINKING,
-    (Mode.ANSWERING, Mark.WHOLE): Mode.ANSWERING,
-    (Mode.THINKING, Mark.CLOSE): Mode.ANSWERING,
-    (
-        Mode.BEGINNING,
-        Mark.OPEN,
-    ): Mode.THINKING,  # the template had opened the thought, the server or model repeats it
-    (Mode.BEGINNING, Mark.CLOSE): Mode.ANSWERING,
-    (Mode.UNDECIDED, Mark.OPEN): Mode.THINKING,
-    (Mode.UNDECIDED, Mark.WHOLE): Mode.ANSWERING,
-    (Mode.UNDECIDED, Mark.CLOSE): Mode.ANSWERING,  # what came before was a thought
-    (Mode.ANSWERING, Mark.SILENT): Mode.ANSWERING,
-    (Mode.BEGINNING, Mark.SILENT): Mode.BEGINNING,
-    (Mode.UNDECIDED, Mark.SILENT): Mode.UNDECIDED,
-    (Mode.ANSWERING, Mark.FRAME): Mode.ANSWERING,
-    (Mode.ANSWERING, Mark.FRAME_END): Mode.ANSWERING,
-}
-
-_NAME = r"[A-Za-z_][\w.:-]*+"
-_ATTRIBUTE = rf"""\s++{_NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
+_ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 _ATTRIBUTES = re.compile(
-    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)|(?:\s++{_NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
+    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
-_PAIR = re.compile(rf"""\s({_NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 
 
 class ThinkParser:
@@ -77,18 +61,18 @@ class ThinkParser:
 
     def __init__(self, tags: TagSet, start: Mode = Mode.ANSWERING, choice: int = 0) -> None:
         self._tags = tags
-        self._mode: Mode = Mode.BEGINNING if start is Mode.THINKING else start
+        self._state = FIRST_STATE[start]
         self._choice = choice
-        self._at_head = (
-            True  # nothing but blanks since the reply's beginning, or since the last mark
-        )
-        self._companion = _NONE  # of the thought directly before, blanks aside
-        self._frame_end = ""  # a companion's closer, once its opener went
-        self._closers: MarkSearch | None = None  # of a thought whose opener was seen
+        self._answer_tags = _NONE  # of the thought directly before, blanks aside
+        self._frame_end = ""  # the answer's closer, once its opener went
+        self._opened: tuple[ThinkTags, str] | None = None  # by what the thought was, and its suffix
+        self._call_end = ""  # what ends the tool call
         self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
+        self._last = ""  # the last character since a mark
         self._thought = Thought(choice)
+        self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[_Said] = []
 
@@ -101,21 +85,28 @@ class ThinkParser:
         """Return what words become now that hold none of the characters returned with it; None
         while they would do more than come out.
         """
-        if self._held or self._at_head:
+        if self._held or self._guess:
             return None
-        if self._mode is Mode.ANSWERING:
+        if self._state is State.ANSWERING:
             return Text, self._marks.firsts
-        if self._mode is Mode.THINKING and self._thought.at_ease:
+        if self._state is State.THINKING and self._thought.at_ease:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
         return None
 
-    def flush(self) -> list[_Said]:
+    def flush(self, finish: str = "") -> list[_Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
-        block.
+        block. `finish`: why the reply ended, if it has.
         """
+        if self._is_torn():
+            self._held = ""
         self._read("", last=True)
         self._settle_before(Mark.OPEN)
+        answer = self._settle_guess()
+        if finish != STOP:
+            self._out += self._thought.feed(answer)
         self._out += self._thought.end()
+        if answer and finish == STOP:
+            self._out.append(Text(answer, self._choice))
         return self._drain()
 
     def _drain(self) -> list[_Said]:
@@ -124,11 +115,11 @@ class ThinkParser:
 
     def _looked_for(self) -> MarkSearch:
         """Return the marks that count here."""
-        if self._mode is Mode.THINKING and self._closers:
-            return self._closers
-        return self._tags.marks(
-            self._mode.value, self._at_head, self._companion[0], self._frame_end
-        )
+        if self._state is State.CALLING:
+            return within_call(self._call_end)
+        if self._opened and self._state in IN_THOUGHT:
+            return self._tags.within(*self._opened, head=self._state is State.OPENED)
+        return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
         buffer, self._held = self._held + text, ""
@@ -137,43 +128,48 @@ class ThinkParser:
             begin, marks = position, self._marks
             until = len(buffer) - (0 if last else marks.undecided(buffer, begin))
             found = marks.search(buffer, begin)
-            if found and found.start() > until:
-                found = None  # it stands within what may become a longer mark
+            if found and not last and found.start() >= until:
+                found = None  # it may become a longer mark
             self._say(buffer[begin : found.start() if found else until])
             begin = position = found.start() if found else until
             if marks is self._marks:  # else what was said changed what counts here: look again
                 position = self._take(buffer, begin, found.end(), last) if found else None
         self._held = buffer[begin:]
 
+    def _is_torn(self) -> bool:
+        """Tell whether what is held is the beginning of a mark that is never prose."""
+        held = self._held
+        begun = held.startswith(self._tags.torn) and self._state is not State.CALLING
+        in_code = self._state in IN_TEXT and begun and self._code.inside()
+        return begun and not in_code and self._marks.undecided(held, 0) == len(held)
+
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, or None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
-        in_code = (
-            mark is not Mark.FRAME_END
-            and self._mode in (Mode.ANSWERING, Mode.UNDECIDED)
-            and self._code.inside()
-        )
-        if in_code or (self._mode, mark) not in NEXT_MODE:
+        in_text = mark is not Mark.FRAME_END and self._state in IN_TEXT
+        if (in_text and self._code.inside()) or (self._state, mark) not in NEXT_STATE:
             return self._ordinary(buffer, begin)
         if mark is Mark.FRAME_END:
             return self._take_frame_end(buffer, begin, end, last)
-        if family := self._tags.attributes_of.get(literal):
-            return self._take_attributes(buffer, begin, end, family, last)
-        if mark is Mark.OPEN:
-            self._closers = self._tags.closers(self._tags.opened_by[literal], suffix)
+        if mark is Mark.WITH_ATTRIBUTES:
+            return self._take_attributes(buffer, begin, end, last)
+        if mark is Mark.TOOL:
+            return self._take_tool(buffer, begin, end, last)
+        if mark is Mark.TOOL_END:
+            self._say(literal)
+        if mark is Mark.OPEN and self._state is not State.OPENED:
+            self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
         return end
 
-    def _take_attributes(
-        self, buffer: str, begin: int, end: int, family: ThinkTags, last: bool
-    ) -> int | None:
+    def _take_attributes(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         found = _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
         if found and not found["end"] and not last and len(buffer) < begin + ATTRIBUTE_LIMIT:
             return None
-        mark = found and {">": Mark.OPEN, "/>": Mark.WHOLE}.get(found["end"])
-        if not found or not mark or (self._mode, mark) not in NEXT_MODE:
+        mark = found and {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}.get(found["end"])
+        if not found or not mark or (self._state, mark) not in NEXT_STATE:
             return self._ordinary(buffer, begin)
-        self._closers = self._tags.closers(family, "")
+        self._opened = (self._tags.attributes_of[buffer[begin:end]], "")
         self._step(mark)
         self._out += self._thought.read_attributes(found[0])
         if mark is Mark.WHOLE:
@@ -181,7 +177,7 @@ class ThinkParser:
         return found.end()
 
     def _take_frame_end(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
-        """A companion's closer goes at the reply's very end, blanks behind it or not; anywhere else
+        """The answer's closer goes at the reply's very end, blanks behind it or not; anywhere else
         it is text.
         """
         behind = buffer[end : end + BLANKS_LIMIT + 1]
@@ -191,6 +187,19 @@ class ThinkParser:
             self._step(Mark.FRAME_END)
         return end if last else None
 
+    def _take_tool(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
+        """Begin a tool call, if it is one; its marks are left in the text for who reads it."""
+        row = BY_OPENER[buffer[begin:end]]
+        if row.ambiguous_in_prose:
+            before = "" if self._state in SILENT_SO_FAR else self._last
+            call = not self._code.fenced() and begins_call(before, buffer[end:], last)
+            if not call:
+                return None if call is None else self._ordinary(buffer, begin)
+        self._call_end = row.close
+        self._step(Mark.TOOL)
+        self._say(buffer[begin:end])
+        return end
+
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])
         return begin + 1
@@ -198,100 +207,47 @@ class ThinkParser:
     def _step(self, mark: Mark, literal: str = "") -> None:
         if mark is not Mark.SILENT:
             self._settle_before(mark)
-        if mark is Mark.CLOSE:
+            self._out += self._thought.feed(self._settle_guess())
+        if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
         if mark in (Mark.FRAME, Mark.FRAME_END):
-            self._frame_end = self._companion[1] if mark is Mark.FRAME else ""
-        self._companion = (
-            self._tags.answer_tags.get(literal, _NONE) if mark is Mark.CLOSE else _NONE
-        )
+            self._frame_end = self._answer_tags[1] if mark is Mark.FRAME else ""
+        closed = literal if mark is Mark.CLOSE else ""
+        self._answer_tags = self._tags.answer_tags.get(closed, _NONE)
         self._code = CodeSpans()
-        self._mode = NEXT_MODE[self._mode, mark]
-        self._at_head = True
+        self._go(mark)
+
+    def _go(self, mark: Mark) -> None:
+        self._state = NEXT_STATE[self._state, mark]
         self._marks = self._looked_for()
 
     def _settle_before(self, mark: Mark) -> None:
         """What was said while UNDECIDED was a thought if a closer comes first, and else text."""
         before, self._before = self._before, []
-        self._out += (
-            [part for event in before for part in self._thought.feed(event.text)]
-            if mark is Mark.CLOSE
-            else before
-        )
+        if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
+            self._out += [part for event in before for part in self._thought.feed(event.text)]
+        else:
+            self._out += before
+
+    def _settle_guess(self) -> str:
+        """Return what waited: the guess is right, or the reply has ended."""
+        guess, self._guess = self._guess, None
+        return guess.rest if guess else ""
 
     def _say(self, text: str) -> None:
-        """Give out ordinary text, as what the mode makes of it."""
+        """Give out ordinary text, as what the state makes of it."""
         if not text:
             return
-        if self._at_head and not text.isspace():
-            self._mode = Mode.THINKING if self._mode is Mode.BEGINNING else self._mode
-            self._at_head, self._companion = False, _NONE
-            self._marks = self._looked_for()
-        if self._mode in (Mode.THINKING, Mode.BEGINNING):
-            self._out += self._thought.feed(text)
-        else:
-            self._code.feed(text)
-            said = Text(text, self._choice)
-            (self._before if self._mode is Mode.UNDECIDED else self._out).append(said)
-
-
-class Thought:
-    """One thought after another: blanks-only ones make no block, CR and LF go at both ends, all
-    else passes as it comes.
-    """
-
-    def __init__(self, choice: int = 0) -> None:
-        self._choice = choice
-        self._held = ""
-        self._begun = False
-        self._attributes: dict[str, str] | None = None
-
-    def feed(self, text: str) -> list[Thinking]:
-        """Return what of the thought is decided: blanks are held until something follows."""
-        text = self._held + text
-        if not self._begun:
-            text = text.lstrip("\r\n")
-            self._begun = len(text) > BLANKS_LIMIT or not (not text or text.isspace())
-        body = text.rstrip("\r\n") if self._begun else ""
-        body = text[: max(len(body), len(text) - BLANKS_LIMIT)]
-        self._held = text[len(body) :]
-        return [Thinking(body, self._choice)] if body else []
-
-    @property
-    def at_ease(self) -> bool:
-        """Tell whether words would come out at once: something was said, and nothing is held."""
-        return self._begun and not self._held
-
-    def read_attributes(self, tag: str) -> list[Thinking]:
-        """Begin a thought whose tag has attributes; text that follows before the closer goes on
-        after a blank line.
-        """
-        self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
-        return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
-
-    def end(self) -> list[ThinkingEnd]:
-        """Return the thought's end, if it said anything."""
-        begun, attributes = self._begun, self._attributes
-        self._begun, self._held, self._attributes = False, "", None
-        if not begun:
-            return []
-        if attributes is None:
-            return [ThinkingEnd(self._choice)]
-        return [
-            ThinkingEnd(
-                self._choice,
-                attributes.get("thought_type"),
-                _confidence(attributes.get("confidence", "")),
-            )
-        ]
-
-
-def _confidence(written: str) -> float:
-    try:
-        number = float(written)
-    except ValueError:
-        return UNREADABLE_CONFIDENCE
-    return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
+        if self._state in SILENT_SO_FAR and not text.isspace():
+            self._answer_tags = _NONE
+            self._go(Mark.WORDS)
+        self._last = text[-1]
+        self._code.feed(text)
+        if self._state in IN_THOUGHT:
+            self._out += self._thought.feed(self._guess.feed(text) if self._guess else text)
+            return
+        said = Text(text, self._choice)
+        (self._before if self._state in UNDECIDED else self._out).append(said)
 
 
 def _joined(said: list[_Said]) -> list[_Said]:

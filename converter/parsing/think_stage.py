@@ -9,7 +9,7 @@ from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
 from converter.parsing.tag_matcher import tag_set
-from converter.parsing.think_parser import Mode, ThinkParser, Thought
+from converter.parsing.think_parser import Mode, ThinkParser
 from converter.parsing.unmatched_closer import UnmatchedCloser
 
 type Kind = type[Text] | type[Thinking]
@@ -63,6 +63,7 @@ class ThinkStage:
             return []
         out = self._noted(self._reader.flush(finish))
         self._findings.correction = self._findings.correction or self._reader.correction
+        self._findings.confirmed = self._findings.confirmed or self._reader.confirmed
         return out
 
     def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
@@ -73,15 +74,19 @@ class ThinkStage:
 
 class _Reader:
     """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns out
-    that it was misread.
+    that it was misread; `confirmed`: the same, when a guess turns out right.
     """
 
     def __init__(self, reading: Reading, choice: int) -> None:
         self.correction: InitialState | None = None
+        self.confirmed: InitialState | None = None
         self._reading = reading
-        self._choice = choice
         families = reading.families
-        self._parser = ThinkParser(tag_set(families, reading.attributes), reading.mode, choice)
+        self._parser = ThinkParser(
+            tag_set(families, reading.attributes, reading.expected.tools_offered),
+            reading.mode,
+            choice,
+        )
         self._unmatched = UnmatchedCloser(
             closer
             for family in families
@@ -107,17 +112,16 @@ class _Reader:
 
     def flush(self, finish: str = "") -> Sequence[Event]:
         """Return what is held. `finish`: why the choice ended, if it has."""
-        undecided = not (self._thought or self._answered)
-        out = self._parser.flush()
         closed = self._answered
+        out = self._parser.flush(finish)
         self._note(out)
-        if finish and not closed and self._reading.inside:
-            if undecided and finish == CUT and self._reading.mode is Mode.UNDECIDED:
-                return self._as_thinking(out)
-            # the server wrote what the template had, llama.cpp does
-            opened = self._head.lstrip().startswith(self._openers)
-            streamed = self._reading.mode is Mode.THINKING
-            if self._thought and not opened and finish != CUT and streamed:
+        # the server wrote what the template had, llama.cpp does
+        opened = self._head.lstrip().startswith(self._openers)
+        said = self._thought or self._answered
+        if self._reading.inside and finish and said and not opened:
+            if closed and self._reading.mode is Mode.GUESSED:
+                self.confirmed = InitialState.THINKING
+            elif not closed and finish != CUT:
                 self.correction = InitialState.TEXT
         return out
 
@@ -131,11 +135,3 @@ class _Reader:
                 )
             self._thought = self._thought or isinstance(event, Thinking)
             self._answered = self._answered or isinstance(event, Text | ThinkingEnd)
-
-    def _as_thinking(self, out: Iterable[Event]) -> Sequence[Event]:
-        """Read as a thought what was cut off before any mark, in a reply known to begin inside one."""
-        thought = Thought(self._choice)
-        said = [
-            made for event in out if isinstance(event, Text) for made in thought.feed(event.text)
-        ]
-        return [*said, *thought.end()]

@@ -8,7 +8,7 @@ the user chose with `think_start` goes before all of them.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.initial_state import InitialState
@@ -36,22 +36,68 @@ _OFF = {
 }
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
 
-OPENED_BY_TEMPLATE = (
-    (re.compile(r"deepseek-?r1|r1-distill|r1-0528"), True),
-    (re.compile(r"deepseek-?v(3[._][12]|4)"), False),  # thinks only when asked to
-    (re.compile(r"qwq"), True),
-    (re.compile(r"qwen3.*thinking|qwen3[._][5-9]"), True),
-    (re.compile(r"glm-?4[._]7"), True),
-    (re.compile(r"minimax-?m[23]"), True),
-    (re.compile(r"nemotron.*(nano.*v2|-3)"), True),
-    (re.compile(r"step-?3[._]5"), True),
-    (re.compile(r"bielik.*v3|minicpm-?5|reka-?edge|laguna|spark-?2[._]5|rwkv"), True),
-    (re.compile(r"command-a-reasoning"), True),
-    (re.compile(r"apriel-1[._]6"), True),
+type Switch = tuple[str, frozenset[object]]
+"""A field of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
+
+_ON: tuple[Switch, ...] = (
+    ("enable_thinking", frozenset({True})),
+    ("thinking", frozenset({True})),
 )
-"""Models whose templates open the thought (read in the templates that llama.cpp ships), and whether
-they do so unasked.
-"""
+_MODE: tuple[Switch, ...] = (("thinking_mode", frozenset({"enabled"})),)
+_EFFORT: tuple[Switch, ...] = (
+    ("reasoning_effort", frozenset({"low", "medium", "high", "xhigh", "max"})),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Models whose chat templates open the thought: by a pattern of their names.
+
+    `source`: where that was read. `switches`: those that the request must set; without any the
+    template opens the thought unasked.
+    """
+
+    models: re.Pattern[str]
+    source: str
+    switches: tuple[Switch, ...] = ()
+
+
+def _template(models: str, source: str, switches: tuple[Switch, ...] = ()) -> Template:
+    return Template(re.compile(models), source, switches)
+
+
+_LLAMA = "llama.cpp, models/templates"
+_VLLM = "vLLM, reasoning parser of the model"
+TEMPLATES = (
+    _template(r"deepseek-?r1|r1-distill|r1-0528", f"{_LLAMA}/deepseek-ai-DeepSeek-R1-*"),
+    # these think only when asked to
+    _template(r"deepseek-?v(3[._][12]|4)", f"{_LLAMA}/DeepSeek-V3.2", _ON),
+    _template(r"minimax-?m3", _VLLM, _MODE),
+    _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON),
+    _template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
+    _template(r"reka-?edge", f"{_LLAMA}/Reka-Edge", _ON),
+    _template(r"rwkv", _VLLM, _ON),
+    _template(r"\bhy-?v?3|hunyuan-?v3", _VLLM, _EFFORT),
+    # these do so unasked
+    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B"),
+    _template(r"qwen3.*thinking|qwen3[._][5-9]", f"{_LLAMA}/Qwen3.5-4B"),
+    _template(r"holo-?2", _VLLM),
+    _template(r"glm-?4[._]7", f"{_LLAMA}/GLM-4.7-Flash"),
+    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2"),
+    _template(r"nemotron.*(nano.*v2|-3)", f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2"),
+    _template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
+    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash"),
+    _template(r"laguna", f"{_VLLM}: poolside"),
+    _template(r"spark-?2[._]5", _LLAMA),
+    _template(r"command-(a|4)-?.*reasoning|cohere-?2-?moe", f"{_LLAMA}/Cohere2MoE"),
+    _template(r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed"),
+    _template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional"),
+    _template(r"ernie-?4[._]5.*thinking", _VLLM),
+    _template(r"mimo-?v2", f"{_VLLM}: as Qwen3.5"),
+    _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort"),
+    _template(r"kimi-?k3", f"{_VLLM}: the prompt ends with the opener"),
+)
+"""The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +160,11 @@ def switches(facts: Facts) -> InitialState | None:
 def model(facts: Facts) -> InitialState | None:
     """Go by the model's name, where it says what its template does."""
     name = str(facts.body.get("model") or "").lower()
-    for pattern, unasked in OPENED_BY_TEMPLATE:
-        if pattern.search(name):
-            opened = unasked or _asked_for(facts.body)
-            return InitialState.THINKING if opened else InitialState.TEXT
-    return None
+    row = next((row for row in TEMPLATES if row.models.search(name)), None)
+    if row is None:
+        return None
+    opened = not row.switches or _is_set(facts.body, row.switches)
+    return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
 
 
 type Rule = Callable[[Facts], InitialState | None]
@@ -164,6 +210,11 @@ def _template_switches(body: Body) -> Mapping[str, object]:
     return inner if isinstance(inner, dict) else {}
 
 
-def _asked_for(body: Body) -> bool:
+def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:
+    """Tell whether a request sets one of these switches, in itself or for its template."""
     inner = _template_switches(body)
-    return inner.get("thinking") is True or inner.get("enable_thinking") is True
+    return any(
+        isinstance(value, Hashable) and value in values
+        for name, values in wanted
+        for value in (body.get(name), inner.get(name))
+    )

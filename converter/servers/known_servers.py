@@ -106,7 +106,7 @@ class KnownServers:
         return prompt_key(upstream, body) in self._prompts
 
     def correct(self, upstream: Upstream, body: Body, state: InitialState) -> None:
-        """Remember where a reply did begin, after a wrong guess."""
+        """Remember where a reply did begin, after a guess."""
         self._corrections[prompt_key(upstream, body)] = state
 
     def saw_thought(self, upstream: Upstream, body: Body) -> None:
@@ -116,7 +116,8 @@ class KnownServers:
     def thinks(self, upstream: Upstream, body: Body) -> bool:
         """Tell whether the model is known to think by itself."""
         seen = _model_key(upstream, body) in self._thinkers
-        return seen or initial_state.model(Facts(body)) is InitialState.THINKING
+        named = initial_state.model(Facts(body))
+        return seen or (named is not None and named.inside)
 
     def facts(self, upstream: Upstream, body: Body) -> Facts:
         """Return what the rules may go by for the reply to this request."""

@@ -182,7 +182,7 @@ def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) ->
 
 
 FAULTS = {
-    "a thought keeps its line feeds": ("parsing/think_parser.py", 'text.lstrip("\\r\\n")', "text"),
+    "a thought keeps its line feeds": ("parsing/thought.py", 'text.lstrip("\\r\\n")', "text"),
     "a partial tag is not held": (
         "parsing/think_parser.py",
         "0 if last else marks.undecided(buffer, begin)",
@@ -194,8 +194,8 @@ FAULTS = {
         "pass",
     ),
     "a closer is text": (
-        "parsing/think_parser.py",
-        "    (Mode.THINKING, Mark.CLOSE): Mode.ANSWERING,\n",
+        "parsing/think_states.py",
+        "    **{(state, Mark.CLOSE): State.BEHIND for state in IN_THOUGHT},\n",
         "",
     ),
     "tags are read behind native thinking": (

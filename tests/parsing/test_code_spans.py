@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.parsing.code_spans import CodeSpans
+from converter.parsing.code_spans import NEXT_STATE, CodeSpans
 from tests.support.strategies import BLANKS, CODE, cut, law
 
 ROWS = {
@@ -38,6 +38,8 @@ ROWS = {
     "three backticks and more in one line are a span": "```«a»``` b",
     "two tildes are no fence": "~~\na",
     "backticks behind tildes": "~~~ `«\na\n»~~~\nb",
+    "blanks that are no margin keep three backticks a span": "\u2028```«\n<a>»``` b",
+    "blanks of any kind end a paragraph": "`«a\n\u00a0»\nb",
     "a span opens a line": "``«a»`` b",
 }
 
@@ -103,3 +105,17 @@ def test_asking_changes_nothing_when_a_word_follows(text: str, more: str) -> Non
     for spans in (asked, unasked):
         spans.feed("a" + more + "a")
     assert asked.inside() == unasked.inside()
+
+
+@pytest.mark.parametrize(
+    ("text", "fenced"),
+    [("```\na", True), ("~~~x", True), ("`a", False), ("```\na\n```\n", False), ("a ```b", False)],
+)
+def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
+    spans = CodeSpans()
+    spans.feed(text)
+    assert spans.fenced() is fenced
+
+
+def test_the_table_has_no_state_that_nothing_leads_out_of() -> None:
+    assert {state for state, _ in NEXT_STATE} >= set(NEXT_STATE.values())

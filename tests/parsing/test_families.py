@@ -15,7 +15,7 @@ from converter.laws.oracle import Block
 from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import ThinkTags, choose, for_model, joined, tag_set
-from converter.parsing.think_parser import BLANKS_LIMIT, Mode, ThinkParser
+from converter.parsing.think_parser import BLANKS_LIMIT, STOP, Mode, ThinkParser
 from converter.settings import Settings, read
 from tests.support import frames
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, law
@@ -46,10 +46,25 @@ REPLIES: dict[str, dict[str, Said]] = {
         "<|open|>think<|sep|>why<|open|>response<|sep|>so": [WHY, SO],
         "<|open|>think<|sep|>why<|close|>response<|sep|>so": [WHY, SO],
         "<|open|>response<|sep|>so<|close|>response<|sep|><|end_of_msg|>": [SO],
+        "<|open|>think<|sep|>why<|close|>think<|open|>response<|sep|>so<|close|>response<|sep|>": [WHY, SO],
+        "<|open|>think<|sep|>why<|close|>": [WHY],
+        "<|open|>think<|sep|>why<|close|>think": [WHY],
+        "<|open|>think<|sep|>why<|close|>think<|sep|><|open|>": [WHY],
+        "<|open|>think<|sep|>why<|close|>think<|sep|><|open|>resp": [WHY],
+        "<|open|>response<|sep|>so<|close|>response": [SO],
+        "<|open|>response<|sep|>so<|close|>response<|sep|><|close|>message": [SO],
+        "so <|open|> so": [("", "so <|open|> so")],
+        "so `<|open|>": [("", "so `<|open|>")],
+        "so <|op": [("", "so <|op")],
+        "<|open|>think<|sep|>why\n<|open|>tools<|sep|><|open|>call": [WHY, ("", "<|open|>tools<|sep|><|open|>call")],
     },
     "cohere": {
         "<|START_THINKING|>why<|END_THINKING|><|START_TEXT|>so<|END_TEXT|>": [WHY, SO],
         "<|START_THINKING|>why<|END_THINKING|><|START_RESPONSE|>so<|END_RESPONSE|>": [WHY, SO],
+        "<|START_THINKING|>why<|START_TEXT|>so<|END_TEXT|>": [WHY, SO],
+        "<|START_THINKING|>why\n<|START_RESPONSE|>so<|END_RESPONSE|>": [WHY, SO],
+        "<|START_THINKING|>why\n<|START_ACTION|>[]<|END_ACTION|>": [WHY, ("", "<|START_ACTION|>[]<|END_ACTION|>")],
+        "<|START_TEXT|>so<|END_TEXT|>": [SO],
         "<|START_THINKING|>why<|END_THINKING|><|START_ACTION|>[]<|END_ACTION|>": [WHY, ("", "<|START_ACTION|>[]<|END_ACTION|>")],
     },
     "harmony": {
@@ -59,9 +74,32 @@ REPLIES: dict[str, dict[str, Said]] = {
         f"<|channel|>commentary<|message|>now <|end|>{TEXT_MARK}so": [("", "now so")],
         "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>analysis<|message|>why<|end|>so": [WHY, WHY, SO],
         "<|channel|>final<|message|>`<|end|>` so": [("", "`<|end|>` so")],
+        f"<|channel|>commentary to=assistant<|channel|>analysis<|message|>why<|end|>{TEXT_MARK}so": [WHY, SO],
+        "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>commentary to=assistant<|channel|>final<|message|>so": [WHY, SO],
+        "<|start|><|channel|>analysis<|message|>why<|end|><|start|><|channel|>final<|message|>so<|end|>": [WHY, SO],
+        "<|channel|>analysis<|message|>why<|end|><|call|>so<|return|>": [WHY, SO],
+        "<|channel|>analysis<|message|>why<|end|><|start|>": [WHY],
+        "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>fin": [WHY],
+        "<|channel|>analysis<|message|>why<|channel|>commentary to=functions.run<|message|>{}<|call|>": [
+            WHY,
+            ("", "<|channel|>commentary to=functions.run<|message|>{}<|call|>"),
+        ],
     },
     "solar": {"<|think|>why<|end|><|begin|>assistant<|content|>so<|end|>": [WHY, SO]},
-    "gemma": {"<|channel>thought\nwhy<channel|>so": [WHY, SO]},
+    "gemma": {
+        "<|channel>thought\nwhy<channel|>so": [WHY, SO],
+        "<|channel>thought<channel|>so": [SO],
+        "<|channel>thought\n<channel|>so<channel|>": [SO],
+        "<|channel>thought\n<channel|>so<|channel>thought\n<channel|><channel|>": [SO],
+        "<|channel><|channel>thought\n<channel|>so": [SO],
+        "<|channel><|channel>thought\nwhy<channel|>so": [WHY, SO],
+        "<|channel>plan<channel|>so": [(">", "plan"), SO],
+        "<|channel>thoughts\nwhy<channel|>so": [(">", "thoughts\nwhy"), SO],
+        "<|channel>why<channel|><|channel>why<channel|>so": [WHY, WHY, SO],
+        "<|channel>thought\nwhy<|tool_call>call:run{}<tool_call|>": [WHY, ("", "<|tool_call>call:run{}<tool_call|>")],
+        "so `<channel|>`": [("", "so `<channel|>`")],
+        "thought\nso": [("", "thought\nso")],
+    },
     "apertus": {"<|inner_prefix|>why<|inner_suffix|>so": [WHY, SO]},
     "plamo": {"<|plamo:begin_think:plamo|>why<|plamo:end_think:plamo|>so": [WHY, SO]},
     "inkling": {
@@ -114,6 +152,12 @@ REPLIES: dict[str, dict[str, Said]] = {
         "Here are my reasoning steps:\nwhy\n[BEGIN FINAL RESPONSE]so[END FINAL RESPONSE]": [WHY, SO],
         "So. Here are my reasoning steps: a": [("", "So. Here are my reasoning steps: a")],
     },
+    "gemma-words": {
+        "thought\nwhy<channel|>so": [WHY, SO],
+        "\nthought\nwhy<channel|>so<channel|>": [("", "\n"), WHY, SO],
+        "So it is a thought\nof mine": [("", "So it is a thought\nof mine")],
+        "thoughts\nso": [("", "thoughts\nso")],
+    },
     "harmony-words": {
         "analysiswhyassistantfinalso": [WHY, SO],
         "an analysis": [("", "an analysis")],
@@ -121,6 +165,7 @@ REPLIES: dict[str, dict[str, Said]] = {
     },
 }  # fmt: skip
 """Replies as each family's models write them, and what is no reply of theirs."""
+assert REPLIES.keys() == {family.name for family in TABLE}
 CASES = [(family, reply) for family in TABLE for reply in REPLIES[family.name]]
 MODELS = {
     "think-answer": "tencent/Hunyuan-A13B-Instruct",
@@ -131,6 +176,7 @@ MODELS = {
     "thought": "gemini-3-pro",
     "granite": "granite3.2:8b",
     "apriel-phrase": "Apriel-1.6-15b-Thinker",
+    "gemma-words": "google/gemma-4-31B-it",
     "harmony-words": "gpt-oss-20b",
 }
 """A model by whose name each family is switched on that has one."""
@@ -282,12 +328,23 @@ def test_blanks_behind_a_companion_are_held_to_the_limit_only(step: int) -> None
     assert parse([said[:-1]], ["think-answer"])[1].text == "so" + "\n" * BLANKS_LIMIT
 
 
-def parse(pieces: list[str], names: list[str], start: Mode = Mode.ANSWERING) -> list[Block]:
-    parser = ThinkParser(tag_set(choose(names)), start)
+def parse(
+    pieces: list[str],
+    names: list[str],
+    start: Mode = Mode.ANSWERING,
+    tools_offered: bool = False,
+) -> list[Block]:
+    parser = ThinkParser(tag_set(choose(names), tools_offered=tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush())
+    return blocks_of(said + parser.flush(STOP))
 
 
+MODES_BY_START = {
+    "text": Mode.ANSWERING,
+    "thinking": Mode.THINKING,
+    "guessed": Mode.GUESSED,
+    "undecided": Mode.UNDECIDED,
+}
 SETS = [
     ["auto"],
     ["auto", *MODELS],
@@ -296,6 +353,22 @@ SETS = [
     ["harmony-words", "harmony"],
     ["apriel", "muse"],
 ]
+TOOL_TEXTS = [
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "<TOOLCALL>",
+    "<|tool_call_begin|>",
+    "<|tool_call_end|>",
+    "<|open|>tools<|sep|>",
+    "<|channel|>commentary to=functions",
+    "<|start|>assistant to=functions",
+    "<|call|>",
+    "{",
+    "(",
+    '"',
+    "run",
+]
 NAMED_SUFFIXES = ["<think:a>", "</think:a>", "<think:b1>", "</think:b1>", "<think:"]
 
 
@@ -303,9 +376,15 @@ def marks_of(families: tuple[ThinkTags, ...]) -> list[str]:
     marks = [
         mark
         for row in families
-        for mark in (*row.openers, *row.closers, *row.ignored, *(row.answer_tags or ()))
+        for mark in (
+            *row.openers,
+            *row.closers,
+            *row.ignored,
+            *row.labels,
+            *(row.answer_tags or ()),
+        )
     ]
-    return [*marks, *NAMED_SUFFIXES]
+    return [*marks, *NAMED_SUFFIXES, *TOOL_TEXTS]
 
 
 @st.composite
@@ -321,11 +400,17 @@ def texts(draw: st.DrawFn, families: tuple[ThinkTags, ...]) -> str:
 
 
 @law(800)
-@given(st.data(), st.sampled_from(SETS), st.sampled_from(["text", "thinking", "undecided"]))
+@given(
+    st.data(),
+    st.sampled_from(SETS),
+    st.sampled_from(list(MODES_BY_START)),
+    st.booleans(),
+)
 def test_law_5_the_parser_and_the_oracle_agree_on_every_family(
-    data: st.DataObject, names: list[str], start: str
+    data: st.DataObject, names: list[str], start: str, tools_offered: bool
 ) -> None:
     families = choose(names)
     said = data.draw(texts(families))
-    mode = {"text": Mode.ANSWERING, "thinking": Mode.THINKING, "undecided": Mode.UNDECIDED}[start]
-    assert parse(data.draw(cut(said)), names, mode) == oracle.read(said, families, start)
+    mode = MODES_BY_START[start]
+    expected = oracle.read(said, families, start, tools_offered=tools_offered)
+    assert parse(data.draw(cut(said)), names, mode, tools_offered) == expected

@@ -69,7 +69,7 @@ ANSWERS = [
     "<think of a number, double it>",
     "<thinking about it> is no tag, and <thinking a=1> is none.",
     "A thought that ends in <thi",
-    "Marks such as <|channel> and `<channel|>` look odd.",
+    "Marks such as `<|channel>` and `<channel|>` look odd.",
     "  \n\n  Blanks before, and after.  \n\n",
 ]  # fmt: skip
 

@@ -29,8 +29,10 @@ class Row:
     said: str
     message: Sequence[Block]
     start: Mode = Mode.ANSWERING
+    tools_offered: bool = False
 
 
+CALL = '<tool_call>{"name": "run"}</tool_call>'
 HALF = UNREADABLE_CONFIDENCE
 BEGUN, WHOLE = Mode.THINKING, Mode.UNDECIDED
 ROWS = [
@@ -54,6 +56,12 @@ ROWS = [
     Row("5 only its own closer", "<think>a</thinking>b[/THINK]c</think>d", [thinking("a</thinking>b[/THINK]c"), text("d")]),
     Row("5 no nesting", "<think>a<think>b</think>c</think>d", [thinking("a<think>b"), text("c</think>d")]),
     Row("5 another opener inside is thinking", "<thinking>a<think>b</thinking>c", [thinking("a<think>b"), text("c")]),
+    Row("5 an opener doubled at once is one", "<think><think>a</think>b", [thinking("a"), text("b")]),
+    Row("5 said three times, blanks between", "<think>\n<think> <think>a</think>b", [thinking(" a"), text("b")]),
+    Row("5 another family's opener is not said again", "<think><thinking>a</think>b", [thinking("<thinking>a"), text("b")]),
+    Row("5 doubled where the template opened", "<think><think>a</think>b", [thinking("a"), text("b")], BEGUN),
+    Row("5 a suffix doubled", "<think:a><think:a>b</think:a>c", [thinking("b"), text("c")]),
+    Row("5 another suffix is none", "<think:a><think:b>c</think:a>d", [thinking("<think:b>c"), text("d")]),
     Row("5 a closer in code closes", "<think>`</think>`a", [thinking("`"), text("`a")]),
     Row("5 a closer without an opener is text", "a</think>b", [text("a</think>b")]),
     Row("6 half an opener at the end", "a<thin", [text("a<thin")]),
@@ -116,6 +124,49 @@ ROWS = [
     Row("12 cut off in the tag", '<thinking thought="a', [text('<thinking thought="a')]),
     Row("12 cut off before the tag's end", '<thinking thought="a" /', [text('<thinking thought="a" /')]),
     Row("12 a thought within prose that is no tag", "<thinking <think>a</think>", [text("<thinking "), thinking("a")]),
+    Row("14 a call ends a thought", f"<think>a\n\n{CALL}", [thinking("a"), text(CALL)]),
+    Row("14 and one that the template opened", f"a\n{CALL}", [thinking("a"), text(CALL)], BEGUN),
+    Row("14 at its very head", f"<think>{CALL}", [text(CALL)]),
+    Row("14 at the head, opened by the template", f"\n{CALL}", [text(CALL)], BEGUN),
+    Row("14 within a line", f"<think>Need lookup{CALL}", [thinking("Need lookup"), text(CALL)]),
+    Row("14 behind a sentence", f"<think>I will. {CALL}", [thinking("I will. "), text(CALL)]),
+    Row("14 a name behind the mark", "<think>a<tool_call>get\n<arg_key>b</tool_call>", [thinking("a"), text("<tool_call>get\n<arg_key>b</tool_call>")]),
+    Row("14 a tag behind it", "<think>a\n<tool_call>\n<function=b>", [thinking("a"), text("<tool_call>\n<function=b>")]),
+    Row("14 a list of calls", "<think>a\n<tool_calls>[{}]</tool_calls>", [thinking("a"), text("<tool_calls>[{}]</tool_calls>")]),
+    Row("14 cut off behind the mark", "<think>a\n<tool_call>", [thinking("a"), text("<tool_call>")]),
+    Row("14 special tokens need nothing behind them", "<think>a <|tool_calls_section_begin|> b", [thinking("a "), text("<|tool_calls_section_begin|> b")]),
+    Row("14 nor does code hide them", "<think>```\na<|tool_call_begin|>b", [thinking("```\na"), text("<|tool_call_begin|>b")]),
+    Row("14 marks in a call are the call's", '<think>a<tool_call>{"b": "<think></think>"}</tool_call>', [thinking("a"), text('<tool_call>{"b": "<think></think>"}</tool_call>')]),
+    Row("14 the closer behind a call goes", f"<think>a{CALL}\n</think>b", [thinking("a"), text(CALL + "\nb")]),
+    Row("14 thoughts between calls", f"<think>a{CALL}<think>b{CALL}", [thinking("a"), text(CALL), thinking("b"), text(CALL)]),
+    Row("14 half a mark", "<think>a<tool_ca</think>b", [thinking("a<tool_ca"), text("b")]),
+    Row("14 half a mark at the end", "<think>a<tool_ca", [thinking("a<tool_ca")]),
+    Row("14 a mark in a sentence", "<think>I use the <tool_call> mark.</think>b", [thinking("I use the <tool_call> mark."), text("b")]),
+    Row("14 its plural", "<think>two <tool_call>s then.</think>b", [thinking("two <tool_call>s then."), text("b")]),
+    Row("14 a mark and its end", "<think>in <tool_call></tool_call> tags</think>b", [thinking("in <tool_call></tool_call> tags"), text("b")]),
+    Row("14 a sentence that ends with the mark", "<think>it begins with <tool_call>", [thinking("it begins with <tool_call>")]),
+    Row("14 a mark with a full stop", "<think>I end\n<tool_call>. No.</think>b", [thinking("I end\n<tool_call>. No."), text("b")]),
+    Row("14 a mark in quotes", '<think>"<tool_call>{" it is</think>b', [thinking('"<tool_call>{" it is'), text("b")]),
+    Row("14 a mark in inline code", "<think>`<tool_call>{}` it is</think>b", [thinking("`<tool_call>{}` it is"), text("b")]),
+    Row("14 a call in a fence", f"<think>so:\n```\n{CALL}\n```\nyes</think>b", [thinking(f"so:\n```\n{CALL}\n```\nyes"), text("b")]),
+    Row("14 a lone backtick hides none", f"<think>the ` sign\n{CALL}", [thinking("the ` sign"), text(CALL)]),
+    Row("14 Mistral's mark in a closed thought stays", '[THINK]a[TOOL_CALLS]b[ARGS]{}[/THINK]c', [thinking("a[TOOL_CALLS]b[ARGS]{}"), text("c")], tools_offered=True),
+    Row("14 words of other frameworks need tools", "<think>a\n<TOOLCALL>[{}]</think>b", [thinking("a\n<TOOLCALL>[{}]"), text("b")]),
+    Row("14 and count with them", "<think>a\n<TOOLCALL>[{}]</TOOLCALL>", [thinking("a"), text("<TOOLCALL>[{}]</TOOLCALL>")], tools_offered=True),
+    Row("14 with tools a call in the text holds no thought", '<tool_call>{"a": "<think>"}</tool_call><think>b', [text('<tool_call>{"a": "<think>"}</tool_call>'), thinking("b")], tools_offered=True),
+    Row("14 without tools it is text like any other", '<tool_call>{"a": "<think>b', [text('<tool_call>{"a": "'), thinking("b")]),
+    Row("14 with tools a mark in code is text", "`<tool_call>{` <think>a", [text("`<tool_call>{` "), thinking("a")], tools_offered=True),
+    Row("15 a closer at the head goes", "</think>a", [text("a")]),
+    Row("15 blanks before it are text", " \n</think>\na", [text(" \n\na")]),
+    Row("15 several of them", "</think></thinking>\n</think>a", [text("\na")]),
+    Row("15 nothing but one", "</think>", []),
+    Row("15 one further on is text", "a</think>b", [text("a</think>b")]),
+    Row("15 one behind a thought is text", "<think>a</think></think>b", [thinking("a"), text("</think>b")]),
+    Row("15 then as ever", "[/THINK]a<think>b</think>c", [text("a"), thinking("b"), text("c")]),
+    Row("15 half of one", "</thin", [text("</thin")]),
+    Row("15 in code", "`</think>`", [text("`</think>`")]),
+    Row("15 undecided: the same", "\n</think>a</think>b", [text("\na</think>b")], WHOLE),
+    Row("15 undecided: behind a mark that is no text", "a<|end|></think>b", [thinking("a"), text("b")], WHOLE),
 ]  # fmt: skip
 
 
@@ -124,22 +175,25 @@ def parse(
     start: Mode = Mode.ANSWERING,
     tags: Sequence[ThinkTags] | None = None,
     attributes: bool = True,
+    tools_offered: bool = False,
 ) -> list[Block]:
-    parser = ThinkParser(ALL if tags is None else tag_set(tuple(tags), attributes), start)
+    families = choose(["auto"]) if tags is None else tuple(tags)
+    parser = ThinkParser(tag_set(families, attributes, tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
     return blocks_of(said + parser.flush())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule(row: Row) -> None:
-    assert parse([row.said], row.start) == row.message
+    assert parse([row.said], row.start, tools_offered=row.tools_offered) == row.message
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
-    assert parse(row.said, row.start) == row.message
+    assert parse(row.said, row.start, tools_offered=row.tools_offered) == row.message
     for place in range(len(row.said)):
-        assert parse([row.said[:place], row.said[place:]], row.start) == row.message
+        pieces = [row.said[:place], row.said[place:]]
+        assert parse(pieces, row.start, tools_offered=row.tools_offered) == row.message
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
@@ -154,7 +208,8 @@ def test_every_family_is_read_wherever_it_is_cut(family: ThinkTags) -> None:
             text("c"),
         ]
     half = said[: said.index(family.close) + len(family.close) - 1]
-    assert parse(half, tags=[family]) == [*first, thinking("b\n" + family.close[:-1])]
+    rest = "" if family.close.startswith(family.torn) else "\n" + family.close[:-1]
+    assert parse(half, tags=[family]) == [*first, thinking("b" + rest)]
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)

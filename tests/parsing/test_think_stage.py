@@ -75,7 +75,7 @@ def test_what_the_user_says_goes_first() -> None:
 
 def test_a_whole_reply_decides_with_the_text_in_hand() -> None:
     assert _read(_stage(InitialState.TEXT, whole=True), "a</think>b") == "(a).b"
-    assert _read(_stage(InitialState.THINKING, whole=True), "a") == "a"
+    assert _read(_stage(InitialState.TEXT, whole=True), "a") == "a"
     assert _read(_stage(InitialState.THINKING, whole=True), "<think>a</think>b") == "(a).b"
 
 

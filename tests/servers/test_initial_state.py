@@ -19,6 +19,7 @@ from converter.servers.initial_state import (
 )
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
 READING = Path(__file__).parents[2] / "docs" / "reading.md"
 
 
@@ -94,16 +95,42 @@ def test_thinking_turned_off_begins_with_text(
 @pytest.mark.parametrize(
     ("model", "begun"),
     [
-        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", THINKING),
-        ("qwq-32b", THINKING),
-        ("Qwen/Qwen3-4B-Thinking-2507", THINKING),
-        ("Qwen3.5-9B", THINKING),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", LIKELY),
+        ("qwq-32b", LIKELY),
+        ("Qwen/Qwen3-4B-Thinking-2507", LIKELY),
+        ("Qwen/Qwen3-VL-30B-A3B-Thinking", LIKELY),
+        ("Qwen3.5-9B", LIKELY),
         ("Qwen/Qwen3-8B", None),
-        ("zai-org/GLM-4.7-Flash", THINKING),
+        ("Hcompany/Holo2-8B", LIKELY),
+        ("zai-org/GLM-4.7-Flash", LIKELY),
         ("GLM-4.6", None),
-        ("MiniMax-M2", THINKING),
-        ("NVIDIA-Nemotron-Nano-9B-v2", THINKING),
+        ("MiniMax-M2", LIKELY),
+        ("MiniMax-M3", TEXT),
+        ("NVIDIA-Nemotron-Nano-9B-v2", LIKELY),
+        ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", LIKELY),
+        ("ibm-granite/granite-4.2-small", LIKELY),
+        ("ibm-granite/granite-4.0-h-small", None),
+        ("stepfun-ai/Step-3.5-Flash", LIKELY),
+        ("StepFun3.7-Flash", LIKELY),
+        ("poolside/laguna", LIKELY),
+        ("CohereLabs/command-a-reasoning-08-2025", LIKELY),
+        ("Cohere2MoE", LIKELY),
+        ("c4ai-command-a-03-2025", None),
+        ("Apriel-1.6-15b-Thinker", LIKELY),
+        ("allenai/Olmo-3-7B-Think", LIKELY),
+        ("allenai/Olmo-3-7B-Instruct", None),
+        ("baidu/ERNIE-4.5-21B-A3B-Thinking", LIKELY),
+        ("baidu/ERNIE-4.5-21B-A3B-PT", None),
+        ("XiaomiMiMo/MiMo-V2-Flash", LIKELY),
+        ("LLM360/K2-Horizon", LIKELY),
+        ("moonshotai/Kimi-K3", LIKELY),
+        ("moonshotai/Kimi-K2-Thinking", None),
         ("DeepSeek-V3.1", TEXT),
+        ("Bielik-11B-v3.0-Instruct", TEXT),
+        ("RekaAI/Reka-Edge", TEXT),
+        ("rwkv7-g1", TEXT),
+        ("openbmb/MiniCPM5-1B", TEXT),
+        ("tencent/Hy3-preview", TEXT),
         ("llama-3.3-70b", None),
         ("", None),
     ],
@@ -115,12 +142,37 @@ def test_the_name_of_a_model_tells_when_its_template_opens_the_thought(
 
 
 @pytest.mark.parametrize("name", ["thinking", "enable_thinking"])
-@pytest.mark.parametrize(("value", "begun"), [(True, THINKING), (False, TEXT), ("yes", TEXT)])
+@pytest.mark.parametrize(("value", "begun"), [(True, LIKELY), (False, TEXT), ("yes", TEXT)])
+@pytest.mark.parametrize(
+    "model", ["DeepSeek-V3.1", "Bielik-11B-v3.0", "MiniCPM5-1B", "Reka-Edge", "rwkv7-g1"]
+)
 def test_a_model_that_thinks_when_asked_opens_the_thought_then(
-    name: str, value: object, begun: InitialState
+    model: str, name: str, value: object, begun: InitialState
 ) -> None:
-    body = {"model": "DeepSeek-V3.1", "chat_template_kwargs": {name: value}}
+    body = {"model": model, "chat_template_kwargs": {name: value}}
     assert rules.model(Facts(body)) is begun
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "begun"),
+    [
+        ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "enabled"}}, LIKELY),
+        ("MiniMax-M3", {"chat_template_kwargs": {"thinking_mode": "adaptive"}}, TEXT),
+        ("MiniMax-M3", {"chat_template_kwargs": {"enable_thinking": True}}, TEXT),
+        ("Hy3", {"reasoning_effort": "high"}, LIKELY),
+        ("Hy3", {"chat_template_kwargs": {"reasoning_effort": "low"}}, LIKELY),
+        ("Hy3", {"reasoning_effort": "no_think"}, TEXT),
+        ("Hy3", {"reasoning_effort": ["high"]}, TEXT),
+    ],
+)
+def test_what_asks_a_model_to_think_is_its_templates_word(
+    model: str, asked: dict[str, object], begun: InitialState
+) -> None:
+    assert rules.model(Facts({"model": model, **asked})) is begun
+
+
+def test_every_row_says_where_it_was_read_and_has_a_model_here() -> None:
+    assert all(row.source for row in rules.TEMPLATES)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +200,7 @@ SAYS: dict[Rule, dict[InitialState, Facts]] = {
     rules.switches: {TEXT: Facts({"think": False})},
     rules.model: {
         TEXT: Facts({"model": "DeepSeek-V3.1"}),
-        THINKING: Facts({"model": "qwq-32b"}),
+        LIKELY: Facts({"model": "qwq-32b"}),
     },
 }
 """Facts by which a rule, and no other, says this."""

@@ -1,0 +1,84 @@
+"""The states of the think parser, and what each mark does in each: the table it follows.
+
+An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
+THINKING -> (its closer) -> BEHIND. One that the chat template has opened begins at BEGINNING. A
+whole reply of which nothing is known goes the way of an answer through states of its own, because
+the first mark tells whether what came before it was a thought.
+"""
+
+import enum
+
+from converter.parsing.mark_search import Mark
+
+
+class Mode(enum.Enum):
+    """Where a reply begins. GUESSED: in a thought, if the guess is right. UNDECIDED is for whole
+    replies of which nothing is known: the first mark tells what came before.
+    """
+
+    ANSWERING = enum.auto()
+    THINKING = enum.auto()
+    GUESSED = enum.auto()
+    UNDECIDED = enum.auto()
+
+
+class State(enum.Enum):
+    """Where a parser stands. The values name the marks that a set of tags looks for."""
+
+    HEAD = "head"  # the answer has said nothing yet: a closer here closes nothing
+    BEHIND = "behind"  # behind a mark, and nothing but blanks since
+    ANSWERING = "answering"
+    UNDECIDED_HEAD = "undecided at head"
+    UNDECIDED = "undecided"
+    UNDECIDED_BEHIND = "undecided behind"
+    BEGINNING = "beginning"  # in a thought that the template opened; it has said nothing yet
+    OPENED = "opened"  # in a thought whose opener came; it has said nothing yet
+    THINKING = "thinking"
+    CALLING = "calling"  # in a tool call that the model wrote into its text
+
+
+FIRST_STATE = {
+    Mode.ANSWERING: State.HEAD,
+    Mode.THINKING: State.BEGINNING,
+    Mode.GUESSED: State.BEGINNING,
+    Mode.UNDECIDED: State.UNDECIDED_HEAD,
+}
+UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)
+IN_TEXT = (State.HEAD, State.BEHIND, State.ANSWERING, *UNDECIDED)
+IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
+NEXT_STATE = {
+    **{(state, Mark.OPEN): State.OPENED for state in IN_TEXT},
+    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in IN_TEXT},
+    **{(state, Mark.WHOLE): State.BEHIND for state in IN_TEXT},
+    **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, *IN_THOUGHT)},
+    **{(state, Mark.CLOSE): State.BEHIND for state in IN_THOUGHT},
+    # what came before was a thought
+    (State.UNDECIDED, Mark.CLOSE): State.BEHIND,
+    (State.UNDECIDED_BEHIND, Mark.CLOSE): State.BEHIND,
+    # said again: by the server or model what the template has opened, or by the model at once
+    (State.BEGINNING, Mark.OPEN): State.OPENED,
+    (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
+    (State.OPENED, Mark.OPEN): State.OPENED,
+    (State.OPENED, Mark.LABEL): State.OPENED,
+    (State.HEAD, Mark.CLOSE): State.HEAD,
+    (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
+    (State.HEAD, Mark.SILENT): State.HEAD,
+    (State.BEHIND, Mark.SILENT): State.BEHIND,
+    (State.ANSWERING, Mark.SILENT): State.BEHIND,
+    (State.UNDECIDED_HEAD, Mark.SILENT): State.UNDECIDED_HEAD,
+    (State.UNDECIDED, Mark.SILENT): State.UNDECIDED_BEHIND,
+    (State.UNDECIDED_BEHIND, Mark.SILENT): State.UNDECIDED_BEHIND,
+    (State.BEGINNING, Mark.SILENT): State.BEGINNING,
+    (State.HEAD, Mark.FRAME): State.BEHIND,
+    (State.BEHIND, Mark.FRAME): State.BEHIND,
+    (State.BEHIND, Mark.FRAME_END): State.BEHIND,
+    (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
+    (State.CALLING, Mark.TOOL_END): State.HEAD,
+    (State.HEAD, Mark.WORDS): State.ANSWERING,
+    (State.BEHIND, Mark.WORDS): State.ANSWERING,
+    (State.UNDECIDED_HEAD, Mark.WORDS): State.UNDECIDED,
+    (State.UNDECIDED_BEHIND, Mark.WORDS): State.UNDECIDED,
+    (State.BEGINNING, Mark.WORDS): State.THINKING,
+    (State.OPENED, Mark.WORDS): State.THINKING,
+}
+SILENT_SO_FAR = tuple(state for state, mark in NEXT_STATE if mark is Mark.WORDS)

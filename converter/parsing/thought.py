@@ -1,0 +1,74 @@
+"""A thought as it goes out: its blanks, its end, and the attributes of its tag."""
+
+import math
+import re
+
+from converter.events import Thinking, ThinkingEnd
+
+BLANKS_LIMIT = 4096
+"""Characters of blanks held at a thought's ends; more than any model writes, and the memory of a
+stream stays bounded.
+"""
+UNREADABLE_CONFIDENCE = 0.5
+NAME = r"[A-Za-z_][\w.:-]*+"
+"""The name of an attribute."""
+_PAIR = re.compile(rf"""\s({NAME})\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+
+
+class Thought:
+    """One thought after another: blanks-only ones make no block, CR and LF go at both ends, all
+    else passes as it comes.
+    """
+
+    def __init__(self, choice: int = 0) -> None:
+        self._choice = choice
+        self._held = ""
+        self._begun = False
+        self._attributes: dict[str, str] | None = None
+
+    def feed(self, text: str) -> list[Thinking]:
+        """Return what of the thought is decided: blanks are held until something follows."""
+        text = self._held + text
+        if not self._begun:
+            text = text.lstrip("\r\n")
+            self._begun = len(text) > BLANKS_LIMIT or not (not text or text.isspace())
+        body = text.rstrip("\r\n") if self._begun else ""
+        body = text[: max(len(body), len(text) - BLANKS_LIMIT)]
+        self._held = text[len(body) :]
+        return [Thinking(body, self._choice)] if body else []
+
+    @property
+    def at_ease(self) -> bool:
+        """Tell whether words would come out at once: something was said, and nothing is held."""
+        return self._begun and not self._held
+
+    def read_attributes(self, tag: str) -> list[Thinking]:
+        """Begin a thought whose tag has attributes; text that follows before the closer goes on
+        after a blank line.
+        """
+        self._attributes = {name: double or single for name, double, single in _PAIR.findall(tag)}
+        return [*self.feed(self._attributes.get("thought", "")), *self.feed("\n\n")]
+
+    def end(self) -> list[ThinkingEnd]:
+        """Return the thought's end, if it said anything."""
+        begun, attributes = self._begun, self._attributes
+        self._begun, self._held, self._attributes = False, "", None
+        if not begun:
+            return []
+        if attributes is None:
+            return [ThinkingEnd(self._choice)]
+        return [
+            ThinkingEnd(
+                self._choice,
+                attributes.get("thought_type"),
+                _confidence(attributes.get("confidence", "")),
+            )
+        ]
+
+
+def _confidence(written: str) -> float:
+    try:
+        number = float(written)
+    except ValueError:
+        return UNREADABLE_CONFIDENCE
+    return number if math.isfinite(number) else UNREADABLE_CONFIDENCE

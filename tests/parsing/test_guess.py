@@ -1,0 +1,89 @@
+"""A reply that is only guessed to begin in a thought: it never leaves the client without an answer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.laws.oracle import Block
+from converter.laws.read_back import blocks_of
+from converter.parsing.guess import LIMIT, Guess
+from converter.parsing.tag_matcher import choose, tag_set
+from converter.parsing.think_parser import Mode, ThinkParser
+from tests.support.strategies import cut, law
+
+ALL = tag_set(choose(["auto"]))
+LONG = "word " * LIMIT
+
+
+def read(pieces: list[str], finish: str = "stop") -> list[Block]:
+    parser = ThinkParser(ALL, Mode.GUESSED)
+    said = [event for piece in pieces for event in parser.feed(piece)]
+    return blocks_of(said + parser.flush(finish))
+
+
+def thinking(said: str) -> Block:
+    return Block("thinking", said)
+
+
+def text(said: str) -> Block:
+    return Block("text", said)
+
+
+CASES = [
+    ("a short answer", "Hello there", "stop", [text("Hello there")]),
+    ("several paragraphs of one", "Hello.\n\nHow are you?", "stop", [text("Hello.\n\nHow are you?")]),
+    ("a long answer", f"{LONG}\n\nIt is 4.", "stop", [thinking(LONG), text("It is 4.")]),
+    ("blanks at its end", f"{LONG}\n \n\nIt is 4.\n\n", "stop", [thinking(f"{LONG}\n "), text("It is 4.\n\n")]),
+    ("no paragraph that is short enough", LONG, "stop", [thinking("word " * (LIMIT - 80)), text("word " * 80)]),
+    ("no word that is", "x" * LIMIT * 2, "stop", [thinking("x" * LIMIT), text("x" * LIMIT)]),
+    ("cut off by its limit", "Hello there", "length", [thinking("Hello there")]),
+    ("a call follows", "I look.", "tool_calls", [thinking("I look.")]),
+    ("the server is gone", "Hello there", "", [thinking("Hello there")]),
+    ("a closer: the guess was right", "why</think>so", "stop", [thinking("why"), text("so")]),
+    ("a closer in a long reply", f"{LONG}\n\nwhy\n</think>so", "stop", [thinking(f"{LONG}\n\nwhy"), text("so")]),
+    ("a closer and no answer", "why</think>", "stop", [thinking("why")]),
+    ("an opener of its own, and no closer", "<think>why", "stop", [thinking("why")]),
+    ("a tool call in the text", "why\n<tool_call>{}", "stop", [thinking("why"), text("<tool_call>{}")]),
+    ("nothing", "", "stop", []),
+    ("half a closer", "Hello </thi", "stop", [text("Hello </thi")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "finish", "message"), [row[1:] for row in CASES], ids=[row[0] for row in CASES]
+)
+def test_a_guessed_thought(said: str, finish: str, message: list[Block]) -> None:
+    assert read([said], finish) == message
+    assert read(list(said), finish) == message
+    for place in range(0, len(said), max(1, len(said) // 50)):
+        assert read([said[:place], said[place:]], finish) == message
+
+
+@law(200)
+@given(
+    st.data(),
+    st.lists(
+        st.sampled_from(["a", " ", "\n", "\n\n", "word " * 30, "word " * 7, "x" * 150]), max_size=12
+    ),
+)
+def test_what_waits_does_not_depend_on_the_cuts(data: st.DataObject, words: list[str]) -> None:
+    said = "".join(words)
+    whole, pieces = Guess(), Guess()
+    told = whole.feed(said)
+    assert "".join(map(pieces.feed, data.draw(cut(said)))) == told
+    assert pieces.rest == whole.rest
+    assert told + whole.rest == said
+
+
+@law(100)
+@given(st.lists(st.sampled_from(["a", " ", "\n\n", "word " * 30, "x" * 150]), max_size=20))
+def test_no_more_waits_than_the_limit(words: list[str]) -> None:
+    guess = Guess()
+    for word in words:
+        guess.feed(word)
+        assert len(guess.rest) <= LIMIT
+
+
+def test_a_reply_with_words_has_an_answer() -> None:
+    for length in range(1, 3 * LIMIT, 7):
+        assert read(["ab c\n\n" * length])[-1].kind == "text"
