@@ -29,7 +29,10 @@ try:
         ResponseHeaders,
         ResponseProtocolError,
     )
-    from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
+    from mitmproxy.proxy.layers.http._hooks import (
+        HttpErrorHook,
+        HttpResponseHook,
+    )
     from mitmproxy.proxy.layers.http._http1 import (  # type: ignore[attr-defined]
         ChunkedReader,
         Http1Client,

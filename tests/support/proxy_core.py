@@ -52,6 +52,10 @@ class Says:
     seconds_of_silence: float = 10.0
     starts_early: Marker | None = None
     fails: bool = True
+    hosts: list[tuple[str, str]] = field(default_factory=list)
+
+    def asked(self, flow: HTTPFlow, host: str) -> None:
+        self.hosts.append((flow.request.path, host))
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         if not self.fails or flow.request.path == "/unknown":

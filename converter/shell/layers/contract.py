@@ -25,6 +25,9 @@ class Listener(Protocol):
     def seconds_of_silence(self) -> float:
         """How long the client may hear nothing; 0: for ever."""
 
+    def asked(self, flow: HTTPFlow, host: str) -> None:
+        """Hear the client's own `Host` before the `requestheaders` hook: mitmproxy replaces it."""
+
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the reply to a request that the server did not answer; none: mitmproxy's own."""
 

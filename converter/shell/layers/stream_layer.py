@@ -128,7 +128,11 @@ class StreamLayer(HttpStream):
         return failing if of_client else self._in_dialect(failing)
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a head with bad headers."""
+        """Refuse a head with bad headers. For a request this comes first, before mitmproxy has put
+        the server's name in place of the client's `Host`.
+        """
+        if request:
+            self._layer.listener.asked(self.flow, self.flow.request.host_header or "")
         checks = super().check_invalid(request)
         return checks if request else self._in_dialect(checks)
 

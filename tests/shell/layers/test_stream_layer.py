@@ -168,6 +168,39 @@ def test_a_flow_that_a_person_kills_just_ends() -> None:
         assert core.client in core.closed
 
 
+def test_the_clients_own_host_is_heard_before_mitmproxy_replaces_it() -> None:
+    with Core() as core:
+        heard: list[object] = []
+        core.hooks["requestheaders"] = lambda flow: heard.append(
+            (list(core.listener.hosts), flow.request.host_header)
+        )
+        core.ask()
+        assert heard == [([("/v1/chat/completions", "x")], "127.0.0.1:8000")]
+
+
+def test_a_request_that_is_streamed_reaches_its_server() -> None:
+    def stream(flow: HTTPFlow) -> None:
+        flow.request.stream = True
+
+    with Core() as core:
+        core.hooks["requestheaders"] = stream
+        core.ask()
+        assert core.asked[-1] == b"{}"
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        assert core.heard().endswith(b"\r\n\r\na")
+
+
+def test_a_request_that_is_streamed_to_nobody_gets_the_page_of_mitmproxy() -> None:
+    def stream(flow: HTTPFlow) -> None:
+        flow.request.stream = True
+
+    with Core() as core:
+        core.hooks["requestheaders"] = stream
+        core.refuse = "refused"
+        core.ask()
+        assert core.heard().startswith(b"HTTP/1.1 502 ")
+
+
 def test_in_silence_a_ping_goes_out_each_time(clock: list[float]) -> None:
     with Core() as core:
         streaming(core)
