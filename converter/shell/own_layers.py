@@ -10,6 +10,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from converter.shell import mitmproxy_internals
 from converter.shell.layers.contract import Listener
+from converter.shell.server_faults import QUITTING
 
 MISSING = mitmproxy_internals.missing()
 if not MISSING:
@@ -17,7 +18,6 @@ if not MISSING:
 
 SECONDS_TO_QUIT = 2.0
 """For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
-QUITTING = "mitmproxy is shutting down"
 
 _log = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ class OwnLayers:
 async def break_off() -> None:
     """Break off all replies that are under way, and wait until the clients have the last bytes."""
     handlers = mitmproxy_internals.connection_handlers()
-    busy = [layer for layer in LIVE if layer.streams]
-    told = {id(handler): handler for layer in busy if (handler := handlers.get(layer.client_id))}
+    busy = [layer for layer in LIVE if layer.streams and layer.client_id in handlers]
+    told = {layer.client_id: handlers[layer.client_id] for layer in busy}
     try:
         async with asyncio.timeout(SECONDS_TO_QUIT):
             for handler in told.values():

@@ -19,6 +19,7 @@ NOT_THERE = (
     (r"does not speak TLS", "it does not speak TLS; try http:// in the address"),
     (r"[Cc]ertificate|TLS|SSL", "no TLS connection ({said})"),
 )
+QUITTING = "mitmproxy is shutting down"
 BROKEN = (
     (r"^server closed connection$", "closed the connection without an answer"),
     (r"^unexpected server response: (?P<said>.*)", "broke off within the head of its answer"),
@@ -41,6 +42,8 @@ class ServerFault:
 
 def server_fault(reason: str, address: str) -> ServerFault:
     """Return what to tell a client about a failure that mitmproxy calls `reason`."""
+    if reason == QUITTING:
+        return ServerFault("the proxy is shutting down", may_pass=True)
     if words := _find(NOT_THERE, reason):
         return ServerFault(f"no model server at {address}: {words}")
     words = _find(BROKEN, reason)

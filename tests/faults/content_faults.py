@@ -77,7 +77,10 @@ FRAMES = [
     _last("4,301 digits beside", "full cut", _frame('{"logprobs": ' + "7" * 4301 + ", " + LO[1:])),
     _last("deep nesting beside", "full cut", _frame(_choice(delta=DEEP))),
     _last(
-        "a lone surrogate", "full", _frame(_choice(delta=r'{"content": "l\ud800o"}')), said=("", "")
+        "a lone surrogate",
+        "full",
+        _frame(_choice(delta=r'{"content": "l\ud800o"}')),
+        said=("deep", "Hell\ud800o"),
     ),
     _last("bytes that are no UTF-8", "full cut", _frame(LO).replace(b"lo", b"l\xffo")),
     _last("fields twice", "full cut", _frame(_choice(delta='{"content": "no", "content": "lo"}'))),

@@ -70,7 +70,8 @@ def _heard(reader: Any) -> Heard:
         if len(body) != size:
             raise WrongError(f"{size} bytes announced, {len(body)} came")
         return Heard(int(first[1]), kind, body)
-    return Heard(int(first[1]), kind, reader.read())
+    bodiless = first[1] in (b"204", b"304")
+    return Heard(int(first[1]), kind, b"" if bodiless else reader.read())
 
 
 def _chunks(reader: Any) -> list[bytes]:
@@ -88,23 +89,23 @@ def _chunks(reader: Any) -> list[bytes]:
 
 
 def frames_of(body: bytes) -> list[tuple[str, str]]:
-    """The frames of a stream, (name, data) each; a strict reading, comments left out."""
-    if body and not body.endswith(b"\n\n"):
-        raise WrongError(f"the last frame has no end: {body[-60:]!r}")
-    found = []
-    for frame in body.decode().replace("\r\n", "\n").split("\n\n"):
-        name, data = "", []
-        for line in frame.split("\n"):
-            field, _, value = line.partition(":")
-            if field == "event":
-                name = value.strip()
-            elif field == "data":
-                data.append(value.removeprefix(" "))
-            elif field not in ("", "id", "retry"):
-                raise WrongError(f"no field of a frame: {line!r}")
-        if data:
-            found.append((name, "\n".join(data)))
-    return found
+    """The frames of a stream, (name, data) each, as the standard has them read."""
+    try:
+        text = body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise WrongError(f"no UTF-8: {error}") from None
+    if text and not text.endswith(("\n\n", "data: [DONE]")):
+        raise WrongError(f"the last frame has no end: {text[-60:]!r}")
+    frames = [_fields(frame) for frame in text.split("\n\n")]
+    return [(name, data) for name, data in frames if data]
+
+
+def _fields(frame: str) -> tuple[str, str]:
+    """The event's name and data; a comment has none, and unknown fields are ignored."""
+    lines = [line.partition(":") for line in frame.split("\n")]
+    names = [value.strip() for field, _, value in lines if field == "event"]
+    data = [value.removeprefix(" ") for field, _, value in lines if field == "data"]
+    return "".join(names[-1:]), "\n".join(data)
 
 
 def openai_stream(heard: Heard) -> Verdict:
@@ -112,17 +113,15 @@ def openai_stream(heard: Heard) -> Verdict:
     said = {"reasoning_content": "", "content": ""}
     finished, done, error = False, False, ""
     for _, data in frames_of(heard.body):
-        if done:
-            raise WrongError(f"something after [DONE]: {data[:80]!r}")
-        done = data == "[DONE]"
-        payload = {} if done else _object(data)
+        done = done or data == "[DONE]"
+        payload = {} if done else _object(data)  # SDKs stop there
         if payload.get("error"):
             error = _words_of(payload["error"])
         for choice in payload.get("choices") or []:
             _hear_choice(choice, said)
             finished = finished or bool(choice.get("finish_reason"))
-    if not error and not (finished and done):
-        raise WrongError(f"neither finished nor an error (finish {finished}, [DONE] {done})")
+    if not (error or finished):
+        raise WrongError(f"neither finished nor an error ([DONE] {done})")
     return Verdict(CUT if error else FULL, (said["reasoning_content"], said["content"]), error)
 
 
@@ -192,8 +191,10 @@ def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Heard], Verdict]:
     def verdict(heard: Heard) -> Verdict:
         try:
             said = read(heard.body)
-        except (ValueError, KeyError, TypeError, AssertionError, IndexError) as error:
+        except (ValueError, TypeError, AssertionError, LookupError, RecursionError) as error:
             raise WrongError(f"no reply: {error!r} in {heard.body[:80]!r}") from None
+        if not (isinstance(said.thinking, str) and isinstance(said.text, str)):
+            raise WrongError(f"a reply that says {said.text!r}")
         return Verdict(FULL, (said.thinking, said.text))
 
     return verdict

@@ -13,6 +13,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode
 
+from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.reply_layer import ReplyLayer
 from converter.shell.mitmproxy_internals import HTTPMode
 
@@ -67,7 +68,8 @@ class Says:
             return None
         return streamed(self.starts_early)
 
-    def late(self, flow: HTTPFlow) -> list[bytes]:
+    def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
+        assert begun is self.starts_early
         assert flow.response
         return [b"<late: %d " % flow.response.status_code, flow.response.content or b"", b">"]
 

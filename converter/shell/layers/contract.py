@@ -37,7 +37,7 @@ class Listener(Protocol):
         The head's `stream` is a `StreamFunction`.
         """
 
-    def late(self, flow: HTTPFlow) -> list[bytes]:
+    def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
         """Return what goes into a stream begun early when the server's reply was a whole one."""
 
 

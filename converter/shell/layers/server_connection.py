@@ -23,6 +23,7 @@ ever.
 """
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
+_SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 """A chunk's size as all servers write it, without an extension."""
 
@@ -90,7 +91,8 @@ class ServerConnection(Http1Client):
         if self.stream_id is not None and isinstance(event, events.DataReceived):
             while _INTERIM.match(bytes(self.buf)) and self.buf.maybe_extract_lines():
                 pass
-            if fault := fault_of_head(bytes(self.buf)):
+            upgrades = self.request is not None and "upgrade" in self.request.headers
+            if fault := fault_of_head(bytes(self.buf), upgrades):
                 yield commands.CloseConnection(self.conn)
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 yield ReceiveHttp(ResponseProtocolError(self.stream_id, fault, error))
@@ -104,13 +106,18 @@ class ServerConnection(Http1Client):
         yield from super().read_body(event)
 
 
-def fault_of_head(received: bytes) -> str:
-    """Say why what has come can never become the head of a reply; nothing if it still can."""
-    start = received.lstrip(b"\r\n")[:5]
-    if not b"HTTP/".startswith(start):
+def fault_of_head(received: bytes, upgrades: bool = False) -> str:
+    """Say why what has come can never become the head of a reply; nothing if it still can.
+
+    `upgrades`: the client has asked for another protocol. mitmproxy breaks when none has.
+    """
+    start = received.lstrip(b"\r\n")[:7]
+    if not b"HTTP/1.".startswith(start):
         return f"Cannot parse HTTP response: it begins with {received[:40]!r}"
     if len(received) > LONGEST_HEAD and not re.search(rb"\n\r?\n", received[: LONGEST_HEAD + 4]):
         return f"Cannot parse HTTP response: its head has more than {LONGEST_HEAD} bytes"
+    if _SWITCHING.match(received) and not upgrades:
+        return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
     return ""
 
 

@@ -116,8 +116,9 @@ class StreamLayer(HttpStream):
         replies = super().send_response(already_streamed=True)
         for command in replies:
             yield command
-            if isinstance(command, HttpResponseHook):
-                yield from self._say(self._layer.listener.late(self.flow))
+            if isinstance(command, HttpResponseHook) and is_stream_function(self._early.stream):
+                said = self._layer.listener.late(self.flow, self._early.stream)
+                yield from self._say(said)
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError

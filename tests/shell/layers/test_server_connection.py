@@ -131,6 +131,7 @@ def test_an_interim_head_and_the_reply_may_come_in_one_read() -> None:
 def test_what_is_no_http_is_a_fault_at_once() -> None:
     assert not fault_of_head(b"")
     assert not fault_of_head(b"\r\nHTT")
+    assert "begins with" in fault_of_head(b"HTTP/2 200")
     assert "begins with b'SSH-2.0'" in fault_of_head(b"SSH-2.0")
     assert "begins with b'<html>" in fault_of_head(b"<html>" * 99)
 
@@ -139,6 +140,12 @@ def test_a_head_without_end_is_a_fault() -> None:
     endless = b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * (LONGEST_HEAD // 6)
     assert "more than" in fault_of_head(endless)
     assert not fault_of_head(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * LONGEST_HEAD * 2)
+
+
+def test_another_protocol_is_a_fault_where_none_was_asked_for() -> None:
+    head = b"HTTP/1.1 101 Switching Protocols\r\n"
+    assert "nobody asked for" in fault_of_head(head)
+    assert not fault_of_head(head, upgrades=True)
 
 
 def test_a_bad_head_is_answered_at_once() -> None:
