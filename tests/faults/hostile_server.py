@@ -31,7 +31,8 @@ class Do:
     PAUSE = "waits for a moment, so that what came before is read by itself"
 
 
-type Step = bytes | str
+type Step = bytes | str | float
+"""Bytes to send, one of the above, or so many seconds of silence."""
 type Steps = Sequence[Step]
 
 
@@ -131,6 +132,8 @@ class HostileServer:
         for step in steps:
             if isinstance(step, bytes):
                 client.sendall(step)
+            elif isinstance(step, float):
+                self._stop.wait(step)
             elif step == Do.PAUSE:
                 time.sleep(0.02)
             elif step == Do.HANG:
