@@ -8,13 +8,13 @@ which knows no proxy.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow, Response
-from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter import settings
 from converter.awaited_reply import AwaitedReply
@@ -26,8 +26,11 @@ from converter.servers.known_servers import KnownServers
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
+from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
+from converter.shell.exchange_listener import ExchangeListener, fault_of
 from converter.shell.flow_record import CLIENT_LEFT, UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
+from converter.shell.own_layers import OwnLayers
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
 from converter.shell.terminal.printer import Terminal
@@ -35,11 +38,6 @@ from converter.shell.thought_hook import ThoughtTeller, report
 from converter.shell.upstream_client import UpstreamClient, credentials
 from converter.shell.views import Views
 from converter.wire import json_text
-
-CLOUD = ("api.anthropic.com", "api.openai.com")
-"""Hosts that a forward proxy leaves alone: they need no help, and what passes them is not ours to
-read.
-"""
 
 
 class ThinkAddon:
@@ -54,7 +52,10 @@ class ThinkAddon:
         self._telling = ThoughtTeller()
         self._live = LiveView()
         self._terminal, self._recorder = Terminal(), Recorder()
+        self._doors = Doorkeeper()
+        self._listener = ExchangeListener(self._kept, lambda: self._settings, self._make_tap)
         self.addons = [
+            OwnLayers(self._listener),
             self._live,
             Views(self._live.replies),
             self._terminal,
@@ -80,12 +81,26 @@ class ThinkAddon:
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 
-    def requestheaders(self, flow: HTTPFlow) -> None:
+    def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
         """Decide by method and path whether to act; what is not ours passes unbuffered."""
         if not flow.live:
-            return  # read from a file
+            return None  # read from a file
         replays.forget(flow)
-        exchange = self._exchange(flow)
+        flow.response = self._doors.refusal(flow, self._listener.host_of(flow), self._settings)
+        if flow.response:
+            return None
+        if self._filter or is_reverse(flow):
+            self._begin(flow, not self._filter or bool(flowfilter.match(self._filter, flow)))
+            return None
+        return self._begin_at_home(flow)
+
+    async def _begin_at_home(self, flow: HTTPFlow) -> None:
+        self._begin(flow, await is_at_home(flow))
+
+    def _begin(self, flow: HTTPFlow, acts: bool) -> None:
+        exchange = self._exchange(flow) if acts else None
+        if exchange or is_reverse(flow):
+            self._doors.clean(flow, exchange)
         if exchange is None:
             flow.request.stream = True
         else:
@@ -187,7 +202,8 @@ class ThinkAddon:
         # SDKs hang up at the last event: that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
             level = logging.INFO if left else logging.WARNING
-            record.hints += report(flow, [flow.error.msg], level)
+            words = flow.error.msg if left else fault_of(flow, flow.error.msg).words
+            record.hints += report(flow, [words], level)
         self._end(flow, record)
 
     def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
@@ -229,11 +245,15 @@ class ThinkAddon:
     ) -> None:
         if record.exchange.translated and awaited.request.form is Form.WHOLE:
             return  # the client waits for one message, so all of the stream is needed first
-        rewriter = record.rewriter = awaited.rewriter(Form.STREAM)
-        began = flow.request.timestamp_start
-        response.stream = Tap(rewriter, lambda: self._hear(flow, record, rewriter), record, began)
+        response.stream = self._make_tap(flow, record, awaited)
         messages.open_for_streaming(flow.request, response)
         self._live.follow(flow, record)
+
+    def _make_tap(self, flow: HTTPFlow, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+        rewriter = record.rewriter = awaited.rewriter(Form.STREAM)
+        tell = partial(self._hear, flow, record, rewriter)
+        began = flow.request.timestamp_start
+        return Tap(rewriter, tell, record, began, lambda reason: fault_of(flow, reason).words)
 
     def _looked_at(self) -> bool:
         viewed = (
@@ -242,21 +262,10 @@ class ThinkAddon:
         return viewed or bool(getattr(ctx.options, "save_stream_file", None))
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
-        if not self._acts_on(flow):
-            return None
-        reverse = isinstance(flow.client_conn.proxy_mode, ReverseMode)
+        reverse = is_reverse(flow)
         headers = {name.lower(): value for name, value in flow.request.headers.items()}
         return begin(
             flow.request.method, flow.request.path, headers, self._settings, flow.id, reverse
-        )
-
-    def _acts_on(self, flow: HTTPFlow) -> bool:
-        if self._filter:
-            matches: bool = flowfilter.match(self._filter, flow)
-            return matches
-        return (
-            isinstance(flow.client_conn.proxy_mode, ReverseMode)
-            or flow.request.pretty_host.lower().rstrip(".") not in CLOUD
         )
 
     async def _answer_or_translate(

@@ -94,7 +94,7 @@ class Rewriter:
         self._keeps_thoughts = expected.budget is not None
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
-        self._came = self._began = self._broken = False
+        self._came = self._broken = False
         self._at = 0.0
         self.summary = Summary()
         self.events: list[Event] = []
@@ -177,11 +177,10 @@ class Rewriter:
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing, for silence in mid-stream; none where none may stand."""
-        can = self._began and not self.closed and self._form is Form.STREAM
+        can = not self.closed and self._form is Form.STREAM
         return [self._client.ping] if can else []
 
     def _told(self, out: list[bytes]) -> list[bytes]:
-        self._began = self._began or bool(out)
         self.thoughts = self._pipeline.take_thoughts()
         if self._keeps_thoughts:
             self.whole_thoughts += [str(event["thought"]) for event in self.thoughts]

@@ -79,6 +79,12 @@ def _read_folder(written: object) -> str:
     return str(path) if str(written) else ""
 
 
+def _read_seconds(written: object) -> int:
+    if type(written) is not int or written < 0:
+        raise ValueError(f"{written!r} is no number of seconds, 0 or more")
+    return written
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -161,11 +167,36 @@ OPTIONS = (
     ),
     Option("fast", bool, True, "rewrite frames of a known shape without parsing them", bool),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
+    Option(
+        "ping",
+        int,
+        10,
+        "seconds of silence before a streaming client is pinged; 0: never",
+        _read_seconds,
+    ),
+    Option("early_start", bool, False, "begin a stream while the server holds its head back", bool),
+    Option(
+        "hosts",
+        Sequence[str],
+        [],
+        "names of web pages that may use the proxy; *: all",
+        lambda written: tuple(name.lower() for name in _names(written)),
+    ),
 )
 """Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values
 only.
 """
-NOT_RECORDED = ("events", "record", "print", "stats", "fast", "flows")
+NOT_RECORDED = (
+    "events",
+    "record",
+    "print",
+    "stats",
+    "fast",
+    "flows",
+    "ping",
+    "early_start",
+    "hosts",
+)
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
 """
@@ -196,6 +227,9 @@ class Settings:
     order: Order
     fast: bool
     flows: str
+    ping: int
+    early_start: bool
+    hosts: tuple[str, ...]
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:

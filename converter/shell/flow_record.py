@@ -93,7 +93,7 @@ class FlowRecord:
         """Make the flow what is described above."""
         if self.got is not None and flow.response and self.full:
             flow.response.data.content = bytes(self.got)
-        if flow.response is None and self.asked and self.sent is None:  # the server never answered
+        if self.answered is None and self.asked and self.sent is None:  # the server never answered
             self.sent, flow.request = flow.request, self.asked
         self._mark(flow)
         if self.full:

@@ -10,12 +10,16 @@ from converter.shell.flow_record import FlowRecord
 _log = logging.getLogger(__name__)
 
 
+def _as_it_is(reason: str) -> str:
+    return reason
+
+
 class Tap:
-    """What mitmproxy calls with each chunk of a streamed body. It never raises, and never returns
-    an empty piece in mid-stream.
+    """The stream function of a reply: what comes in one read goes out as one piece. It never
+    raises, and never returns an empty piece in mid-stream.
 
     `began`: when the client's request did, on the wall's clock as all of mitmproxy's times. `tell`
-    is called after each chunk.
+    is called after each call. `explain`: puts mitmproxy's reason for a break into words.
     """
 
     def __init__(
@@ -24,28 +28,41 @@ class Tap:
         tell: Callable[[], None],
         kept: FlowRecord | None = None,
         began: float = 0.0,
+        explain: Callable[[str], str] = _as_it_is,
     ) -> None:
         self._rewriter = rewriter
         self._tell = tell
         self._kept = kept
         self._began = began
+        self._explain = explain
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end.
         """
         at = time.time() - self._began
-        pieces = [
-            piece
-            for piece in (self._rewriter.feed(chunk, at) if chunk else self._rewriter.close())
-            if piece
-        ]
+        pieces = self._rewriter.feed(chunk, at) if chunk else self._rewriter.close()
+        return self._passed(chunk, pieces, at)
+
+    def abort(self, reason: str) -> list[bytes]:
+        """Return what the client gets for a body that breaks off; nothing if it had its end."""
+        if self._rewriter.closed:
+            return []
+        pieces = self._rewriter.abort(self._explain(reason))
+        return self._passed(b"", pieces, time.time() - self._began)
+
+    def ping(self) -> list[bytes]:
+        """Return a sign of life, where one may stand."""
+        return self._passed(b"", self._rewriter.ping(), time.time() - self._began)
+
+    def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
+        out = b"".join(pieces)
+        said = [out] if out else []
         try:
             if self._kept:
-                self._kept.passed(chunk, pieces, at)
+                self._kept.passed(chunk, said, at)
             self._tell()
         except Exception:
-            _log.exception(
-                "think: a chunk could not be told of"
-            )  # raised here, it would cost the client this chunk
-        return pieces
+            # raised here, it would cost the client this chunk
+            _log.exception("think: a chunk could not be told of")
+        return said

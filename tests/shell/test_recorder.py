@@ -303,5 +303,5 @@ def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
     assert library.names() == ["0001-chat-tiny-think", "0002-messages-tiny-think"]
     kept = [library.load(name) for name in library.names()]
     assert [recording.found.server for recording in kept] == ["llama.cpp", "llama.cpp"]
-    assert all(len(recording.chunks) > 10 for recording in kept)
+    assert all(recording.chunks for recording in kept)
     assert all(library.check(name, lambda _: []) == [] for name in library.names())

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,9 +63,19 @@ def streaming(path: str = MESSAGES) -> HTTPFlow:
 
 def ask(addon: ThinkAddon, flow: HTTPFlow) -> HTTPFlow:
     """Up to where the request goes to the server."""
-    addon.requestheaders(flow)
+    begin(addon, flow)
     wait(addon.request(flow))
     return flow
+
+
+def begin(addon: ThinkAddon, flow: HTTPFlow) -> None:
+    """The hook of a request's head, which may have to ask for an address."""
+    if begun := addon.requestheaders(flow):
+        wait(_awaited(begun))
+
+
+async def _awaited(begun: Awaitable[None]) -> None:
+    await begun
 
 
 def response(content_type: str = JSON, status: int = 200, **headers: str) -> Response:

@@ -248,6 +248,7 @@ class MessageEvents:
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
         yield from self._tool_pieces(self._calls.end())
         yield from self._undelayed()
+        yield from self._leave()
         self._over = True
         self.failure = message
         yield error_body(message, kind, status)

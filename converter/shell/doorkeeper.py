@@ -1,0 +1,91 @@
+"""Keeps foreign web pages out, and people's keys and cookies in."""
+
+import logging
+
+from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from converter.dialects.table import OPENAI_CHAT, by_name
+from converter.endpoints import find
+from converter.exchange import JSON, Exchange
+from converter.observe.printable import one_line
+from converter.settings import Settings
+from converter.shell.doors import (
+    foreign_page,
+    is_loopback,
+    leads_to_private,
+    withhold_headers,
+    withhold_keys,
+)
+
+LONGEST = 200
+"""Characters of a header or a path in a line of the log."""
+_CLOUD = (".anthropic.com", ".claude.com")
+"""Whose keys they are: a proxy before the API itself passes them on."""
+
+_log = logging.getLogger(__name__)
+
+
+class Doorkeeper:
+    """Looks at each request's head before anybody else."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def refusal(self, flow: HTTPFlow, host: str | None, settings: Settings) -> Response | None:
+        """Return the answer to a request that a foreign web page has sent; None: it may come in.
+
+        `host`: the client's own `Host`; None where it is not known.
+        """
+        if not is_reverse(flow) or not is_loopback(str(flow.client_conn.sockname[0])):
+            return None
+        origin = flow.request.headers.get("origin")
+        page = foreign_page(host or "", origin, settings.hosts)
+        if not page:
+            return None
+        words = (
+            f"refused, because a web page may have sent it ({bounded(page)}); think_hosts allows"
+        )
+        _log.warning("think: %s: %s", in_a_line(flow), words)
+        endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
+        dialect = by_name(endpoint.dialect) if endpoint else OPENAI_CHAT
+        body = dialect.error(words, "permission_error", 403)
+        return Response.make(403, body, {"content-type": JSON})
+
+    def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
+        """Take out of a request what a model server must not get; say so once."""
+        headers = flow.request.headers
+        of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
+        withheld = [] if of_cloud else withhold_keys(headers)
+        if exchange and not of_cloud:
+            withhold_headers(headers, exchange.native)
+        if withheld and not self._told:
+            self._told = True
+            _log.warning(
+                "think: a key of Anthropic's (%s) is not sent to the model server",
+                ", ".join(withheld),
+            )
+
+
+def is_reverse(flow: HTTPFlow) -> bool:
+    """Tell whether the proxy stands before one server that its user has named."""
+    return isinstance(flow.client_conn.proxy_mode, ReverseMode)
+
+
+async def is_at_home(flow: HTTPFlow) -> bool:
+    """Tell whether a forward proxy's request goes to this machine or a private network: by the
+    address that is connected to, whatever the request's `Host` says.
+    """
+    peer = flow.server_conn.peername if flow.server_conn.connected else None
+    return await leads_to_private(str(peer[0]) if peer else flow.request.host)
+
+
+def in_a_line(flow: HTTPFlow) -> str:
+    """Return a request's method and path as a line of the log may hold them."""
+    return bounded(f"{flow.request.method} {flow.request.path.partition('?')[0]}")
+
+
+def bounded(text: str) -> str:
+    """Return text in one line, nothing raw in it, of bounded length."""
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

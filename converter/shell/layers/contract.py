@@ -1,0 +1,46 @@
+"""What the layers ask of the addon, and of the stream function of a reply."""
+
+from typing import Protocol, TypeGuard
+
+from mitmproxy.http import HTTPFlow, Response
+
+
+class StreamFunction(Protocol):
+    """What a streamed body passes through. It never raises; an empty list means nothing to send."""
+
+    def __call__(self, chunk: bytes) -> list[bytes]:
+        """Return what the client gets for these bytes; no bytes are the body's end."""
+
+    def abort(self, reason: str) -> list[bytes]:
+        """Return what the client gets when the body breaks off: held text, the error, the end."""
+
+    def ping(self) -> list[bytes]:
+        """Return what tells a waiting client that we are there; nothing where it may not stand."""
+
+
+class Listener(Protocol):
+    """The addon, as the layers see it. No method raises; each is called in mitmproxy's loop."""
+
+    @property
+    def seconds_of_silence(self) -> float:
+        """How long the client may hear nothing; 0: for ever."""
+
+    def asked(self, flow: HTTPFlow, host: str) -> None:
+        """Hear the client's own `Host` before the `requestheaders` hook: mitmproxy replaces it."""
+
+    def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
+        """Return the reply to a request that the server did not answer; none: mitmproxy's own."""
+
+    def early(self, flow: HTTPFlow) -> Response | None:
+        """Return the head of a stream to begin before the server's own head has come, or none.
+
+        The head's `stream` is a `StreamFunction`.
+        """
+
+    def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
+        """Return what goes into a stream begun early when the server's reply was a whole one."""
+
+
+def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
+    """Tell whether a response's `stream` can be broken off and can ping."""
+    return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")

@@ -1,0 +1,134 @@
+"""All exchanges of one client's connection: they get our stream layer, and one timer."""
+
+from time import monotonic
+from weakref import WeakSet
+
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator, NextLayer
+
+from converter.shell.layers.contract import Listener
+from converter.shell.layers.server_connection import take_over
+from converter.shell.layers.shortcut import Shortcut, find_shortcut
+from converter.shell.layers.stream_layer import StreamLayer, Tick
+from converter.shell.mitmproxy_internals import (
+    ErrorCode,
+    HttpClient,
+    HttpLayer,
+    HTTPMode,
+    RegisterHttpConnection,
+    ResponseProtocolError,
+)
+
+LIVE: WeakSet["ReplyLayer"] = WeakSet()
+"""The layers of all connections that are open."""
+
+
+class Quit(events.Event):
+    """mitmproxy ends: every reply that is under way is broken off, with these words."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+class ReplyLayer(HttpLayer):
+    """mitmproxy's HTTP layer with streams and server connections of ours."""
+
+    streams: dict[int, StreamLayer]  # type: ignore[assignment]
+
+    def __init__(self, context: Context, mode: HTTPMode, listener: Listener) -> None:
+        super().__init__(context, mode)
+        self.listener = listener
+        self._shortcuts: dict[str, Shortcut] = {}
+        self._timer: commands.RequestWakeup | None = None
+        LIVE.add(self)
+
+    @property
+    def client_id(self) -> str:
+        """The id of the client's connection."""
+        return self.context.client.id
+
+    def handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        """Take a read the short way if there is one; mitmproxy never pauses this layer."""
+        if type(event) is events.DataReceived:
+            shortcut = self._shortcuts.get(event.connection.id)
+            if shortcut and shortcut.is_open():
+                if said := shortcut.take(event.data):
+                    yield commands.SendData(self.context.client, said)
+                if shortcut.goes_on:
+                    return
+                del self._shortcuts[event.connection.id]
+                event = events.DataReceived(event.connection, b"")  # its end waits in the reader
+        elif type(event) is events.Wakeup and event.command is self._timer:
+            yield from self._tick()
+            return
+        elif type(event) is Quit:
+            yield from self._quit(event)
+            return
+        yield from super().handle_event(event)
+
+    def open_shortcut(self, stream: StreamLayer) -> None:
+        """Have the body of this reply take the short way, where there is one."""
+        if shortcut := find_shortcut(self, stream):
+            self._shortcuts[stream.context.server.id] = shortcut
+
+    def make_stream(self, stream_id: int) -> CommandGenerator[None]:
+        """Begin an exchange."""
+        stream = self.streams[stream_id] = StreamLayer(self.context.fork(), stream_id, self)
+        yield from self.event_to_child(stream, events.Start())
+        if self._timer is None:
+            yield from self._arm(self.listener.seconds_of_silence)
+
+    def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
+        """Take over a server's connection that was opened.
+
+        A failed one is forgotten: mitmproxy would answer every later request of this client with
+        its error, though the server may be there by then.
+        """
+        if command.err:
+            command.connection.error = None
+        else:
+            layer = self.connections[command.connection]
+            while not isinstance(layer, HttpClient):
+                layer = layer.child_layer  # type: ignore[attr-defined]
+            take_over(layer)
+        yield from super().register_connection(command)
+
+    def _arm(self, seconds: float) -> CommandGenerator[None]:
+        """Ask for the next look at the streams. One timer serves all, so that none outlives them."""
+        if seconds > 0:
+            self._timer = commands.RequestWakeup(seconds)
+            yield self._timer
+
+    def _tick(self) -> CommandGenerator[None]:
+        self._timer = None
+        for stream in list(self.streams.values()):
+            if stream.child_layer is None:  # not a tunnel, nor a WebSocket
+                yield from self.event_to_child(stream, Tick())
+        silence = self.listener.seconds_of_silence
+        if self.streams and silence > 0:
+            spoke = min(stream.spoke for stream in self.streams.values())
+            yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
+
+    def _quit(self, event: Quit) -> CommandGenerator[None]:
+        for stream in list(self.streams.values()):
+            if stream.child_layer is None:
+                error = ErrorCode.GENERIC_SERVER_ERROR
+                failure = ResponseProtocolError(stream.stream_id, event.reason, error)
+                yield from self.event_to_child(stream, failure)
+            else:
+                yield from self.event_to_child(stream, event)  # a tunnel may hold a layer of ours
+
+
+def put_in_place(nextlayer: NextLayer, listener: Listener) -> None:
+    """Where mitmproxy has chosen its HTTP layer, perhaps inside TLS, have it be ours."""
+    layers = nextlayer.context.layers
+    theirs = layers[-1] if layers else None
+    if type(theirs) is not HttpLayer:
+        return
+    layers.remove(theirs)
+    ours = ReplyLayer(nextlayer.context, theirs.mode, listener)
+    if nextlayer.layer is theirs:
+        nextlayer.layer = ours
+    else:
+        layers[-2].child_layer = ours  # type: ignore[attr-defined]

@@ -1,0 +1,199 @@
+"""One exchange: broken-off replies end properly, silent ones ping, failures are told in the
+client's dialect.
+
+mitmproxy's own methods stay as they are. Where one of them is about to send the client an error,
+that command alone is replaced (`_in_dialect`), after the stream function or the addon was asked.
+"""
+
+from collections.abc import Callable, Generator
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy.http import Response
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import CommandGenerator
+
+from converter.shell.layers.contract import StreamFunction, is_stream_function
+from converter.shell.mitmproxy_internals import (
+    ErrorCode,
+    HttpErrorHook,
+    HttpResponseHook,
+    HttpStream,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+    SendHttp,
+)
+
+if TYPE_CHECKING:
+    from converter.shell.layers.reply_layer import ReplyLayer
+
+type Ending = Callable[[], CommandGenerator[None]]
+
+
+class Tick(events.Event):
+    """The time to look whether a client has waited too long."""
+
+
+class StreamLayer(HttpStream):
+    """mitmproxy's stream with the above. `spoke`: when the client was last sent something."""
+
+    def __init__(self, context: Context, stream_id: int, layer: "ReplyLayer") -> None:
+        super().__init__(context, stream_id)
+        self._layer = layer
+        self._function: StreamFunction | None = None
+        self._early: Response | None = None
+        self.spoke = monotonic()
+
+    @property
+    def streams(self) -> bool:
+        """Tell whether the server's body is being passed on as it comes."""
+        streaming: bool = self.server_state == self.state_stream_response_body
+        return streaming
+
+    @property
+    def _waits(self) -> bool:
+        """Tell whether the request is complete and no byte of a reply has gone out."""
+        waiting = (self.state_wait_for_response_headers, self.state_consume_response_body)
+        unanswered = self.server_state in waiting and self._function is None
+        return unanswered and self.client_state == self.state_done
+
+    def has_spoken(self) -> None:
+        """Note that the client was sent something."""
+        self.spoke = monotonic()
+
+    def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
+
+    def _tick(self) -> CommandGenerator[None]:
+        if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
+            return
+        self.has_spoken()
+        if self._function:
+            yield from self._say(self._function.ping())
+        elif self._waits and self.server_state == self.state_wait_for_response_headers:
+            yield from self._start_early()
+
+    def _start_early(self) -> CommandGenerator[None]:
+        """Begin the stream before the server does; its own head is read when it comes."""
+        early = self._layer.listener.early(self.flow)
+        if early is None or not is_stream_function(early.stream):
+            return
+        self.flow.response = self._early = early
+        yield from super().start_response_stream()
+        self.server_state = self.state_wait_for_response_headers
+        self._function = early.stream
+        yield from self._say(self._function.ping())
+
+    def start_response_stream(self) -> CommandGenerator[None]:
+        """Send the head, if none went out before; from now on the body's bytes pass."""
+        if self._early is None:
+            yield from super().start_response_stream()
+        else:
+            self.server_state = self.state_stream_response_body
+        assert self.flow.response
+        if is_stream_function(self.flow.response.stream):
+            self._function = self.flow.response.stream
+        self.has_spoken()
+        self._layer.open_shortcut(self)
+
+    def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
+        """Pass bytes on the long way: those that came with the head, or through TLS or HTTP/2."""
+        if self._function and isinstance(event, ResponseData):
+            yield from self._say(self._function(event.data))
+        else:
+            yield from super().state_stream_response_body(event)
+
+    def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
+        """Send a whole reply, or say in the stream that was begun early what it says."""
+        self._function = None
+        if already_streamed or self._early is None:
+            yield from super().send_response(already_streamed)
+            return
+        replies = super().send_response(already_streamed=True)
+        for command in replies:
+            yield command
+            if isinstance(command, HttpResponseHook) and is_stream_function(self._early.stream):
+                said = self._layer.listener.late(self.flow, self._early.stream)
+                yield from self._say(said)
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> CommandGenerator[None]:
+        """End the exchange because a side has failed; the client hears of the server's failure."""
+        failing = super().handle_protocol_error(event)
+        of_client = isinstance(event, RequestProtocolError)
+        return failing if of_client else self._in_dialect(failing)
+
+    def check_invalid(self, request: bool) -> CommandGenerator[bool]:
+        """Refuse a head with bad headers. For a request this comes first, before mitmproxy has put
+        the server's name in place of the client's `Host`.
+        """
+        if request:
+            self._layer.listener.asked(self.flow, self.flow.request.host_header or "")
+        checks = super().check_invalid(request)
+        return checks if request else self._in_dialect(checks)
+
+    def check_body_size(self, request: bool) -> CommandGenerator[bool]:
+        """Refuse a body that is larger than mitmproxy's `body_size_limit`."""
+        checks = super().check_body_size(request)
+        return checks if request else self._in_dialect(checks)
+
+    def _in_dialect[T](self, failing: CommandGenerator[T]) -> Generator[Any, Any, T]:
+        """Run what mitmproxy does about a failure, but have us say it to the client."""
+        ending: Ending | None = None
+        answer = None
+        while True:
+            try:
+                command = failing.send(answer)
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]
+            if isinstance(command, HttpErrorHook) and self.flow.error:
+                ending = yield from self._fail(self.flow.error.msg)
+            if ending and _is_error(command):
+                yield from ending()
+                answer = None
+            else:
+                answer = yield command
+
+    def _fail(self, reason: str) -> CommandGenerator[Ending | None]:
+        """Say why the reply is not whole; return how the client's part of the exchange ends."""
+        function, self._function = self._function, None
+        if function:
+            yield from self._say(function.abort(reason))
+            return self._end
+        if self._waits and (answer := self._layer.listener.failed(self.flow, reason)):
+            self.flow.response = answer
+            return self._answer
+        return None
+
+    def _answer(self) -> CommandGenerator[None]:
+        response = self.flow.response
+        assert response
+        client = self.context.client
+        yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=False), client)
+        yield SendHttp(ResponseData(self.stream_id, response.raw_content or b""), client)
+        yield from self._end()
+
+    def _end(self) -> CommandGenerator[None]:
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
+    def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
+        """Send the client what a stream function has returned, at once and in one piece."""
+        said = b"".join(pieces)
+        if not said:
+            return
+        self.has_spoken()
+        if self.context.options.store_streamed_bodies:
+            self.response_body_buf += said
+        yield SendHttp(ResponseData(self.stream_id, said), self.context.client)
+
+
+def _is_error(command: commands.Command) -> bool:
+    """Tell whether a command sends the client an error; a flow that a person killed just ends."""
+    if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseProtocolError):
+        return False
+    return command.event.code is not ErrorCode.KILL

@@ -1,0 +1,148 @@
+"""Every member of mitmproxy that is private, or public without being documented, in one place.
+
+Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. What a later version
+lacks of these is named by `missing()`; the addon then leaves mitmproxy's own layers in place.
+"""
+
+import inspect
+from typing import Any
+
+from mitmproxy import ctx, optmanager
+from mitmproxy.proxy.layer import Layer, NextLayer
+
+_not_importable = ""
+try:
+    from mitmproxy.proxy.layers.http import (
+        HttpClient,
+        HttpLayer,
+        HTTPMode,
+        HttpStream,
+        RegisterHttpConnection,
+        SendHttp,
+    )
+    from mitmproxy.proxy.layers.http._base import ReceiveHttp
+    from mitmproxy.proxy.layers.http._events import (
+        ErrorCode,
+        RequestProtocolError,
+        ResponseData,
+        ResponseEndOfMessage,
+        ResponseHeaders,
+        ResponseProtocolError,
+    )
+    from mitmproxy.proxy.layers.http._hooks import (
+        HttpErrorHook,
+        HttpResponseHook,
+    )
+    from mitmproxy.proxy.layers.http._http1 import (  # type: ignore[attr-defined]
+        ChunkedReader,
+        Http1Client,
+        Http1Server,
+        h11,
+    )
+except ImportError as error:
+    _not_importable = str(error)
+
+BUILT_UPON = {
+    "Layer.handle_event": "self, event",
+    "Layer._paused": "",
+    "HttpLayer.__init__": "self, context, mode",
+    "HttpLayer.event_to_child": "self, child, event",
+    "HttpLayer.make_stream": "self, stream_id",
+    "HttpLayer.register_connection": "self, command",
+    "HttpClient.child_layer": "",
+    "HttpStream.__init__": "self, context, stream_id",
+    "HttpStream._handle_event": "self, event",
+    "HttpStream.check_body_size": "self, request",
+    "HttpStream.check_invalid": "self, request",
+    "HttpStream.handle_protocol_error": "self, event",
+    "HttpStream.send_response": "self, already_streamed",
+    "HttpStream.start_response_stream": "self",
+    "HttpStream.state_consume_response_body": "self, event",
+    "HttpStream.state_done": "self, _",
+    "HttpStream.state_stream_response_body": "self, event",
+    "HttpStream.state_wait_for_response_headers": "self, event",
+    "Http1Client.__init__": "self, context",
+    "Http1Client.read_body": "self, event",
+    "Http1Client.read_headers": "self, event",
+    "Http1Client.body_reader": "",
+    "ChunkedReader.__call__": "self, buf",
+}
+"""What the layers of our own override or call, with the parameters of what is a function."""
+
+
+def missing() -> list[str]:
+    """Return what this mitmproxy lacks for our layers: nothing, in the versions named above."""
+    if _not_importable:
+        return [_not_importable]
+    return [name for name, parameters in BUILT_UPON.items() if not _is_there(name, parameters)]
+
+
+def _is_there(path: str, parameters: str) -> bool:
+    owner, _, name = path.partition(".")
+    found = getattr(globals()[owner], name, None)
+    if found is None:
+        return any(name in vars(base).get("__annotations__", {}) for base in globals()[owner].mro())
+    return not parameters or parameters == ", ".join(inspect.signature(found).parameters)
+
+
+def is_paused(layer: Layer) -> bool:
+    """Tell whether a layer waits for a hook or a connection, so that its events are queued."""
+    return layer._paused is not None
+
+
+def is_between_chunks(reader: Any) -> bool:
+    """Tell whether h11's reader of a chunked body expects the size of the next chunk."""
+    return not (reader._bytes_in_chunk or reader._bytes_to_discard or reader._reading_trailer)
+
+
+def is_set_by_user(option: str) -> bool:
+    """Tell whether somebody has given an option a value, be it the default one."""
+    return ctx.options._options[option].value is not optmanager.unset
+
+
+def choose_layer(nextlayer: NextLayer) -> None:
+    """Let mitmproxy decide now: its own hook comes after the scripts', and keeps a decision."""
+    if nextlayer.layer is None:
+        ctx.master.addons.get("nextlayer").next_layer(nextlayer)
+
+
+def is_shutting_down() -> bool:
+    """Tell whether mitmproxy ends; a script's `done` hook also runs when it is loaded anew."""
+    return bool(ctx.master.should_exit.is_set())
+
+
+def connection_handlers() -> dict[Any, Any]:
+    """Return what moves the bytes of each connected client, by the client's id."""
+    handlers: dict[Any, Any] = ctx.master.addons.get("proxyserver").connections
+    return handlers
+
+
+__all__ = [
+    "BUILT_UPON",
+    "ChunkedReader",
+    "ErrorCode",
+    "HTTPMode",
+    "Http1Client",
+    "Http1Server",
+    "HttpClient",
+    "HttpErrorHook",
+    "HttpLayer",
+    "HttpResponseHook",
+    "HttpStream",
+    "ReceiveHttp",
+    "RegisterHttpConnection",
+    "RequestProtocolError",
+    "ResponseData",
+    "ResponseEndOfMessage",
+    "ResponseHeaders",
+    "ResponseProtocolError",
+    "SendHttp",
+    "choose_layer",
+    "connection_handlers",
+    "h11",
+    "is_between_chunks",
+    "is_paused",
+    "is_set_by_user",
+    "is_shutting_down",
+    "missing",
+]

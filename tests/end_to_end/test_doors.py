@@ -1,0 +1,90 @@
+"""What goes to the model server, and who may come in, with a real proxy."""
+
+import json
+
+import pytest
+
+from tests.support.clients import Client, Dialect, question
+from tests.support.frames import stream
+from tests.support.harness import Proxy
+from tests.support.scripted_server import Reply, ScriptedServer
+
+GOOD = Reply(stream("<think>deep</think>Hello"))
+PRIVATE = {
+    "cookie": "session=1",
+    "anthropic-version": "2023-06-01",
+    "anthropic-beta": "x",
+    "x-claude-code-session-id": "1",
+}
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [{"x-api-key": "sk-ant-api03-x"}, {"authorization": "Bearer sk-ant-oat01-x"}],
+    ids=["a key", "a token"],
+)
+def test_keys_of_anthropics_and_cookies_never_reach_the_server(
+    client: Client,
+    server: ScriptedServer,
+    proxy: Proxy,
+    dialect: Dialect,
+    secret: dict[str, str],
+) -> None:
+    server.answer(GOOD)
+    assert client.ask(dialect.path, question(stream=True), PRIVATE | secret).status == 200
+    asked = server.asked[0].headers
+    assert "sk-ant" not in str(asked)
+    assert not {"cookie", "authorization", "x-api-key", *PRIVATE} & asked.keys()
+    assert "a key of Anthropic's" in proxy.output
+    assert "sk-ant-" not in proxy.output
+
+
+def test_other_keys_reach_the_server(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
+    server.answer(GOOD)
+    client.ask(dialect.path, question(stream=True), {"x-api-key": "local-key"})
+    assert "local-key" in str(server.asked[0].headers)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "https://evil.example"}, {"origin": "null"}, {"host": "evil.example:8080"}],
+    ids=["a page posts", "a hidden page posts", "a name is pointed here"],
+)
+def test_a_foreign_page_is_refused(
+    client: Client, server: ScriptedServer, dialect: Dialect, headers: dict[str, str]
+) -> None:
+    server.answer(GOOD)
+    answer = client.ask(dialect.path, question(stream=True), headers)
+    assert answer.status == 403
+    assert "think_hosts" in json.loads(answer.body)["error"]["message"]
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("path", ["/api/delete", "/v1/models", "/"])
+def test_a_foreign_page_is_refused_on_every_path(
+    client: Client, server: ScriptedServer, path: str
+) -> None:
+    server.answer(GOOD)
+    assert client.ask(path, b"{}", {"origin": "https://evil.example"}).status == 403
+    assert server.asked == []
+
+
+def test_local_pages_and_programs_come_in(
+    client: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
+    for headers in ({"origin": "http://localhost:3000"}, {"host": "127.0.0.1:8080"}):
+        server.answer(GOOD)
+        assert client.ask(dialect.path, question(stream=True), headers).status == 200
+
+
+def test_a_path_is_spelled_out_in_the_log(
+    client: Client, server: ScriptedServer, proxy: Proxy
+) -> None:
+    server.answer(GOOD)
+    mark = proxy.mark()
+    client.ask("/" + "a" * 5000 + "%1b[2J", b"{}", {"origin": "null"})
+    lines = [line for line in proxy.output[mark:].splitlines() if "think: " in line]
+    assert len(lines) == 1
+    assert len(lines[0]) < 500

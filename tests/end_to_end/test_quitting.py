@@ -1,0 +1,76 @@
+"""Whoever ends the proxy: clients in mid-stream get what was held, the error and a proper end."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.hostile_server import (
+    HELLO,
+    Do,
+    Fault,
+    HostileServer,
+    Step,
+    Steps,
+    chunk,
+    head,
+)
+from tests.faults.judge import CUT, STREAMS, Heard, failure, hear
+from tests.support.clients import Dialect, question
+from tests.support.frames import ROLE, text
+from tests.support.harness import start_proxy
+from tests.support.http2_client import ask_http2
+
+HALF: list[Step] = [head(), *map(chunk, [ROLE, *text(*HELLO[:-1])]), Do.HANG]
+
+
+def ended_during[Answer](ask: Callable[[int], Answer], steps: Steps, folder: Path) -> Answer:
+    """What a client gets that waits when the proxy is told to end."""
+    answers: list[Answer] = []
+    with HostileServer() as server:
+        server.fault = Fault("half", CUT, steps, steps)
+        modes, options = [f"reverse:{server.address}"], ["--set", "think_server=generic"]
+        with start_proxy(modes, options, folder, "quitting") as proxy:
+            client = threading.Thread(target=lambda: answers.append(ask(proxy.ports[0])))
+            client.start()
+            deadline = time.monotonic() + 10
+            while not server.requests and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.2)  # for what the server sends to be read
+            proxy.terminate()
+            assert proxy.exit_status() == 0
+            client.join(10)
+    return answers[0]
+
+
+def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, dialect: Dialect) -> None:
+    heard = ended_during(
+        lambda port: hear(port, dialect.path, question(stream=True)), HALF, tmp_path
+    )
+    verdict = STREAMS[dialect.name](heard)
+    assert (verdict.word, verdict.said) == (CUT, ("deep", "Hel"))
+    assert verdict.error == "the proxy is shutting down"
+
+
+def test_a_stream_of_http_2_ends_properly_when_the_proxy_does(
+    tmp_path: Path, dialect: Dialect
+) -> None:
+    answer = ended_during(
+        lambda port: ask_http2(port, dialect.path, question(stream=True)), HALF, tmp_path
+    )
+    assert answer.ended
+    verdict = STREAMS[dialect.name](Heard(200, "text/event-stream", answer.body))
+    assert verdict.error == "the proxy is shutting down"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_who_still_waits_is_told_when_the_proxy_ends(
+    tmp_path: Path, dialect: Dialect, stream: bool
+) -> None:
+    heard = ended_during(
+        lambda port: hear(port, dialect.path, question(stream=stream)), [Do.HANG], tmp_path
+    )
+    assert heard.status == 529
+    assert failure(heard, dialect.name == "anthropic").error == "the proxy is shutting down"

@@ -1,0 +1,140 @@
+"""A client that waits hears from the proxy; a stream begun early tells the truth later."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from tests.faults.hostile_server import (
+    GOOD_STREAM,
+    HELLO,
+    Do,
+    Fault,
+    HostileServer,
+    Step,
+    chunk,
+    head,
+    sent,
+)
+from tests.faults.judge import CUT, FULL, STREAMS, hear
+from tests.support.clients import Dialect, question
+from tests.support.frames import END, ROLE, text
+from tests.support.harness import Proxy, start_proxy
+from tests.support.http2_client import ask_http2
+
+PINGS = {"openai": b": ping\n\n", "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n'}
+QUIET = 2.6
+"""Seconds of silence, with a ping after each second of it."""
+
+
+@pytest.fixture(scope="module")
+def slow() -> Iterator[HostileServer]:
+    with HostileServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxy(slow: HostileServer, proxy_folder: Path) -> Iterator[Proxy]:
+    """One port that begins streams early, for a server that holds its head back."""
+    options = ["think_server=generic", "think_ping=1", "think_early_start=true"]
+    arguments = [part for option in options for part in ("--set", option)]
+    with start_proxy([f"reverse:{slow.address}"], arguments, proxy_folder, "silence") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def port(proxy: Proxy) -> int:
+    return proxy.ports[0]
+
+
+def does(server: HostileServer, *steps: Step) -> None:
+    server.fault = Fault("slow", FULL, steps, steps)
+
+
+def quiet_in_the_middle() -> list[Step]:
+    frames = [ROLE, *text(*HELLO)]
+    return [
+        head(),
+        *map(chunk, frames[:3]),
+        QUIET,
+        *map(chunk, [*frames[3:], *END]),
+        b"0\r\n\r\n",
+    ]
+
+
+def test_silence_within_a_reply_is_filled_with_pings(
+    port: int, slow: HostileServer, dialect: Dialect
+) -> None:
+    does(slow, *quiet_in_the_middle())
+    heard = hear(port, dialect.path, question(stream=True))
+    assert heard.body.count(PINGS[dialect.name]) == 2
+    verdict = STREAMS[dialect.name](heard)
+    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+
+
+def test_a_client_of_http_2_hears_pings_as_well(
+    port: int, slow: HostileServer, dialect: Dialect
+) -> None:
+    does(slow, *quiet_in_the_middle())
+    answer = ask_http2(port, dialect.path, question(stream=True))
+    assert answer.ended
+    assert answer.body.count(PINGS[dialect.name]) == 2
+
+
+def test_a_stream_begins_before_the_servers_head_has_come(
+    port: int, slow: HostileServer, dialect: Dialect
+) -> None:
+    does(slow, QUIET, *GOOD_STREAM)
+    heard = hear(port, dialect.path, question(stream=True))
+    assert heard.body.startswith(PINGS[dialect.name] * 2)
+    verdict = STREAMS[dialect.name](heard)
+    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: too long"),
+        ([sent(b"<h1>gone</h1>", "text/html", 503)], "status 503: gone"),
+        ([Do.CLOSE], "closed the connection without an answer"),
+        ([b"garbage", Do.HANG], "did not answer in HTTP"),
+        ([head(), chunk(ROLE), Do.CLOSE], "broke off its answer"),
+    ],
+    ids=["an error", "a page", "nothing", "garbage", "half a stream"],
+)
+def test_what_fails_after_an_early_start_is_told_in_the_stream(
+    port: int, slow: HostileServer, dialect: Dialect, steps: list[Step], words: str
+) -> None:
+    does(slow, 1.3, *steps)
+    verdict = STREAMS[dialect.name](hear(port, dialect.path, question(stream=True)))
+    assert verdict.word == CUT
+    assert words in verdict.error
+
+
+def test_a_whole_reply_is_never_begun_early(
+    port: int, slow: HostileServer, dialect: Dialect
+) -> None:
+    does(slow, 1.3, sent(b'{"error": {"message": "too long"}}', status=400))
+    heard = hear(port, dialect.path, question(stream=False))
+    assert heard.status == 400
+    assert b"ping" not in heard.body
+
+
+def test_the_sdks_read_over_pings(port: int, slow: HostileServer) -> None:
+    does(slow, 1.3, *GOOD_STREAM)
+    messages = [{"role": "user", "content": "hi"}]
+    there = f"http://127.0.0.1:{port}"
+    asked: dict[str, Any] = {"model": "small", "messages": messages}
+    with (
+        anthropic.Anthropic(base_url=there, api_key="x", max_retries=0) as client,
+        client.messages.stream(max_tokens=9, **asked) as stream,
+    ):
+        assert stream.get_final_text() == "Hello"
+    does(slow, *quiet_in_the_middle())
+    with openai.OpenAI(base_url=f"{there}/v1", api_key="x", max_retries=0) as openai_client:
+        chunks = openai_client.chat.completions.create(stream=True, **asked)
+        said = [choice.delta.content or "" for one in chunks for choice in one.choices]
+    assert "".join(said) == "Hello"

@@ -1,0 +1,106 @@
+"""Every fault, every dialect, streamed and whole: `python -m tests.faults.bench [--only WORDS]`.
+
+Prints a row for each fault that does not hold, or all with `--all`, and how many do.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.faults import body_faults, content_faults, transport_faults
+from tests.faults.hostile_server import Fault, HostileServer
+from tests.faults.judge import CLIENTS, CUT, FAILED, FULL, Verdict, WrongError, judge
+from tests.support.harness import Proxy, start_proxy
+
+FAULTS = [*transport_faults.FAULTS, *content_faults.FAULTS, *body_faults.FAULTS]
+FORMS = {True: "stream", False: "whole"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault as one client meets it."""
+
+    fault: Fault
+    dialect: str
+    stream: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
+
+
+CASES = [
+    Case(fault, dialect, stream)
+    for fault in FAULTS
+    for dialect in CLIENTS
+    for stream in FORMS
+    if (fault.stream if stream else fault.whole)
+]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A hostile server, and the proxy's port before it and before those that are not there."""
+
+    server: HostileServer
+    proxy: Proxy
+    ports: dict[str, int]
+
+    def complaint(self, case: Case) -> str:
+        """Tell what is wrong with the reply to one client; empty: it holds."""
+        self.server.fault = case.fault
+        try:
+            verdict = judge(self.ports[case.fault.server], case.dialect, case.stream)
+        except WrongError as error:
+            return str(error)
+        return _complaint(case.fault, verdict)
+
+
+def _complaint(fault: Fault, verdict: Verdict) -> str:
+    if verdict.word not in fault.verdict.split():
+        return f"{verdict.word}, expected {fault.verdict} ({verdict.error or verdict.said})"
+    expected = {FULL: fault.said, CUT: fault.before, FAILED: ("", "")}[verdict.word]
+    if verdict.said != expected:
+        return f"{verdict.word} with {verdict.said}, expected {expected}"
+    if verdict.word != FULL and fault.words not in verdict.error:
+        return f"{verdict.word} with {verdict.error!r}, expected {fault.words!r} in it"
+    if verdict.word != FULL and not verdict.error.strip():
+        return f"{verdict.word} without a word"
+    return ""
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Bench]:
+    """The proxy with the addon, in front of servers that are all bad."""
+    with ExitStack() as stack:
+        server = stack.enter_context(HostileServer())
+        there = {"": server.address}
+        absent = {
+            address: address for address in (transport_faults.REFUSED, transport_faults.UNKNOWN)
+        }
+        modes = [f"reverse:{address}" for address in (there | absent).values()]
+        options = ["--set", "think_server=generic"]
+        proxy = stack.enter_context(start_proxy(modes, options, folder, "faults"))
+        yield Bench(server, proxy, dict(zip(there | absent, proxy.ports, strict=True)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="faults whose name holds this")
+    parser.add_argument("--all", action="store_true", help="print what holds as well")
+    asked = parser.parse_args(arguments)
+    held, tried = 0, 0
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench:
+        for case in (case for case in CASES if asked.only in case.name):
+            complaint = bench.complaint(case)
+            tried, held = tried + 1, held + (not complaint)
+            if complaint or asked.all:
+                print(f"{case.name:60} {complaint or 'holds'}", flush=True)
+    print(f"{held} of {tried} cases of {len(FAULTS)} faults hold")
+
+
+if __name__ == "__main__":
+    main()

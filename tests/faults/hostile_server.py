@@ -1,0 +1,165 @@
+"""A server on loopback that does what a fault says, byte by byte, and never means well.
+
+It speaks through a bare socket, because an HTTP server would mend most of what is to be wrong.
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from tests.support.frames import stream, whole
+
+HELLO = ("<th", "ink>de", "ep</th", "ink>Hel", "lo")
+"""A reply in the pieces of a model, and what it says."""
+SAID = ("deep", "Hello")
+SECONDS = 10
+"""For a server that hangs; whoever waits longer has failed."""
+
+
+class Do:
+    """What a server may do besides sending bytes."""
+
+    RESET = "resets the connection"
+    CLOSE = "closes the connection"
+    HANG = "does nothing more"
+    PAUSE = "waits for a moment, so that what came before is read by itself"
+
+
+type Step = bytes | str | float
+"""Bytes to send, one of the above, or so many seconds of silence."""
+type Steps = Sequence[Step]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`stream`, `whole`: what is sent to a request for either; an empty list: nothing is tried.
+
+    `verdict`: what may become of it, such as "full" or "full cut". `said` and `before`: the thinking
+    and the text that must have been heard in a full and in a cut reply. `words`: what the error
+    must tell. `accept`: what happens before a request is read. `server`: instead of this one.
+    """
+
+    name: str
+    verdict: str
+    stream: Steps = ()
+    whole: Steps = ()
+    said: tuple[str, str] = SAID
+    before: tuple[str, str] = ("", "")
+    words: str = ""
+    accept: Steps = ()
+    server: str = ""
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def head(
+    kind: str = "text/event-stream", framing: str = "transfer-encoding: chunked", status: int = 200
+) -> bytes:
+    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", framing]
+    return "\r\n".join([line for line in lines if line] + ["", ""]).encode()
+
+
+def sent(body: bytes, kind: str = "application/json", status: int = 200) -> bytes:
+    """A whole reply as it should be."""
+    return head(kind, f"content-length: {len(body)}", status) + body
+
+
+def streamed(frames: Sequence[bytes]) -> list[Step]:
+    """A streamed reply as it should be, a chunk for each frame."""
+    return [head(), *map(chunk, frames), b"0\r\n\r\n"]
+
+
+GOOD_STREAM = streamed(stream(*HELLO))
+GOOD_WHOLE: list[Step] = [sent(whole("".join(HELLO)))]
+
+
+class HostileServer:
+    """Does `fault` to every request, and knows how many it read."""
+
+    def __init__(self) -> None:
+        self.fault: Fault | None = None
+        self.requests: list[bytes] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._stop = threading.Event()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._socket.close()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):  # closed at the end
+            while True:
+                client, _ = self._socket.accept()
+                threading.Thread(target=self._meet, args=(client,), daemon=True).start()
+
+    def _meet(self, client: socket.socket) -> None:
+        fault = self.fault
+        assert fault
+        with client, contextlib.suppress(OSError):
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._do(client, fault.accept):
+                return
+            while request := _read(client):
+                self.requests.append(request)
+                asks_for_stream = b'"stream": true' in request or b'"stream":true' in request
+                steps = fault.stream if asks_for_stream else fault.whole
+                if self._do(client, steps):
+                    return
+
+    def _do(self, client: socket.socket, steps: Steps) -> bool:
+        """Take the steps; tell whether the connection is over."""
+        for step in steps:
+            if isinstance(step, bytes):
+                client.sendall(step)
+            elif isinstance(step, float):
+                self._stop.wait(step)
+            elif step == Do.PAUSE:
+                time.sleep(0.02)
+            elif step == Do.HANG:
+                self._stop.wait(SECONDS)
+            elif step == Do.RESET:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return True
+            else:
+                return True
+        return False
+
+
+def _read(client: socket.socket) -> bytes:
+    """A whole request, or nothing when the client has left."""
+    request = b""
+    while b"\r\n\r\n" not in request:
+        piece = client.recv(65536)
+        if not piece:
+            return b""
+        request += piece
+    start, _, body = request.partition(b"\r\n\r\n")
+    lengths = [line for line in start.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    missing = int(lengths[0].partition(b":")[2]) - len(body) if lengths else 0
+    while missing > 0:
+        piece = client.recv(min(65536, missing))
+        if not piece:
+            return b""
+        request, missing = request + piece, missing - len(piece)
+    return request

@@ -1,0 +1,244 @@
+"""What has become of a reply, in one word.
+
+*full*: everything was said, and the reply ends as a good one does. *cut*: all that was said before
+the fault, then the dialect's error, then a proper end of HTTP. *failed*: a JSON error in the
+dialect, with an error's status and the server's words. All else is wrong, and told how.
+"""
+
+import json
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.clients import ANTHROPIC, OPENAI, Said, question
+
+SECONDS = 4
+FULL, CUT, FAILED = "full", "cut", "failed"
+
+
+class WrongError(Exception):
+    """Why a reply is neither full, nor cut, nor failed as it should be."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A reply as it came, its framing taken off."""
+
+    status: int
+    kind: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`word`: one of the three. `error`: what the client was told, empty for a full reply."""
+
+    word: str
+    said: tuple[str, str] = ("", "")
+    error: str = ""
+
+
+def hear(port: int, path: str, body: bytes) -> Heard:
+    """Ask, and read the reply as strictly as a client may."""
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as client:
+        request = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
+        with client.makefile("rb") as reader:
+            try:
+                return _heard(reader)
+            except TimeoutError:
+                raise WrongError("no end, after seconds") from None
+            except OSError as error:
+                raise WrongError(f"the connection broke: {error}") from None
+
+
+def _heard(reader: Any) -> Heard:
+    first = reader.readline().split()
+    if len(first) < 2:
+        raise WrongError("closed without an answer")
+    headers: dict[str, str] = {}
+    while line := reader.readline().strip():
+        name, _, value = line.decode().partition(":")
+        headers[name.lower()] = value.strip()
+    kind = headers.get("content-type", "")
+    if "chunked" in headers.get("transfer-encoding", ""):
+        return Heard(int(first[1]), kind, b"".join(_chunks(reader)))
+    if "content-length" in headers:
+        size = int(headers["content-length"])
+        body = reader.read(size)
+        if len(body) != size:
+            raise WrongError(f"{size} bytes announced, {len(body)} came")
+        return Heard(int(first[1]), kind, body)
+    bodiless = first[1] in (b"204", b"304")
+    return Heard(int(first[1]), kind, b"" if bodiless else reader.read())
+
+
+def _chunks(reader: Any) -> list[bytes]:
+    chunks: list[bytes] = []
+    while True:
+        size = reader.readline()
+        if not size.endswith(b"\r\n"):
+            raise WrongError("HTTP ends in mid-stream")
+        chunk = reader.read(int(size, 16) + 2)
+        if not chunk.endswith(b"\r\n"):
+            raise WrongError("HTTP ends in a chunk")
+        if chunk == b"\r\n":
+            return chunks
+        chunks.append(chunk[:-2])
+
+
+def frames_of(body: bytes) -> list[tuple[str, str]]:
+    """The frames of a stream, (name, data) each, as the standard has them read."""
+    try:
+        text = body.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise WrongError(f"no UTF-8: {error}") from None
+    if text and not text.endswith(("\n\n", "data: [DONE]")):
+        raise WrongError(f"the last frame has no end: {text[-60:]!r}")
+    frames = [_fields(frame) for frame in text.split("\n\n")]
+    return [(name, data) for name, data in frames if data]
+
+
+def _fields(frame: str) -> tuple[str, str]:
+    """The event's name and data; a comment has none, and unknown fields are ignored."""
+    lines = [line.partition(":") for line in frame.split("\n")]
+    names = [value.strip() for field, _, value in lines if field == "event"]
+    data = [value.removeprefix(" ") for field, _, value in lines if field == "data"]
+    return "".join(names[-1:]), "\n".join(data)
+
+
+def openai_stream(heard: Heard) -> Verdict:
+    """Read chunks to a finish and [DONE], or to an error."""
+    said = {"reasoning_content": "", "content": ""}
+    finished, done, error = False, False, ""
+    for _, data in frames_of(heard.body):
+        done = done or data == "[DONE]"
+        payload = {} if done else _object(data)  # SDKs stop there
+        if payload.get("error"):
+            error = _words_of(payload["error"])
+        for choice in payload.get("choices") or []:
+            _hear_choice(choice, said)
+            finished = finished or bool(choice.get("finish_reason"))
+    if not (error or finished):
+        raise WrongError(f"neither finished nor an error ([DONE] {done})")
+    return Verdict(CUT if error else FULL, (said["reasoning_content"], said["content"]), error)
+
+
+def _hear_choice(choice: Any, said: dict[str, str]) -> None:
+    """SDKs read these as their types say, and fail where they are others."""
+    if not isinstance(choice, dict) or not isinstance(choice.get("delta"), dict):
+        raise WrongError(f"a choice without a delta: {choice!r}")
+    if type(choice.get("index")) is not int:
+        raise WrongError(f"a choice with index {choice.get('index')!r}")
+    for name in said:
+        piece = choice["delta"].get(name)
+        if not isinstance(piece, str | None):
+            raise WrongError(f"{name} is {piece!r}")
+        said[name] += piece or ""
+
+
+class AnthropicReader:
+    """Blocks 0, 1, 2 ... each started, filled and stopped, then the end or the error."""
+
+    def __init__(self) -> None:
+        self.blocks: list[dict[str, Any]] = []
+        self.is_open = False
+        self.end = ""
+        self.error = ""
+
+    def feed(self, payload: dict[str, Any]) -> None:
+        kind = payload["type"]
+        if self.end and kind != "ping":
+            raise WrongError(f"{kind} after {self.end}")
+        if kind.startswith("content_block"):
+            self._feed_block(kind, payload)
+        elif kind in ("error", "message_stop"):
+            self.end = kind
+            self.error = _words_of(payload["error"]) if kind == "error" else ""
+
+    def _feed_block(self, kind: str, payload: dict[str, Any]) -> None:
+        starts = kind == "content_block_start"
+        if starts == self.is_open or payload["index"] != len(self.blocks) - (not starts):
+            raise WrongError(f"{kind} {payload['index']} out of order")
+        if starts:
+            self.blocks.append(dict(payload["content_block"]))
+        self.is_open = kind != "content_block_stop"
+        for field in {"thinking", "text"} & payload.get("delta", {}).keys():
+            self.blocks[-1][field] += payload["delta"][field]
+
+    def all_of(self, field: str) -> str:
+        return "".join(block.get(field, "") for block in self.blocks)
+
+
+def anthropic_stream(heard: Heard) -> Verdict:
+    """Read a message to its stop, or to an error."""
+    reader = AnthropicReader()
+    for name, data in frames_of(heard.body):
+        payload = _object(data)
+        if name != payload.get("type"):
+            raise WrongError(f"event {name!r} with type {payload.get('type')!r}")
+        reader.feed(payload)
+    if reader.is_open:
+        raise WrongError("a block stays open")
+    if not reader.end:
+        raise WrongError("neither message_stop nor an error")
+    said = (reader.all_of("thinking"), reader.all_of("text"))
+    return Verdict(CUT if reader.error else FULL, said, reader.error)
+
+
+def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Heard], Verdict]:
+    def verdict(heard: Heard) -> Verdict:
+        try:
+            said = read(heard.body)
+        except (ValueError, TypeError, AssertionError, LookupError, RecursionError) as error:
+            raise WrongError(f"no reply: {error!r} in {heard.body[:80]!r}") from None
+        if not (isinstance(said.thinking, str) and isinstance(said.text, str)):
+            raise WrongError(f"a reply that says {said.text!r}")
+        return Verdict(FULL, (said.thinking, said.text))
+
+    return verdict
+
+
+def failure(heard: Heard, of_anthropic: bool) -> Verdict:
+    payload = _object(heard.body.decode(errors="replace"))
+    if not heard.kind.startswith("application/json"):
+        raise WrongError(f"an error of type {heard.kind!r}")
+    if of_anthropic and (payload.get("type") != "error" or "type" not in payload.get("error", {})):
+        raise WrongError(f"no error of the Messages API: {heard.body[:80]!r}")
+    return Verdict(FAILED, error=_words_of(payload.get("error")))
+
+
+def _object(data: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        raise WrongError(f"no JSON: {data[:80]!r}") from None
+    if not isinstance(found, dict):
+        raise WrongError(f"no object: {data[:80]!r}")
+    return found
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _words_of(error: Any) -> str:
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        raise WrongError(f"no words in the error {error!r}")
+    return str(error["message"])
+
+
+STREAMS = {"openai": openai_stream, "anthropic": anthropic_stream}
+CLIENTS = {dialect.name: dialect for dialect in (OPENAI, ANTHROPIC)}
+
+
+def judge(port: int, dialect: str, stream: bool) -> Verdict:
+    """Ask as a client of a dialect does, and say what came; raise WrongError for what never may."""
+    client = CLIENTS[dialect]
+    heard = hear(port, client.path, question(stream=stream))
+    if heard.status >= 400:
+        return failure(heard, dialect == "anthropic")
+    if stream and heard.kind.startswith("text/event-stream"):
+        return STREAMS[dialect](heard)
+    return whole_reply(client.read_whole)(heard)

@@ -1,0 +1,136 @@
+"""All exchanges of a client: one timer, one end, and our layer where mitmproxy chose its own."""
+
+import itertools
+from typing import Any
+
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.proxy import events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import NextLayer
+from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
+from mitmproxy.proxy.layers.modes import HttpProxy, ReverseProxy
+
+from converter.shell.layers.reply_layer import LIVE, Quit, ReplyLayer, put_in_place
+from converter.shell.mitmproxy_internals import HttpLayer, HTTPMode
+from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, Says, chunk
+
+
+def test_one_timer_serves_all_exchanges_of_a_client() -> None:
+    with Core() as core:
+        for _ in range(3):
+            core.ask()
+            core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        assert len(core.timers) == 1
+
+
+def test_without_exchanges_the_timer_stops() -> None:
+    with Core() as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        core.tick()
+        assert len(core.timers) == 1
+        core.ask()
+        assert len(core.timers) == 2
+
+
+def test_no_silence_is_too_long_when_pings_are_off() -> None:
+    with Core(Says(seconds_of_silence=0)) as core:
+        core.ask()
+        assert core.timers == []
+
+
+def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD + chunk(b"a"))
+        core.heard()
+        core.happens(Quit("bye"))
+        assert core.heard() == chunk(b"<held><abort: bye>") + END
+        core.answer(chunk(b"b"))
+        assert core.heard() == b""
+        assert core.layer.streams == {}
+
+
+def test_when_mitmproxy_ends_who_still_waits_is_told() -> None:
+    with Core() as core:
+        core.ask()
+        core.happens(Quit("bye"))
+        assert core.heard().endswith(b"{bye}")
+
+
+def test_layers_of_open_connections_are_known() -> None:
+    with Core() as core:
+        assert core.layer in LIVE
+        assert core.layer.client_id == core.client.id
+
+
+def tunnel(core: Core) -> ReplyLayer:
+    """A layer of ours within a tunnel of ours, as in regular mode."""
+    context = Context(core.client, core.layer.context.options)
+    HttpProxy(context)
+    core.layer = outer = ReplyLayer(context, HTTPMode.regular, Says(seconds_of_silence=0))
+
+    def choose(nextlayer: NextLayer) -> None:
+        nextlayer.layer = HttpLayer(nextlayer.context, HTTPMode.transparent)
+        put_in_place(nextlayer, core.listener)
+
+    core.choose = choose
+    core.happens(events.Start())
+    core.ask(b"CONNECT 127.0.0.1:8000 HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert core.heard().startswith(b"HTTP/1.1 200 ")
+    return outer
+
+
+def test_in_a_tunnel_pings_and_the_end_find_their_way(clock: list[float]) -> None:
+    with Core() as core:
+        tunnel(core)
+        core.streams_with(Marker())
+        core.ask(REQUEST)
+        core.answer(HEAD + chunk(b"a"))
+        core.answer(chunk(b"b"))
+        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<b>"))
+        clock[0] += 10
+        core.tick()
+        assert core.heard() == chunk(b"<ping>")
+        core.happens(Quit("bye"))
+        assert core.heard() == chunk(b"<held><abort: bye>") + END
+
+
+def chosen(*kinds: type) -> tuple[NextLayer, Context]:
+    """A decision of mitmproxy's, for some layers one within another."""
+    client = Client(
+        peername=("c", 1), sockname=("p", 2), timestamp_start=0.0, state=ConnectionState.OPEN
+    )
+    context = Context(client, Core().layer.context.options)
+    ReverseProxy(context)
+    asked = NextLayer(context)
+    made: list[Any] = [
+        kind(context, HTTPMode.regular) if kind is HttpLayer else kind(context) for kind in kinds
+    ]
+    for outer, inner in itertools.pairwise(made):
+        outer.child_layer = inner
+    asked.layer = made[0]
+    return asked, context
+
+
+def test_our_layer_stands_where_mitmproxys_stood() -> None:
+    asked, context = chosen(HttpLayer)
+    put_in_place(asked, Says())
+    assert type(asked.layer) is ReplyLayer
+    assert asked.layer.mode is HTTPMode.regular
+    assert [type(layer) for layer in context.layers] == [ReverseProxy, ReplyLayer]
+
+
+def test_our_layer_stands_within_tls() -> None:
+    asked, context = chosen(ClientTLSLayer, HttpLayer)
+    put_in_place(asked, Says())
+    assert isinstance(asked.layer, ClientTLSLayer)
+    assert [type(layer) for layer in context.layers][1:] == [ClientTLSLayer, ReplyLayer]
+    assert asked.layer.child_layer is context.layers[-1]
+
+
+def test_what_is_no_http_is_left_alone() -> None:
+    asked, _ = chosen(TCPLayer)
+    put_in_place(asked, Says())
+    assert type(asked.layer) is TCPLayer

@@ -1,0 +1,175 @@
+"""The server's side of HTTP/1: whole reads, interim heads, heads that never end."""
+
+import itertools
+
+import pytest
+from h11._readers import ChunkedReader, ContentLengthReader, Http10Reader
+from h11._receivebuffer import ReceiveBuffer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.shell.layers.server_connection import (
+    LONGEST_HEAD,
+    ServerConnection,
+    WholeReads,
+    fault_of_head,
+    usual_chunks,
+)
+from converter.shell.mitmproxy_internals import h11
+from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
+
+
+def read(reader: object, *reads: bytes) -> list[object]:
+    """What a reader gives for each read: its data, "end", or the error that it raises."""
+    buffer = ReceiveBuffer()
+    found: list[object] = []
+    for data in reads:
+        buffer += data
+        try:
+            while (event := reader(buffer)) is not None:  # type: ignore[operator]
+                if isinstance(event, h11.EndOfMessage):
+                    found.append("end")
+                    break
+                found.append(bytes(event.data))
+        except h11.ProtocolError as error:
+            return [*found, str(error)]
+    return found
+
+
+def joined(found: list[object]) -> tuple[bytes, list[object]]:
+    """The data of some reads, and what came of them besides."""
+    data = b"".join(part for part in found if isinstance(part, bytes))
+    return data, [part for part in found if not isinstance(part, bytes)]
+
+
+def test_all_chunks_of_a_read_come_at_once() -> None:
+    reads = (chunk(b"a") + chunk(b"b"), chunk(b"c") + chunk(b"d"))
+    assert read(WholeReads(ChunkedReader()), *reads) == [b"ab", b"cd"]
+
+
+def test_a_chunk_that_is_not_complete_is_not_waited_for() -> None:
+    reads = (chunk(b"a") + b"4\r\nbc", b"de\r\n" + chunk(b"f"))
+    assert read(WholeReads(ChunkedReader()), *reads) == [b"abc", b"def"]
+
+
+def test_data_before_the_end_comes_first() -> None:
+    assert read(WholeReads(ChunkedReader()), chunk(b"a") + END) == [b"a", "end"]
+
+
+def test_data_before_bad_framing_comes_first() -> None:
+    data, rest = joined(read(WholeReads(ChunkedReader()), chunk(b"a") + b"zz\r\n"))
+    assert data == b"a"
+    assert "illegal chunk header" in str(rest[0])
+
+
+def test_trailers_are_passed_over() -> None:
+    """mitmproxy raises for them, and the client would wait for ever."""
+    reader, buffer = WholeReads(ChunkedReader()), ReceiveBuffer()
+    buffer += chunk(b"a") + b"0\r\nx-sum: 1\r\n\r\n"
+    assert reader(buffer).data == b"a"
+    assert list(reader(buffer).headers) == []
+
+
+def test_other_bodies_are_read_as_they_were() -> None:
+    assert read(WholeReads(ContentLengthReader(3)), b"a", b"bc") == [b"a", b"bc", "end"]
+    assert read(WholeReads(Http10Reader()), b"a", b"bc") == [b"a", b"bc"]
+    assert isinstance(WholeReads(Http10Reader()).read_eof(), h11.EndOfMessage)
+    with pytest.raises(h11.RemoteProtocolError, match="incomplete chunked read"):
+        WholeReads(ChunkedReader()).read_eof()
+
+
+def test_only_chunks_of_the_usual_form_are_taken_quickly() -> None:
+    for unusual in (b"1;a=b\r\nx\r\n", b"0x1\r\nx\r\n", b"+1\r\nx\r\n", b"1\nx\n", b"1\r\nxy\r\n"):
+        buffer = ReceiveBuffer()
+        buffer += chunk(b"a") + unusual
+        assert (usual_chunks(buffer), bytes(buffer)) == ([b"a"], unusual)
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.binary(min_size=1, max_size=30).map(chunk),
+        st.sampled_from(
+            [END, b"5;x=y\r\nhello\r\n", b"zz\r\n", b"1\r\nab\r\n", b"\r\n", b"0005\r\n"]
+        ),
+        st.binary(max_size=6),
+    ),
+    max_size=8,
+)
+
+
+@given(PIECES, st.lists(st.integers(0, 120), max_size=6))
+def test_every_body_is_read_as_h11_reads_it(pieces: list[bytes], cuts: list[int]) -> None:
+    body = b"".join(pieces)
+    at = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
+    reads = [body[begin:end] for begin, end in itertools.pairwise(at)]
+    ours, theirs = read(WholeReads(ChunkedReader()), *reads), read(ChunkedReader(), *reads)
+    end = theirs.index("end") + 1 if "end" in theirs else None
+    assert joined(ours[: ours.index("end") + 1 if "end" in ours else None]) == joined(theirs[:end])
+
+
+@pytest.mark.parametrize("interim", [b"100 Continue", b"102 Processing", b"103 Early Hints"])
+def test_an_interim_head_is_not_the_reply(interim: bytes) -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.ask()
+        head = b"HTTP/1.1 " + interim + b"\r\nlink: </a>\r\n\r\n"
+        for byte in head + head:
+            core.answer(bytes([byte]))
+        core.answer(HEAD + chunk(b"a") + END)
+        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
+        assert core.named.count("responseheaders") == 1
+
+
+def test_an_interim_head_and_the_reply_may_come_in_one_read() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + chunk(b"a") + END)
+        assert core.heard().endswith(chunk(b"<a>") + chunk(b"<end>") + END)
+
+
+def test_what_is_no_http_is_a_fault_at_once() -> None:
+    assert not fault_of_head(b"")
+    assert not fault_of_head(b"\r\nHTT")
+    assert "begins with" in fault_of_head(b"HTTP/2 200")
+    assert "begins with b'SSH-2.0'" in fault_of_head(b"SSH-2.0")
+    assert "begins with b'<html>" in fault_of_head(b"<html>" * 99)
+
+
+def test_a_head_without_end_is_a_fault() -> None:
+    endless = b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * (LONGEST_HEAD // 6)
+    assert "more than" in fault_of_head(endless)
+    assert not fault_of_head(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * LONGEST_HEAD * 2)
+
+
+def test_another_protocol_is_a_fault_where_none_was_asked_for() -> None:
+    head = b"HTTP/1.1 101 Switching Protocols\r\n"
+    assert "nobody asked for" in fault_of_head(head)
+    assert not fault_of_head(head, upgrades=True)
+
+
+def test_a_bad_head_is_answered_at_once() -> None:
+    with Core() as core:
+        core.ask()
+        core.answer(b"garbage")
+        heard = core.heard()
+        assert heard.startswith(b"HTTP/1.1 502 ")
+        assert b"{Cannot parse HTTP response: it begins with b'garbage'}" in heard
+        assert core.servers[0] in core.closed
+
+
+def test_a_server_that_speaks_unasked_is_hung_up_on() -> None:
+    with Core() as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+        core.answer(b"HTTP/1.1 100 Continue\r\n\r\n")
+        assert core.servers[0] in core.closed
+        assert core.heard().count(b"HTTP/1.1") == 1
+
+
+def test_a_connection_is_taken_over_once_and_stays_in_its_place() -> None:
+    with Core() as core:
+        core.ask()
+        layer = core.layer.connections[core.servers[0]].child_layer  # type: ignore[attr-defined]
+        assert type(layer) is ServerConnection
+        assert [type(known) for known in layer.context.layers][-1] is ServerConnection
