@@ -1,6 +1,7 @@
 """The manual tells what the tables hold."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from converter.recordings.listing import markdown, row
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 LIBRARY = (DOCS / "library.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+MAKE = re.compile(r"\bmake ([a-z-]+)")
 FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
 
 
@@ -49,8 +53,25 @@ def test_the_readme_links_every_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
+    "page", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
 )
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_version_has_its_changes() -> None:
+    assert f"\n## {PROJECT['version']}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_package_says_who_may_use_it_and_where() -> None:
+    assert PROJECT["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License\n")
+    assert PROJECT["authors"] == [{"name": "the think-addon authors"}]
+    assert PROJECT["dependencies"] == ["mitmproxy>=12,<13"]
+    assert {"description", "readme", "keywords", "classifiers", "requires-python"} <= PROJECT.keys()
+
+
+@pytest.mark.parametrize("target", sorted(set(MAKE.findall(CONTRIBUTING))))
+def test_every_make_target_that_contributors_are_told_of_is_there(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)

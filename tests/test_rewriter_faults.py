@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from converter import settings
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.dialects.table import ANTHROPIC
+from converter.dialects.table import ANTHROPIC, Form
+from converter.laws import sdk_reading
 from converter.parsing.think_parser import ThinkParser
 from converter.rewriter import Rewriter
+from tests.support import native_streams as native
 from tests.support.frames import ROLE, data, finish, stream, text, whole
 from tests.support.frames_of import OPENAI, WHOLE, call, passed, rewriter, values
 
@@ -126,6 +129,34 @@ def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a
     through = rewriter(ANTHROPIC, WHOLE, WHOLE)
     assert b'"type":"error"' in b"".join(passed(through, [whole("a")]))
     assert through.failure
+
+
+CHAT_ENCODERS = {Form.STREAM: OpenAIStreamEncoder, Form.WHOLE: OpenAIWholeEncoder}
+FOREIGN = {
+    "a chat completions client": (OPENAI, ANTHROPIC, sdk_reading.openai_error),
+    "an Anthropic client": (ANTHROPIC, OPENAI, sdk_reading.anthropic_error),
+}
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
+    monkeypatch: pytest.MonkeyPatch, name: str, form: Form
+) -> None:
+    client, server, error_of = FOREIGN[name]
+    _break(
+        monkeypatch,
+        (CHAT_ENCODERS[form] if client is OPENAI else MessageEvents, "feed"),
+        lambda _: True,
+    )
+    messages = native.frames([native.start(), *native.end()])
+    through = Rewriter(settings.read(), client, Form.STREAM, form, server=server)
+    out = b"".join(passed(through, messages if server is ANTHROPIC else stream("a")))
+    raised = error_of(sdk_reading.Wire(), out, form, 200 if form is Form.STREAM else 502)
+    assert (
+        raised == through.failure == "fault of the addon, please report it: RuntimeError: two lines"
+    )
+    assert (b"event: error" in out) is (client is ANTHROPIC and form is Form.STREAM)
 
 
 def _told(through: Rewriter, *chunks: bytes) -> list[str]:

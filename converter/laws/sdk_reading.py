@@ -141,6 +141,20 @@ def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
     return ""
 
 
+def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
+    """Return the words of the error that the SDK raises, or nothing."""
+    wire.serve(body, form, status)
+    try:
+        answer = wire.openai.chat.completions.create(
+            model="small", messages=_QUESTION, stream=form is Form.STREAM
+        )
+        list(answer if form is Form.STREAM else ())
+    except openai.APIError as error:
+        told = error.body if isinstance(error.body, dict) else {}
+        return str(told.get("message", error.body))
+    return ""
+
+
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
     """What the SDK made of a body, written as a server would."""
     if form is Form.WHOLE:

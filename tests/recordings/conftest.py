@@ -3,6 +3,7 @@ of a scripted one.
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.frames import stream
+from tests.support.frames import END, ROLE, stream, text
 from tests.support.harness import VARIANTS, LlamaServer, Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
 
@@ -94,13 +95,15 @@ def _ask_all(proxy: Proxy, scripted: ScriptedServer) -> None:
             asks(port, path, "12 * 7", stream=streamed)
     asks(port, "/v1/messages", "What is the weather in Oslo and Rome?", stream=True, tools=[TOOL])
     asks(port, "/v1/chat/completions", "12 * 7", stream=False, n=-1)
-    asks(
-        port,
-        "/v1/chat/completions",
-        "Write a Python loop from 1 to 5.",
-        stream=True,
-        bytes_read=300,
-    )
-    proxy.wait_for("Client disconnected")
+    _leave_in_midstream(proxy, scripted)
     scripted.answer(Reply(stream("<think>Who?</think>", ECHO[:20], ECHO[20:])))
     asks(proxy.ports[1], "/v1/messages", "Who am I?", stream=True)
+
+
+def _leave_in_midstream(proxy: Proxy, scripted: ScriptedServer) -> None:
+    """The server waits until the client has gone; a model may be done before anybody can go."""
+    gone = threading.Event()
+    scripted.answer(Reply([ROLE, *text("<think>A loop", ".</think>", "for i"), gone, *END]))
+    asks(proxy.ports[1], "/v1/chat/completions", "Write a loop.", stream=True, bytes_read=99)
+    proxy.wait_for("Client disconnected")
+    gone.set()

@@ -36,6 +36,18 @@ def test_a_prompt_that_turns_out_too_long_by_itself_is_told_so() -> None:
     )
 
 
+@pytest.mark.parametrize(("prompt", "told"), [(99, "input length"), (100, "prompt is too long")])
+def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told: str) -> None:
+    """A shorter reply could not fit either, so a client has to compact."""
+    words = (
+        f"This model's maximum context length is 100 tokens. However, you requested {prompt + 50} tokens "
+        f"({prompt} in the messages, 50 in the completion)."
+    )
+    found = find(words)
+    assert found
+    assert found.words().startswith(told)
+
+
 @pytest.mark.parametrize(
     "words", ["", "The model does not exist.", "maximum context length", "(5 tokens)"]
 )

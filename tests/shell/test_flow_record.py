@@ -89,6 +89,15 @@ def test_a_flow_is_the_same_after_it_was_saved(path: str, kind: str, chunks: lis
     assert told(again) == told(flow)
 
 
+@EACH
+def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: list[bytes]) -> None:
+    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM}, accept_encoding="gzip")
+    flow = kept(asked, response(kind), *chunks)
+    assert flow.request.headers["accept-encoding"] == "gzip"
+    flow.revert()
+    assert flow.request.headers["accept-encoding"] == "identity"
+
+
 def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
     flow = kept(request(CHAT, {**ASKED, "stream": True}), response(EVENT_STREAM), *PLAIN)
     assert not flow.modified()

@@ -201,6 +201,20 @@ def test_an_empty_reasoning_field_is_no_thinking(empty: object) -> None:
     ]
 
 
+@pytest.mark.parametrize("empty", [None, ""])
+def test_an_empty_name_of_thinking_does_not_hide_the_next(empty: object) -> None:
+    sent = {"reasoning_content": empty, "reasoning": "deep"}
+    thoughts = [event for event in said(chunk(choice(delta=sent))) if isinstance(event, Thinking)]
+    assert thoughts == [Thinking("deep", own=Own("openai", {"reasoning": "deep"}))]
+
+
+@pytest.mark.parametrize("unknown", [None, -1, True, "5", float("inf")])
+def test_a_count_that_is_none_counts_nothing(unknown: object) -> None:
+    counted = {"prompt_tokens": unknown, "completion_tokens": unknown}
+    (usage,) = [event for event in said(chunk(usage=counted)) if isinstance(event, Usage)]
+    assert (usage.input, usage.output) == (0, 0)
+
+
 def test_unknown_fields_ride_along_beside_what_is_read() -> None:
     odd = choice(delta={"content": "a", "audio": {"id": 1}}, logprobs={"content": []})
     assert said(chunk(odd)) == [

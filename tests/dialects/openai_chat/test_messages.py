@@ -176,6 +176,7 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
             [said("user", "q"), said("assistant", "The answer is ")],
         ),
         ((user("q"), assistant("")), [said("user", "q")]),
+        ((assistant(""),), [said("assistant", "")]),
         (
             (user("q"), assistant(RedactedThinking("x")), user("r")),
             [said("user", "q"), said("assistant", ""), said("user", "r")],
@@ -193,6 +194,7 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
         "two assistant turns",
         "a prefill stays last, as it is",
         "an empty prefill is none",
+        "an empty turn alone stays, because servers refuse a request without messages",
         "a turn nobody can read stays a turn",
     ],
 )

@@ -245,6 +245,27 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
     assert b"bob" not in all_bytes(clean)
 
 
+@pytest.mark.parametrize(
+    ("prefix", "said", "kept"),
+    [
+        ("/tenant-4711", "asked of tenant-4711", "asked of xxxxxxxxxxx"),
+        ("/production", "our production line", "our production line"),
+    ],
+    ids=["a name with digits is a secret", "a plain word is none"],
+)
+def test_a_part_of_the_path_is_looked_for_in_the_reply(prefix: str, said: str, kept: str) -> None:
+    raw = exchange([whole(said)], form=Form.WHOLE)
+    clean = cleaned(replace(raw, asked=replace(raw.asked, path=f"{prefix}{CHAT}")))
+    assert json.loads(clean.body)["choices"][0]["message"]["content"] == kept
+    assert clean.asked.path == CHAT
+
+
+def test_a_system_block_without_text_is_kept_as_it_is() -> None:
+    system = [{"type": "text"}, {"type": "text", "text": "be brief"}]
+    clean = cleaned(exchange(asked={"system": system}))
+    assert json.loads(clean.asked.body)["system"] == system
+
+
 def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
     raw = exchange(
         headers={"accept": "*/*", "x-trace": "abc", "user-agent": "curl"},

@@ -1,0 +1,241 @@
+"""Every pair of server and client dialect, in both forms, over every recording: what the official
+SDKs read in the client's bytes says what the server's own words say.
+
+Each recorded reply is also retold as a server of the other dialect would have sent it, because most
+recordings are of chat completions.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.initial_state import InitialState
+from converter.laws import sdk_reading
+from converter.laws.expected import anthropic_blocks, openai_words, parts
+from converter.laws.limits import Case, limit_of
+from converter.laws.sdk_reading import Wire
+from converter.laws.server_words import Heard, ServerWords, listen
+from converter.parsing.reading import Expected, Reading
+from converter.pipeline import reading_of
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording
+from converter.rewriter import Rewriter
+from converter.settings import Settings, read
+from tests.support.native_streams import begin, end, frames, piece, start, stop
+
+FOLDER = Path(__file__).parents[2] / "recordings"
+PAIRS = [
+    pytest.param(server, client, form, id=f"{server}-{client}-{form.name.lower()}")
+    for server in (OPENAI_CHAT, ANTHROPIC)
+    for client in (OPENAI_CHAT, ANTHROPIC)
+    for form in Form
+]
+FINISHES = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+    "function_call": "tool_calls",
+}
+REFUSED = ("length", "content_filter")
+"""Finishes at which the openai SDK's `stream` raises, whoever sent them."""
+DONE = b"data: [DONE]\n\n"
+TOP_LEVEL = {"id", "object", "created", "model", "choices", "usage"}
+USAGE = {
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_tokens_details",
+    "completion_tokens_details",
+}
+CHOICE = {"index", "delta", "message", "finish_reason", "stop_reason"}
+MESSAGE = {"role", "content", "reasoning_content", "reasoning", "tool_calls"}
+"""Fields of a translated chat completion: none is a word of the Messages API alone."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A reply as a server sent it, and how it is read."""
+
+    name: str
+    body: bytes
+    server: Dialect
+    form: Form
+    settings: Settings
+    expected: Expected = field(default_factory=Expected)
+
+    def reading(self, form: Form) -> Reading:
+        return reading_of(self.settings, self.expected, Form.WHOLE in (self.form, form))
+
+    def words(self) -> ServerWords:
+        return listen(self.body, self.form, self.server, self.settings.map)
+
+    def rewritten(self, client: Dialect, form: Form) -> bytes:
+        through = Rewriter(
+            self.settings, client, self.form, form, server=self.server, expected=self.expected
+        )
+        out = b"".join(through.whole(self.body))
+        assert not [note for note in through.notes if "fault of the addon" in note], self.name
+        return out
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a reply says, in neutral words; blanks are left to the laws of words."""
+
+    thinking: str
+    text: str
+    calls: tuple[tuple[str, str], ...]
+    finish: str
+
+
+@cache
+def replies() -> list[Sent]:
+    """Each complete recorded reply of one choice, as it came and retold by the other dialect."""
+    library = Library(FOLDER)
+    return [sent for name in library.names() for sent in _sent(library.load(name))]
+
+
+def _sent(recording: Recording) -> Iterator[Sent]:
+    if not recording.exchange().endpoint.is_chat or recording.answered.status != 200:
+        return
+    words = Case(recording).words
+    if not words.complete or words.unread or recording.ended or len(words.choices) > 1:
+        return
+    own = Sent(
+        recording.name,
+        recording.body,
+        recording.server_dialect,
+        recording.server_form,
+        recording.settings,
+        recording.awaited().expected,
+    )
+    if limit_of(5, Case(recording)) is None:
+        yield own
+    other = OPENAI_CHAT if own.server is ANTHROPIC else ANTHROPIC
+    for form in Form:
+        body = own.rewritten(other, form)
+        name = f"{recording.name}, retold {form.name.lower()}"
+        plain = replace(recording.settings, start=InitialState.TEXT, budget="server", markers=False)
+        yield Sent(name, body, other, form, plain)
+
+
+def plain(text: str) -> str:
+    return "".join(text.split())
+
+
+def calls_of(heard: Heard) -> tuple[tuple[str, str], ...]:
+    return tuple((call["name"], _json(call["arguments"] or "{}")) for call in heard.calls.values())
+
+
+def _json(arguments: str) -> str:
+    return json.dumps(json.loads(arguments), sort_keys=True)
+
+
+def meant(sent: Sent, client: Dialect, form: Form) -> Said:
+    """What the server's own words say to a client of this dialect, by the oracle."""
+    heard = sent.words().choice()
+    found = parts(heard, sent.reading(form))
+    if client is OPENAI_CHAT:
+        thinking, text = openai_words(found)
+    else:
+        blocks = anthropic_blocks(found)
+        thinking, text = (
+            "".join(w for k, w in blocks if k == kind) for kind in ("thinking", "text")
+        )
+    finish = str(heard.finish)
+    finish = FINISHES.get(finish, finish)
+    called = client is ANTHROPIC and heard.calls and finish == "stop"
+    return Said(plain(thinking), plain(text), calls_of(heard), "tool_calls" if called else finish)
+
+
+def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Said:
+    """What the official SDK reads."""
+    read_with = _message if client is ANTHROPIC else _completion
+    heard = read_with(wire, body, form, settings)
+    finish = str(heard.finish)
+    return Said(
+        plain(next(iter(heard.thoughts.values()), "")),
+        plain(heard.joined("text", "raw")),
+        calls_of(heard),
+        FINISHES.get(finish, finish),
+    )
+
+
+def _message(wire: Wire, body: bytes, form: Form, _: Settings) -> Heard:
+    if form is Form.STREAM:
+        sdk_reading.anthropic_events(wire, body)
+        message = sdk_reading.anthropic_accumulated(wire, body)
+    else:
+        message = sdk_reading.anthropic_whole(wire, body)
+    return listen(json.dumps(message).encode(), Form.WHOLE, ANTHROPIC).choice()
+
+
+def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> Heard:
+    heard = listen(sdk_reading.openai_bodies(wire, body, form), form, OPENAI_CHAT, settings.map)
+    if form is Form.STREAM and heard.choice().finish not in REFUSED:
+        message = sdk_reading.openai_accumulated(wire, body)["choices"][0]["message"]
+        assert (message.get("content") or "") == heard.choice().joined("text")
+        assert len(message.get("tool_calls") or []) == len(heard.choice().calls)
+    return heard.choice()
+
+
+@pytest.fixture(scope="module")
+def wire() -> Wire:
+    return Wire()
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")  # of blocks that the user named
+@pytest.mark.parametrize(("server", "client", "form"), PAIRS)
+def test_a_client_reads_what_the_server_said(
+    wire: Wire, server: Dialect, client: Dialect, form: Form
+) -> None:
+    form_stays = client is server and client.keeps_raw
+    sent = [
+        each
+        for each in replies()
+        if each.server is server and (each.form is form or not form_stays)
+    ]
+    assert len(sent) > 10
+    for each in sent:
+        body = each.rewritten(client, form)
+        assert seen(wire, body, client, form, each.settings) == meant(each, client, form), each.name
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_chat_completion_holds_no_word_of_the_messages_api(form: Form) -> None:
+    for each in [each for each in replies() if each.server is ANTHROPIC]:
+        body = each.rewritten(OPENAI_CHAT, form)
+        sent = body.removesuffix(DONE).split(b"\n\n") if form is Form.STREAM else [body]
+        for frame in filter(None, sent):
+            assert not re.search(rb"^event:", frame, re.MULTILINE), each.name
+            value = json.loads(frame.removeprefix(b"data: "))
+            assert value.keys() <= TOP_LEVEL, each.name
+            assert (value.get("usage") or {}).keys() <= USAGE, each.name
+            for choice in value["choices"]:
+                assert choice.keys() <= CHOICE, each.name
+                said = choice.get("delta") or choice.get("message") or {}
+                assert said.keys() <= MESSAGE, each.name
+
+
+def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
+    """The matrix holds them as well; this fails by itself should no recording have any."""
+    events = [start()]
+    for index, name in enumerate(("look", "hear")):
+        block = {"type": "tool_use", "id": f"{name}_1", "name": name, "input": {}}
+        pieces = [piece(index, "input_json", words) for words in ('{"at":', '"sky"}')]
+        events += [begin(index, block), *pieces, stop(index)]
+    body = b"".join(frames([*events, *end("tool_use")]))
+    sent = Sent("two calls", body, ANTHROPIC, Form.STREAM, read())
+    completion = sdk_reading.openai_whole(wire, sent.rewritten(OPENAI_CHAT, Form.WHOLE))
+    calls = completion["choices"][0]["message"]["tool_calls"]
+    assert [(call["id"], call["function"]) for call in calls] == [
+        (f"{name}_1", {"name": name, "arguments": '{"at":"sky"}'}) for name in ("look", "hear")
+    ]
