@@ -24,6 +24,8 @@ from converter.wire import json_text
 from converter.wire.sse import Frame
 
 _DEFAULTS = settings.read()
+AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=settings.Start.TEXT)
+"""How to read what the addon has written: a tag that it left in a text is text, as it is to its client."""
 _OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
