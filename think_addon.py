@@ -31,6 +31,7 @@ from converter.shell.exchange_listener import ExchangeListener, fault_of
 from converter.shell.flow_record import CLIENT_LEFT, UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
 from converter.shell.own_layers import OwnLayers
+from converter.shell.page.addon import Page
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
 from converter.shell.terminal.printer import Terminal
@@ -61,6 +62,7 @@ class ThinkAddon:
             self._terminal,
             self._recorder,
             Commands(self._recorder),
+            Page(self._recorder),
         ]
 
     def load(self, loader: Loader) -> None:

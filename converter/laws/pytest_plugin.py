@@ -108,6 +108,10 @@ class RecordingFile(pytest.File):
             yield GoldenItem.from_parent(
                 self, name=name, dialect=dialect, recording=recording, library=library
             )
+        if library.expectation_path(recording.name).exists():
+            yield ExpectationItem.from_parent(
+                self, name="reads as expected", recording=recording, library=library
+            )
 
 
 def _short(folder: Path) -> Path:
@@ -192,6 +196,19 @@ class GoldenItem(_RecordingItem):
             raise RecordingFailureError(
                 "\n".join([*told, self._library.command("bless", self._recording.name)])
             )
+
+
+class ExpectationItem(_RecordingItem):
+    """A recording held to what a person says it should read."""
+
+    def __init__(self, *, recording: "Recording", library: "Library", **given: Any) -> None:
+        super().__init__(**given)
+        self._recording, self._library = recording, library
+
+    def runtest(self) -> None:
+        """Fail with what is read otherwise."""
+        if unmet := self._library.unmet(self._recording):
+            raise RecordingFailureError(f"{self._recording.name} is not read as expected\n{unmet}")
 
 
 def _difference(name: str, old: str, new: str) -> list[str]:

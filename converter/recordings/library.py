@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from converter.dialects.table import DIALECTS, Dialect
-from converter.recordings import flow_file
+from converter.recordings import expectation, flow_file
 from converter.recordings.golden import golden
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.redact.redactor import cleaned
@@ -116,6 +116,7 @@ class Library:
             recording = self.load(name)
             clean = cleaned(recording)
             goldens = self._goldens(recording)
+            unmet = self.unmet(recording)
         except RecordingError as error:
             return [Wrong(name, "file", f"{name}: {error}")]
         found = (
@@ -123,7 +124,21 @@ class Library:
             if recording == clean
             else [Wrong(name, "clean", f"{name} holds what no recording may: `add` it again")]
         )
+        found += (
+            [Wrong(name, "expected", f"{name} is not read as expected\n{unmet}")] if unmet else []
+        )
         return [*found, *self._broken(recording, laws), *self._stale(name, goldens)]
+
+    def expectation_path(self, name: str) -> Path:
+        """Return where a recording's expectation is, or would be."""
+        return expectation.path_of(self.path(name))
+
+    def unmet(self, recording: Recording) -> str:
+        """Return how a recording is read otherwise than a person expects; empty when it is not, or
+        nobody said so.
+        """
+        expected = expectation.load(self.path(recording.name))
+        return expectation.unmet(recording, expected) if expected else ""
 
     def command(self, verb: str, name: str) -> str:
         """Return the command that does this with a recording here."""

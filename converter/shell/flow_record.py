@@ -39,9 +39,10 @@ class FlowRecord:
     somebody will look at it, so the bodies are kept too. `printed`: what the
     client is told is printed as well. `hints` and `notes`: what a person may and
     should know. `cuts`: the length of each chunk, and when it came. `got`: what the client has got
-    of a stream. `request`, `awaited` and `rewriter`: the steps of the exchange, as far as it has
-    come. `server`: what the server is, as far as it is known; `server_parses`: when the request was
-    written it was known to take thinking out of the text.
+    of a stream; `given`: how much of it went out for each chunk, and at the end. `request`,
+    `awaited` and `rewriter`: the steps of the exchange, as far as it has come. `server`: what the
+    server is, as far as it is known; `server_parses`: when the request was written it was known to
+    take thinking out of the text.
     """
 
     exchange: Exchange
@@ -57,6 +58,7 @@ class FlowRecord:
     chunks: list[bytes] = field(default_factory=list)
     cuts: list[tuple[int, float]] = field(default_factory=list)
     got: bytearray | None = None
+    given: list[int] = field(default_factory=list)
     request: ReadRequest | None = None
     awaited: AwaitedReply | None = None
     rewriter: Rewriter | None = None
@@ -80,8 +82,10 @@ class FlowRecord:
         self.got = bytearray() if self.got is None else self.got
         if self.full:
             self.came(chunk, at)
+            before = len(self.got)
             for piece in pieces:
                 self.got += piece
+            self.given.append(len(self.got) - before)
 
     def came(self, body: bytes, at: float) -> None:
         """Keep bytes of the server's."""

@@ -9,16 +9,18 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import Endpoint, find
-from converter.recordings import flow_file
+from converter.recordings import expectation, flow_file
+from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.shell.thought_hook import announce
@@ -54,16 +56,17 @@ class Recorder:
             copied = flow.copy()
             self._hand_over(lambda: _keep_numbered(copied, Path(folder).expanduser()))
 
-    def keep(self, flow: HTTPFlow, name: str) -> Path:
-        """Keep a flow under a name; return the file that will be there. Raises RecordingError."""
+    def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
+        """Keep a flow under a name, and what it should read; the file is there when the future is
+        done. Raises RecordingError.
+        """
         library = Library(Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser())
         path = library.path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
         recording = flow_file.from_flow(flow, name)
         make_folder(library.folder)
-        self._hand_over(lambda: announce(f"recording: kept {library.keep(recording)}"))
-        return path
+        return self._hand_over(lambda: _keep_named(library, recording, expected))
 
     def done(self) -> None:
         """Finish what is to be written."""
@@ -71,9 +74,11 @@ class Recorder:
             self._worker.shutdown(wait=True)
             self._worker = None
 
-    def _hand_over(self, write: Callable[[], object]) -> None:
+    def _hand_over[Result](self, write: Callable[[], Result]) -> Future[Result]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        self._worker.submit(_logged, write)
+        future = self._worker.submit(write)
+        future.add_done_callback(_log_failure)
+        return future
 
 
 def make_folder(folder: Path) -> None:
@@ -86,14 +91,21 @@ def make_folder(folder: Path) -> None:
         raise RecordingError(f"{folder} is not to be written in")
 
 
-def _logged(write: Callable[[], object]) -> None:
+def _log_failure(written: Future[Any]) -> None:
     """A recording that cannot be kept costs a line of the log."""
-    try:
-        write()
-    except RecordingError as error:
+    error = written.exception()
+    if isinstance(error, RecordingError):
         _log.error("think: no recording: %s", error)
-    except Exception:
-        _log.exception("think: no recording, by a fault of the addon")
+    elif error:
+        _log.error("think: no recording, by a fault of the addon", exc_info=error)
+
+
+def _keep_named(library: Library, recording: Recording, expected: Expectation | None) -> Path:
+    path = library.keep(recording)
+    if expected:
+        expectation.keep(path, recording, expected)
+    announce(f"recording: kept {path}")
+    return path
 
 
 def _keep_numbered(flow: HTTPFlow, folder: Path) -> None:

@@ -86,13 +86,13 @@ class Thinking(Contentview):
         flow, message = metadata.flow, metadata.http_message
         if self.of_server:
             data, message = self._sent(data, message, flow)
-        chosen, expected = _reading(flow, self.of_server or not _backup(flow))
+        chosen, expected = reading_of(flow, self.of_server or not _backup(flow))
         if isinstance(message, Request):
             return _written(request.read(data, chosen), {})
         content_type = (
             message.headers.get("content-type", "") if message else metadata.content_type or ""
         )
-        return _written(reply.read(data, chosen, content_type, expected=expected), _facts(flow))
+        return _written(reply.read(data, chosen, content_type, expected=expected), facts_of(flow))
 
     def _sent(
         self, data: bytes, message: Message | None, flow: Flow | None
@@ -157,7 +157,13 @@ def _backup(flow: Flow | None) -> Mapping[str, Any]:
     return state
 
 
-def _reading(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
+def backup_of(flow: Flow) -> Response | None:
+    """Return what the server sent, where the client got something else; the flow stays as it is."""
+    state = _backup(flow).get("response")
+    return Response.from_state({**state}) if state else None  # it would consume it
+
+
+def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     """Return how to read a reply: a server's as the addon did; what it has written itself is not to
     be split again.
     """
@@ -185,7 +191,7 @@ def _model(flow: Flow | None) -> str:
     return str(asked.get("model") or "") if isinstance(asked, dict) else ""
 
 
-def _facts(flow: Flow | None) -> dict[str, object]:
+def facts_of(flow: Flow | None) -> dict[str, object]:
     """Return what was noted of a reply, else what mitmproxy's times tell."""
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}

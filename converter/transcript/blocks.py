@@ -7,6 +7,7 @@ lost on odd data.
 
 import base64 as encoding
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from converter.dialects.reasoning_fields import is_said, words_of
 from converter.observe.printable import in_json, size_of
@@ -172,7 +173,7 @@ def _audio(block: Fields) -> Iterator[Part]:
 def _file(block: Fields) -> Iterator[Part]:
     inner = _dict(block["file"])
     media = _of_url("file", _string(inner, "file_data") or _string(inner, "file_id"))
-    yield Media("file", media.type, media.size, media.place, _string(inner, "filename"))
+    yield replace(media, title=_string(inner, "filename"))
     yield from left_over(inner, ("file_data", "file_id", "filename"))
 
 
@@ -182,7 +183,13 @@ def _sourced(block: Fields) -> Iterator[Part]:
     title, context = _string(block, "title"), _string(block, "context")
     match source.get("type"):
         case "base64":
-            yield Media(kind, _string(source, "media_type"), _bytes(source), title=title)
+            yield Media(
+                kind,
+                _string(source, "media_type"),
+                _bytes(source),
+                title=title,
+                data=_string(source, "data"),
+            )
         case "url" | "file":
             yield Media(
                 kind, place=_string(source, "url") or _string(source, "file_id"), title=title
@@ -218,7 +225,9 @@ def _bytes(source: Fields) -> int:
 def _of_url(kind: str, url: str) -> Media:
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Media(kind, head.removeprefix("data:").removesuffix(";base64"), size_of(data))
+        return Media(
+            kind, head.removeprefix("data:").removesuffix(";base64"), size_of(data), data=data
+        )
     return Media(kind, place=url)
 
 

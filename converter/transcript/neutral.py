@@ -68,6 +68,7 @@ def _part(part: Part) -> dict[str, object]:
     told = {
         _NAMES.get((type(part), each.name), each.name): getattr(part, each.name)
         for each in fields(part)
+        if each.compare
     }
     if isinstance(part, ToolCall):
         told["arguments"] = _json(part.arguments)

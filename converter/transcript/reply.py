@@ -12,6 +12,7 @@ from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
+from converter.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
@@ -24,6 +25,10 @@ from converter.wire import json_text
 from converter.wire.sse import Frame
 
 _DEFAULTS = settings.read()
+AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
+"""How to read what the addon has written: a tag that it left in a text is text, as it is to its
+client.
+"""
 _OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""

@@ -50,8 +50,8 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a document, sound. `size` in bytes, if it came along; else `place` says where it
-    is.
+    """A picture, a document, sound. `size` in bytes and `data` in base64, if it came along; else
+    `place` says where it is.
     """
 
     kind: str
@@ -59,6 +59,7 @@ class Media:
     size: int | None = None
     place: str = ""
     title: str = ""
+    data: str = field(default="", repr=False, compare=False)
 
     @property
     def words(self) -> str:

@@ -174,6 +174,19 @@ def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
     assert run(project, installed, "--think-recordings", "captures", "-q")[0] == 0
 
 
+def test_a_recording_is_held_to_what_a_person_expects(project: Path, installed: Path) -> None:
+    expected = project / "captures" / "sum-stream.expected.json"
+    expected.write_text('{"thinking": "I add them.", "text": "It is 6.", "why": "a slip"}')
+    only = ("--think-recordings", "captures", "-k", "expected")
+    status, said = run(project, installed, *only)
+    assert (status, "1 failed" in said, "Traceback" in said) == (1, True, False)
+    assert "sum-stream is not read as expected\nexpected, because a slip:" in said
+    assert "-It is 6.\n+It is 5." in said
+    expected.write_text('{"thinking": "I add them.", "text": "It is 5."}')
+    status, said = run(project, installed, *only)
+    assert (status, "1 passed" in said) == (0, True), said
+
+
 def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) -> None:
     (project / "openai.py").write_text("raise ImportError('No module named openai')\n")
     status, said = run(project, installed, "--think-recordings", "captures", "-q", "-rs")

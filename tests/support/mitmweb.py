@@ -61,7 +61,7 @@ class Mitmweb(Program):
     opens its page.
     """
 
-    def __init__(self, server: str, folder: Path, *arguments: str) -> None:
+    def __init__(self, server: str, folder: Path, *arguments: str, addon: Path = ADDON) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             page = str(free.getsockname()[1])
         listening = ["--web-host", "127.0.0.1", "--web-port", page, "--no-web-open-browser"]
@@ -73,7 +73,7 @@ class Mitmweb(Program):
         ]
         handle, log = tempfile.mkstemp(".log", "mitmweb-", folder)
         os.close(handle)
-        super().__init__([str(MITMWEB), "-s", str(ADDON), *mode, *listening, *arguments], Path(log))
+        super().__init__([str(MITMWEB), "-s", str(addon), *mode, *listening, *arguments], Path(log))
         [self.page] = self.wait_for(r"Web server listening at (\S+)")
         self.port = int(self.wait_for(r"listening at 127\.0\.0\.1:(\d+)\.")[0])
 
@@ -262,6 +262,7 @@ def _chromium(profile: str) -> Chrome:
     assert browser, "chromium is missing: make test installs it, or says how"
     options = ChromeOptions()
     options.binary_location = browser
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     arguments: Sequence[str] = [
         *QUIET,
         f"--user-data-dir={profile}",

@@ -9,6 +9,8 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.shell.page.addon import address
+
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
 QUESTION = {
@@ -39,7 +41,7 @@ def running() -> None:
 def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
     """What to tell the person who started the proxy."""
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
-    lines += [f"mitmweb: {web}"] if web else []
+    lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     lines += [
         f"\n# Ask in the {name} dialect:\n{curl(proxy + path, model)}"
         for name, path in DIALECTS.items()

@@ -64,7 +64,7 @@ def test_a_command_survives_the_shell() -> None:
 
 
 def test_mitmweb_is_named_when_there_is_one() -> None:
-    assert "mitmweb: http://127.0.0.1:8081/?token=1" in announcement(
-        "http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m"
-    )
+    told = announcement("http://a", "http://b", "http://127.0.0.1:8081/?token=1", "m")
+    assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
+    assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")

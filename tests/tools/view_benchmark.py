@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -140,13 +140,12 @@ async def follow(page: str) -> None:
 
 
 class Page(Program):
-    """That page, as a process of its own."""
+    """That page, as a process of its own. `module`: the one that is the page."""
 
-    def __init__(self, web: Mitmweb, folder: Path) -> None:
-        super().__init__(
-            [sys.executable, "-m", "tests.tools.view_benchmark", "--follow", web.page],
-            folder / "page.log",
-        )
+    def __init__(
+        self, web: Mitmweb, folder: Path, module: str = "tests.tools.view_benchmark"
+    ) -> None:
+        super().__init__([sys.executable, "-m", module, "--follow", web.page], folder / "page.log")
         self.wait_for("page open")
 
     @property
@@ -154,7 +153,13 @@ class Page(Program):
         return self.output.count("fetched")
 
 
-def watching_rows(name: str, frames: Frames, names: dict[str, str], runs: int) -> Iterator[str]:
+def watching_rows(
+    name: str,
+    frames: Frames,
+    names: dict[str, str],
+    runs: int,
+    looks: Callable[[Mitmweb, Path], Page] = Page,
+) -> Iterator[str]:
     costs: dict[bool, Cost] = {}
     with (
         ByPathServer({CHAT: Says(steps=frames)}) as server,
@@ -164,7 +169,7 @@ def watching_rows(name: str, frames: Frames, names: dict[str, str], runs: int) -
         passed(web)
         for _ in range(runs):
             costs[False] = passed(web).least(costs.get(False))
-            with Page(web, Path(folder)) as page:
+            with looks(web, Path(folder)) as page:
                 costs[True] = passed(web).least(costs.get(True))
                 fetched = page.fetched
     for field, meaning in names.items():

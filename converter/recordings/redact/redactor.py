@@ -72,6 +72,13 @@ def cleaned(recording: Recording) -> Recording:
     )
 
 
+def cleaned_words(recording: Recording, text: str) -> str:
+    """Return a text about a recording, such as what it should read, without what `cleaned` takes
+    from the recording.
+    """
+    return _replacing(recording).text(text)
+
+
 def _replacing(recording: Recording) -> Scrubber:
     secrets: set[str] = set()
     for asked in (recording.asked, recording.sent):

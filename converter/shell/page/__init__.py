@@ -1,0 +1,5 @@
+"""The page at /think in mitmweb: the exchanges as they come, what the model thinks and says, where
+the time went.
+
+It stands behind mitmweb's own login. Nothing is kept up to date while nobody has it open.
+"""

@@ -1,0 +1,108 @@
+"""The addon that puts the page into mitmweb: it opens and closes with the pages that look, and does
+what their buttons ask.
+"""
+
+import logging
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+
+from converter.recordings.expectation import Expectation
+from converter.shell.flow_record import UNDER_WAY
+from converter.shell.page.listed import Listed
+from converter.shell.page.search import Search
+from converter.shell.page.watcher import Watcher
+from converter.shell.recorder import Recorder
+
+_log = logging.getLogger(__name__)
+PATH = "/think"
+
+
+class RefusedError(ValueError):
+    """What a button asked for cannot be done; its one line says why."""
+
+
+class Page:
+    """An addon of its own. In mitmdump and in mitmproxy's console it does nothing at all."""
+
+    name = "think-page"
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._watchers: list[Watcher] = []
+        self._listed: Listed | None = None
+        self._rule: Any = None
+        self.search = Search()
+
+    def running(self) -> None:
+        """Add the page to mitmweb's own server, and say where it is."""
+        app = getattr(ctx.master, "app", None)
+        if app is None or self._rule is not None:
+            return
+        from converter.shell.page import handlers  # noqa: PLC0415  # it imports mitmweb, which mitmdump does without
+
+        self._listed = Listed(ctx.master.view, UNDER_WAY)  # type: ignore[attr-defined]  # as every mitmweb has one
+        self._rule = handlers.mount(app, self)
+        _log.info("think: watch it think at %s", address(str(ctx.master.web_url)))  # type: ignore[attr-defined]
+
+    def done(self) -> None:
+        """The script is loaded anew, or mitmproxy ends."""
+        if self._rule is not None:
+            from converter.shell.page import handlers  # noqa: PLC0415
+
+            handlers.unmount(ctx.master.app, self._rule)  # type: ignore[attr-defined]
+            self._rule = None
+
+    def exchanges(self) -> Listed:
+        """Return what mitmweb lists."""
+        assert self._listed
+        return self._listed
+
+    def opened(self) -> Watcher:
+        """A page looks."""
+        if not self._watchers:
+            self.exchanges().open()
+        watcher = Watcher(self.exchanges(), UNDER_WAY)
+        self._watchers.append(watcher)
+        return watcher
+
+    def closed(self, watcher: Watcher) -> None:
+        """A page looks no more."""
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+            if not self._watchers:
+                self.exchanges().close()
+                self.search = Search()
+
+    def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> Future[Path]:
+        """Keep an exchange as a recording, and what it should read. Raises RecordingError."""
+        if flow.live:
+            raise RefusedError("this exchange is still running")
+        asks = expected.thinking is not None or expected.text is not None
+        return self._recorder.keep(flow, name, expected if asks else None)
+
+    def again(self, flow: HTTPFlow) -> str:
+        """Ask the same again; return the id of the new exchange, which stands in mitmweb's list as
+        any other.
+        """
+        copied = flow.copy()
+        refused = (
+            ctx.master.addons.get("clientplayback").check(copied)
+            if not flow.live
+            else "this exchange is still running"
+        )
+        if refused:
+            raise RefusedError(refused)
+        copied.comment = copied.marked = ""
+        ctx.master.view.add([copied])  # type: ignore[attr-defined]
+        ctx.master.commands.call("replay.client", [copied])
+        return str(copied.id)
+
+
+def address(web_url: str) -> str:
+    """Return the page's address, given mitmweb's, with the token that opens it."""
+    base, question, query = web_url.partition("?")
+    return f"{base.rstrip('/')}{PATH}{question}{query}"

@@ -1,0 +1,198 @@
+"""One exchange as the page shows it: what was asked, what the client got, and what the addon did
+about it.
+
+What is read of a flow is taken on mitmproxy's loop, which is quick; reading it may take its time in
+a thread.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mitmproxy.http import HTTPFlow
+
+from converter.initial_state import InitialState
+from converter.parsing.reading import Expected
+from converter.settings import Settings
+from converter.shell.flow_record import FlowRecord, told
+from converter.shell.views import backup_of, facts_of, reading_of
+from converter.transcript import reply, request, shown
+from converter.transcript.reply import AS_WRITTEN, ReplyReader
+from converter.transcript.shown import Values
+from converter.transcript.turns import Thinking, Transcript
+
+_BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
+_PROMPTED = "Added: words in the prompt that ask the model to think."
+_KEPT_BACK = "Withheld: the client got less thinking than the model had."
+_ABOUT_THINKING = "🧠"
+"""What the first part of a comment begins with, when it tells of the thinking that the page shows.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A reply, and how to read it."""
+
+    data: bytes
+    content_type: str = ""
+    settings: Settings = AS_WRITTEN
+    expected: Expected | None = None
+
+    def read(self) -> Transcript:
+        return reply.read(self.data, self.settings, self.content_type, expected=self.expected)
+
+
+def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
+    """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
+    for others to tell.
+    """
+    asked, chosen = (
+        flow.request.get_content(strict=False) or b"",
+        reading_of(flow, of_server=True)[0],
+    )
+    got = None if running else _got(flow)
+    sent = None if running else _sent(flow)
+    facts, noted, ended = facts_of(flow), told(flow), flow.error.msg if flow.error else ""
+    withheld = flow.metadata.get("think_whole")
+    base = {
+        "id": flow.id,
+        "running": running,
+        "ended": "" if running else ended,
+        "notes": notes(flow, noted),
+    }
+    base |= {"status": _status(flow), "kept": bool(noted)}
+
+    def read() -> Values:
+        said = got.read() if got else Transcript()
+        thoughts = (
+            [str(each) for each in withheld]
+            if isinstance(withheld, list)
+            else _thoughts_kept_back(said, facts, sent)
+        )
+        more = {
+            "withheld": thoughts,
+            "notes": [*notes(flow, noted), *([_KEPT_BACK] if thoughts else [])],
+        }
+        replied = {
+            "request": shown.transcript(request.read(asked, chosen)),
+            "reply": shown.transcript(said, facts),
+        }
+        return {**base, **replied, **more}
+
+    return read
+
+
+def markdown_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
+    """Return request and reply as one transcript, and what else is known of the reply."""
+    asked = request.read(
+        flow.request.get_content(strict=False) or b"", reading_of(flow, of_server=True)[0]
+    )
+    got = _got(flow)
+    if got is None:
+        return asked, {}
+    said = got.read()
+    whole = Transcript(
+        (*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside
+    )
+    return whole, facts_of(flow)
+
+
+def notes(flow: HTTPFlow, noted: Mapping[str, object]) -> list[str]:
+    """Return what the addon mended, withheld or guessed, a line each."""
+    comment = [
+        part for part in flow.comment.split(" · ") if part and not part.startswith(_ABOUT_THINKING)
+    ]
+    began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
+    return [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])]
+
+
+class Follower:
+    """A reply that still comes, read once as it grows."""
+
+    def __init__(self, running: FlowRecord) -> None:
+        self._running = running
+        self._reader = ReplyReader(AS_WRITTEN)
+        self._read = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes have come and are not read."""
+        return len(self._running.got or b"") - self._read
+
+    @property
+    def has_read(self) -> bool:
+        """Tell whether any of the reply came by the stream; a whole reply is in its flow at the
+        end.
+        """
+        return self._read > 0
+
+    def news(self) -> list[Values]:
+        """Return what has been said since the last time."""
+        fresh = bytes((self._running.got or b"")[self._read :])
+        self._read += len(fresh)
+        return shown.said(self._reader.feed(fresh)) if fresh else []
+
+    def close(self) -> list[Values]:
+        """Return the rest, when the reply is over."""
+        return [*self.news(), *shown.said(self._reader.close())]
+
+    def end(self, flow: HTTPFlow) -> Values:
+        """Return what is known of the reply at its end."""
+        whole = self._reader.transcript()
+        beside = [shown.part(field) for field in whole.beside]
+        ended = {
+            "ended": flow.error.msg if flow.error else "",
+            "status": _status(flow),
+            "notes": notes(flow, told(flow)),
+        }
+        return {
+            "facts": shown.facts(whole, facts_of(flow)),
+            "beside": beside,
+            "kept": bool(told(flow)),
+            **ended,
+        }
+
+
+def _status(flow: HTTPFlow) -> str:
+    """Return the status of an error, in words."""
+    if flow.response is None or flow.response.status_code < 400:
+        return ""
+    return f"{flow.response.status_code} {flow.response.reason}".strip()
+
+
+def _got(flow: HTTPFlow) -> _Body | None:
+    """Return what the client got. A reply that the addon has not written is read as a server's."""
+    if flow.response is None:
+        return None
+    data, content_type = (
+        flow.response.get_content(strict=False) or b"",
+        flow.response.headers.get("content-type", ""),
+    )
+    return (
+        _Body(data, content_type)
+        if told(flow)
+        else _Body(data, content_type, *reading_of(flow, of_server=True))
+    )
+
+
+def _sent(flow: HTTPFlow) -> _Body | None:
+    """Return what the server sent, if the client got something else."""
+    response = backup_of(flow)
+    if response is None:
+        return None
+    data, content_type = (
+        response.get_content(strict=False) or b"",
+        response.headers.get("content-type", ""),
+    )
+    return _Body(data, content_type, *reading_of(flow, of_server=True))
+
+
+def _thoughts_kept_back(
+    got: Transcript, facts: Mapping[str, object], sent: _Body | None
+) -> list[str]:
+    """Return the thoughts of a reply whose client got none, though the model had some."""
+    has_thoughts = any(isinstance(part, Thinking) for turn in got.turns for part in turn.parts)
+    if has_thoughts or sent is None or not facts.get("thoughts"):
+        return []
+    return [
+        part.text for turn in sent.read().turns for part in turn.parts if isinstance(part, Thinking)
+    ]

@@ -1,0 +1,52 @@
+"""An exchange as one command for a shell. No key is in it: a person pastes such a command into a
+chat or an issue.
+"""
+
+import re
+import shlex
+
+from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+_KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
+"""Headers that hold a key, and what stands in their place."""
+_KEPT = re.compile(r"content-type|accept|anthropic-(?:version|beta)|openai-beta", re.IGNORECASE)
+_ACTING = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]|[\x00-\x08\x0b-\x1f]"
+)
+"""What a terminal would act on; in JSON it stands within strings, where it can be escaped."""
+
+
+def command(flow: HTTPFlow) -> str:
+    """Return the command that asks the same again. Raises ValueError for a body that is no text."""
+    try:
+        body = (flow.request.get_content(strict=False) or b"").decode()
+    except UnicodeDecodeError:
+        raise ValueError("the request is no text") from None
+    words = [
+        "curl",
+        "-sN",
+        *(["-X", flow.request.method] if flow.request.method != "POST" else []),
+        _address(flow),
+    ]
+    lines = [shlex.join(words)]
+    for name, value in flow.request.headers.items():
+        if name.lower() in _KEYS:
+            lines.append(f'-H "{_KEYS[name.lower()]}"')
+        elif _KEPT.fullmatch(name):
+            lines.append(f"-H {shlex.quote(_ACTING.sub('', f'{name}: {value}'))}")
+    lines += [f"--data-binary {shlex.quote(_ACTING.sub(_escaped, body))}"] if body else []
+    return " \\\n  ".join(lines)
+
+
+def _address(flow: HTTPFlow) -> str:
+    """Return where the client asked: the proxy itself where it stands before a server."""
+    here = flow.client_conn.sockname
+    if isinstance(flow.client_conn.proxy_mode, ReverseMode) and here and here[1]:
+        host = f"[{here[0]}]" if ":" in here[0] else here[0]
+        return f"http://{host}:{here[1]}{flow.request.path}"
+    return flow.request.url
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

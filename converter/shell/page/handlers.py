@@ -1,0 +1,222 @@
+"""The page's part of mitmweb's server. It uses what mitmproxy does not promise, read in 12.2: its
+handlers and its router.
+
+Each handler is a child of mitmweb's own, so that its login, its check of the request's origin and
+its XSRF cookie hold here.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mitmproxy.http import HTTPFlow
+from mitmproxy.tools.web import app as mitmweb
+
+from converter.recordings.expectation import Expectation
+from converter.recordings.recording import RecordingError
+from converter.shell.page import curl
+from converter.shell.page.addon import PATH, Page, RefusedError
+from converter.shell.page.conversation import markdown_of
+from converter.shell.page.watcher import Watcher
+from converter.transcript import markdown
+
+FOLDER = Path(__file__).parent
+FILES = {"think.css": "text/css; charset=utf-8", "think.js": "text/javascript; charset=utf-8"}
+SECURITY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""Nothing from elsewhere, and no text that becomes markup: stricter than mitmweb's own."""
+INTERVAL = 0.25
+"""Seconds between two updates of a page."""
+SHARE = 4
+"""An update comes no sooner than so many times what the last one took."""
+_LONGEST_INTERVAL = 2.0
+
+
+def mount(app: Any, page: Page) -> Any:
+    """Add the page to mitmweb's server; return what takes it away again."""
+    given = {"page": page}
+    exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
+    app.add_handlers(
+        r".*$",
+        [
+            (PATH, Index, given),
+            (rf"{PATH}/(?P<name>{'|'.join(FILES)})", File, given),
+            (rf"{PATH}/updates", Updates, given),
+            (rf"{PATH}/search", Words, given),
+            (rf"{exchange}/keep", Keep, given),
+            (rf"{exchange}/again", Again, given),
+            (rf"{exchange}/(?P<form>curl|markdown)", Written, given),
+        ],
+    )
+    return app.default_router.rules[-2]  # the last one is mitmweb's own
+
+
+def unmount(app: Any, rule: Any) -> None:
+    """Take the page away."""
+    app.default_router.rules.remove(rule)
+
+
+class _Handler(mitmweb.RequestHandler):
+    page: Page
+
+    def initialize(self, page: Page) -> None:
+        self.page = page
+
+    def prepare(self) -> None:
+        """Refuse what another site's page asks for; mitmweb's own check answers that with a 500."""
+        origin = self.request.headers.get("Sec-Fetch-Site", "none")
+        if self.request.method == "POST" and origin not in ("same-origin", "none"):
+            raise mitmweb.APIError(403, "only this page may ask for that")
+        super().prepare()  # type: ignore[no-untyped-call]
+
+    def found(self, flow_id: str) -> HTTPFlow:
+        """Return the conversation that is meant."""
+        flow = self.page.exchanges().find(flow_id)
+        if flow is None:
+            raise mitmweb.APIError(404, "this exchange is not there any more")
+        return flow
+
+    def refuse(self, error: Exception) -> None:
+        """Say why not, in one line."""
+        self.set_status(400)
+        self.text(" ".join(str(error).split()))
+
+    def text(self, words: str) -> None:
+        """Answer with plain text."""
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(words.encode(errors="backslashreplace"))
+
+
+class Index(_Handler):
+    """The page, or mitmweb's form for its password."""
+
+    def auth_fail(self, invalid_password: bool) -> None:
+        """Ask for the password."""
+        self.render("login.html", invalid_password=invalid_password)
+
+    def get(self) -> None:
+        """Return the page; with it comes the cookie that its buttons need."""
+        assert self.xsrf_token
+        self.set_header("Content-Security-Policy", SECURITY)
+        self.set_header("Referrer-Policy", "no-referrer")  # its address may hold the token
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.finish((FOLDER / "think.html").read_bytes())
+
+    post = get
+    """The form's answer."""
+
+
+class File(_Handler):
+    """The style sheet and the script."""
+
+    def get(self, name: str) -> None:
+        """Return one of them."""
+        self.set_header("Content-Type", FILES[name])
+        self.set_header("Cache-Control", "no-cache")
+        self.finish((FOLDER / name).read_bytes())
+
+
+class Words(_Handler):
+    """The field that searches."""
+
+    async def get(self) -> None:
+        """Return the ids of exchanges in which all words stand."""
+        words = self.get_query_argument("words", "")
+        self.write({"found": await self.page.search.find(self.page.exchanges().flows(), words)})
+
+
+_EXPECTED = ("thinking", "text", "why")
+
+
+class Keep(_Handler):
+    """The button *Keep as recording*."""
+
+    async def post(self, flow_id: str) -> None:
+        """Keep the exchange; answer when it is written."""
+        said = self.json
+        given = {name: said.get(name) for name in _EXPECTED} if isinstance(said, dict) else {}
+        name = said.get("name") if isinstance(said, dict) else None
+        if not isinstance(name, str) or not all(
+            isinstance(words, str | None) for words in given.values()
+        ):
+            raise mitmweb.APIError(400, f"expected strings: name, {', '.join(_EXPECTED)}")
+        expected = Expectation(given["thinking"], given["text"], given["why"] or "")
+        try:
+            path = await asyncio.wrap_future(self.page.keep(self.found(flow_id), name, expected))
+        except (RecordingError, RefusedError, OSError) as error:
+            self.refuse(error)
+        else:
+            self.text(str(path))
+
+
+class Again(_Handler):
+    """The button *Ask again*."""
+
+    def post(self, flow_id: str) -> None:
+        """Ask; return the id of the new exchange."""
+        try:
+            self.text(self.page.again(self.found(flow_id)))
+        except RefusedError as error:
+            self.refuse(error)
+
+
+class Written(_Handler):
+    """The buttons that copy."""
+
+    async def get(self, flow_id: str, form: str) -> None:
+        """Return the exchange as one command or as Markdown."""
+        flow = self.found(flow_id)
+        try:
+            if form == "curl":
+                self.text(curl.command(flow))
+            else:
+                self.text(await asyncio.to_thread(lambda: markdown.write(*markdown_of(flow))))
+        except ValueError as error:
+            self.refuse(error)
+
+
+class Updates(mitmweb.WebSocketEventBroadcaster):
+    """The line on which a page is told what is new. It is no part of mitmweb's own broadcasts."""
+
+    connections: ClassVar[set[mitmweb.WebSocketEventBroadcaster]] = set()
+
+    def initialize(self, page: Page) -> None:
+        """Take what `mount` gave."""
+        self._page = page
+        self._watcher: Watcher | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def open(self, *_: str, **__: str) -> None:
+        """Begin to tell."""
+        super().open()  # type: ignore[no-untyped-call]
+        self._watcher = self._page.opened()
+        self._task = asyncio.create_task(self._tell(self._watcher), name="think page")
+
+    def on_close(self) -> None:
+        """Tell no more."""
+        if self._watcher and self._task:
+            self._task.cancel()
+            self._page.closed(self._watcher)
+            super().on_close()  # type: ignore[no-untyped-call]
+
+    def on_message(self, message: str | bytes) -> None:
+        """Take what the page asks for."""
+        with contextlib.suppress(ValueError, RecursionError):
+            if self._watcher:
+                self._watcher.hear(json.loads(message))
+
+    async def _tell(self, watcher: Watcher) -> None:
+        while True:
+            begun = time.perf_counter()
+            if self._send_queue.empty() and (
+                news := await watcher.news()
+            ):  # a page that reads slowly gets it later, in one
+                self.send(json.dumps(news).encode())
+            rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
+            await watcher.rest(rest)

@@ -1,0 +1,158 @@
+"""The exchanges that mitmweb lists, as rows that are made anew when their flows have changed, and
+the numbers over them.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mitmproxy import flow
+from mitmproxy.addons.view import View
+from mitmproxy.http import HTTPFlow
+
+from converter.observe.statistics import Reply
+from converter.shell.flow_record import FlowRecord
+from converter.shell.page import row as rows
+from converter.shell.page.numbers import Numbers, in_the_last_hour
+from converter.shell.page.row import Row
+from converter.shell.terminal.printer import reply_of
+
+SLICE = 0.01
+"""Seconds after which others have their turn: a list of thousands is made in many slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    row: Row
+    reply: Reply | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The rows that have changed since a `version`, those that are gone, and the version by now."""
+
+    rows: list[Row]
+    gone: list[str]
+    version: int
+
+
+class Listed:
+    """Rows by the ids of their flows. `running`: the exchanges that the addon is at.
+
+    It listens to mitmweb's list of flows only between `open` and `close`.
+    """
+
+    def __init__(self, view: View, running: Mapping[str, FlowRecord]) -> None:
+        self._view = view
+        self._running = running
+        self._entries: dict[str, _Entry] = {}
+        self._gone: list[tuple[int, str]] = []
+        self._stale: dict[str, None] = {}
+        self._version = 0
+        self._lock = asyncio.Lock()
+
+    def open(self) -> None:
+        """Begin to listen; all that is listed is to be read."""
+        self._view.sig_view_add.connect(self._changed)
+        self._view.sig_view_update.connect(self._changed)
+        self._view.sig_view_remove.connect(self._removed)
+        self._view.sig_view_refresh.connect(self._all_changed)
+        self._all_changed()
+
+    def close(self) -> None:
+        """Listen no more, and forget."""
+        self._view.sig_view_add.disconnect(self._changed)
+        self._view.sig_view_update.disconnect(self._changed)
+        self._view.sig_view_remove.disconnect(self._removed)
+        self._view.sig_view_refresh.disconnect(self._all_changed)
+        self._entries.clear()
+        self._stale.clear()
+        self._gone.clear()
+
+    def find(self, name: str) -> HTTPFlow | None:
+        """Return the conversation of an id."""
+        found = self._view.get_by_id(name)
+        return found if isinstance(found, HTTPFlow) and rows.is_listed(found) else None
+
+    def flows(self) -> list[HTTPFlow]:
+        """Return all conversations, the newest first."""
+        return [
+            each
+            for each in reversed(list(self._view))
+            if isinstance(each, HTTPFlow) and rows.is_listed(each)
+        ]
+
+    async def refresh(self) -> None:
+        """Make the rows anew that may have changed, some at a time."""
+        async with self._lock:
+            self._stale |= {name: None for name in self._running if name in self._entries}
+            begun = time.perf_counter()
+            while self._stale:
+                name = next(iter(self._stale))
+                del self._stale[name]
+                self._read(name)
+                if time.perf_counter() - begun > SLICE:
+                    await asyncio.sleep(0)
+                    begun = time.perf_counter()
+
+    def changes(self, since: int) -> Changes:
+        """Return what is new since a version; 0 for a page that knows nothing."""
+        fresh = [entry.row for entry in self._entries.values() if entry.version > since]
+        gone = [name for version, name in self._gone if version > since]
+        return Changes(fresh, gone, self._version)
+
+    def version_of(self, name: str) -> int:
+        """Return when a row has changed last."""
+        entry = self._entries.get(name)
+        return entry.version if entry else 0
+
+    def numbers(self) -> Callable[[], Numbers]:
+        """Take what the numbers at the head of the page are made of; what is returned counts it."""
+        found = [(_time(entry.row), entry.reply) for entry in self._entries.values() if entry.reply]
+        return lambda: in_the_last_hour(found)
+
+    def _read(self, name: str) -> None:
+        found = self.find(name)
+        if found is None:
+            self._forget(name)
+            return
+        before = self._entries.get(name)
+        running = self._running.get(name)
+        made = rows.row(found, running, before.row if before else None)
+        if before is None or before.row != made:
+            self._version += 1
+            self._entries[name] = _Entry(
+                made, None if made["running"] else _counted(found, made), self._version
+            )
+
+    def _forget(self, name: str) -> None:
+        if self._entries.pop(name, None):
+            self._version += 1
+            self._gone.append((self._version, name))
+
+    def _changed(self, flow: flow.Flow) -> None:
+        self._stale[flow.id] = None
+
+    def _removed(self, flow: flow.Flow, index: int) -> None:  # noqa: ARG002  (mitmproxy calls it by these names)
+        self._stale[flow.id] = None
+
+    def _all_changed(self) -> None:
+        listed = [each.id for each in reversed(list(self._view))]
+        self._stale = dict.fromkeys([*listed, *self._entries])
+
+
+def _time(row: Row) -> float:
+    at = row["at"]
+    return at if isinstance(at, float) else 0.0
+
+
+def _counted(found: HTTPFlow, row: Row) -> Reply | None:
+    """Return what is counted of an exchange that is over: also one that the addon has no notes of,
+    if it failed.
+    """
+    reply = reply_of(found)
+    if reply is None and row["state"] == rows.BROKEN:
+        return Reply({"model": row["model"], "failure": row["failure"]})
+    return reply

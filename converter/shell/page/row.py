@@ -1,0 +1,172 @@
+"""One exchange as a row of the page's list: plain values, of a flow and of what still runs of it."""
+
+import time
+from collections.abc import Mapping
+
+from mitmproxy.http import HTTPFlow
+
+from converter import endpoints
+from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
+from converter.wire import json_text
+
+type Row = dict[str, object]
+
+WAITING, THINKING, ANSWERING, CALLING, DONE, BROKEN = (
+    "waiting",
+    "thinking",
+    "answering",
+    "calling",
+    "done",
+    "broken",
+)
+_GROWS = (("text", ANSWERING), ("calls", CALLING), ("thinking", THINKING))
+"""Counts of a summary, and what a model is at that makes them grow; the later in a reply the
+earlier here.
+"""
+_SHOWN = (
+    "thoughts",
+    "thinking",
+    "text",
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    "thinking_tokens",
+    "first_byte",
+)
+_LONGEST = 300
+"""Characters of a word that comes from a header or a server."""
+
+
+def is_listed(flow: object) -> bool:
+    """Tell whether a flow is a conversation with a model."""
+    if not isinstance(flow, HTTPFlow):
+        return False
+    found = endpoints.find(flow.request.method, flow.request.path)
+    return found is not None and found[0].is_chat
+
+
+def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
+    """Return a flow's row. `before`: the row that it had last, by which a reply that still comes is
+    told from one that rests.
+    """
+    noted = told(flow) if running is None else {}
+    summary = _summary(running) if running else noted.get("summary")
+    known: Mapping[str, object] = summary if isinstance(summary, dict) else {}
+    made: Row = {
+        "id": flow.id,
+        "at": round(flow.request.timestamp_start, 3),
+        "path": _short(flow.request.path.partition("?")[0]),
+        "client": _client(flow),
+        "model": _short(str(known.get("model") or "")) or _asked_model(flow, before),
+        "server": _server(flow, running, noted),
+        "status": flow.response.status_code if flow.response else 0,
+        "again": flow.is_replay == "request",
+        **{name: known[name] for name in _SHOWN if name in known},
+        **_times(flow, known, running is not None),
+    }
+    made["running"] = running is not None or _runs(flow)
+    made["state"] = (
+        _state(made, before if before and before["running"] else None) if made["running"] else DONE
+    )
+    if failure := "" if made["running"] else _failure(flow, known, noted):
+        made |= {"state": BROKEN, "failure": _short(failure)}
+    return made
+
+
+def age(flow: HTTPFlow) -> float:
+    """Return the seconds since a flow's request began, by the clock that all of mitmproxy's times
+    are of.
+    """
+    return round(time.time() - flow.request.timestamp_start, 3)
+
+
+def _runs(flow: HTTPFlow) -> bool:
+    """Tell whether a flow that the addon does not act on is still on its way."""
+    return (
+        flow.live
+        and flow.error is None
+        and (flow.response is None or flow.response.timestamp_end is None)
+    )
+
+
+def _summary(running: FlowRecord) -> Mapping[str, object]:
+    rewriter = running.rewriter
+    return rewriter.summary.told() if rewriter else {}
+
+
+def _state(made: Row, before: Row | None) -> str:
+    """Return what the model is at: what has grown since the last look, else what it was at before."""
+    for name, state in _GROWS:
+        if _number(made, name) > (_number(before, name) if before else 0):
+            return state
+    return str(before["state"]) if before else WAITING
+
+
+def _number(values: Row, name: str) -> float:
+    value = values.get(name)
+    return value if isinstance(value, int | float) else 0
+
+
+def _times(flow: HTTPFlow, known: Mapping[str, object], running: bool) -> Row:
+    """Return the seconds of waiting, thinking and answering, and until the end; what is not known
+    is left out.
+    """
+    first, end = known.get("first_byte"), known.get("end")
+    if end is None and not running and flow.response:
+        came, over = flow.response.timestamp_start, flow.response.timestamp_end
+        first = came - flow.request.timestamp_start if came else None
+        end = over - flow.request.timestamp_start if over else None
+    if not isinstance(end, int | float):
+        return {}
+    waited = min(first, end) if isinstance(first, int | float) else end
+    if known.get("first_byte") == known.get("end") and "end" in known:
+        waited = end  # a whole reply comes at once: nobody knows when it was thought
+    thought = min(_seconds(known, "thinking_time"), end - waited)
+    return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
+
+
+def _seconds(known: Mapping[str, object], name: str) -> float:
+    value = known.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, object]) -> str:
+    """Return why an exchange is broken, empty when it is not."""
+    if said := str(known.get("failure") or ""):
+        return said
+    if flow.error:
+        left = flow.error.msg.startswith(CLIENT_LEFT)
+        return (
+            "" if left and known.get("finish") else flow.error.msg
+        )  # SDKs hang up at the last event
+    if flow.response is None:
+        return "no reply"
+    if flow.response.status_code >= 400:
+        return f"status {flow.response.status_code}"
+    return "the reply ended without saying so" if noted and not known.get("finish") else ""
+
+
+def _client(flow: HTTPFlow) -> str:
+    """Return the client's own name for itself, without what follows its version."""
+    return _short(flow.request.headers.get("user-agent", "").partition(" ")[0])
+
+
+def _server(flow: HTTPFlow, running: FlowRecord | None, noted: Mapping[str, object]) -> str:
+    name = running.server.name if running else str(noted.get("server") or "")
+    address = f"{flow.request.host}:{flow.request.port}"
+    return _short(address if name in ("", "generic") else f"{name} {address}")
+
+
+def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
+    """Return the model that was asked for, which is read of a request once."""
+    if before is not None:
+        return str(before["model"])
+    try:
+        asked = json_text.read(flow.request.get_content(strict=False) or b"")
+    except json_text.UnreadableError:
+        return ""
+    return _short(str(asked.get("model") or "")) if isinstance(asked, dict) else ""
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"

@@ -1,0 +1,57 @@
+"""Words looked for in what was asked and said. Each conversation is read once, in a thread, one at
+a time.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import fields
+
+from mitmproxy.http import HTTPFlow
+
+from converter.shell.page.conversation import markdown_of
+from converter.transcript.turns import Field, Media, Part
+
+LIMIT = 64 * 1024 * 1024
+"""Characters that are remembered; what does not fit is read again for the next search."""
+
+
+class Search:
+    """What conversations say, remembered while the page is open."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, float], str] = {}
+        self._size = 0
+
+    async def find(self, flows: Iterable[HTTPFlow], words: str) -> list[str]:
+        """Return the ids of those in which all words stand, in any case."""
+        wanted = words.casefold().split()
+        found = []
+        for flow in flows:
+            key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
+            said = self._said.get(key)
+            if said is None:
+                said = await asyncio.to_thread(_said_in, flow)
+                if not flow.live:
+                    self._remember(key, said)
+            if all(word in said for word in wanted):
+                found.append(flow.id)
+        return found
+
+    def _remember(self, key: tuple[str, float], said: str) -> None:
+        if key not in self._said and self._size + len(said) <= LIMIT:
+            self._said[key] = said
+            self._size += len(said)
+
+
+def _said_in(flow: HTTPFlow) -> str:
+    whole, _ = markdown_of(flow)
+    parts = [part for turn in whole.turns for part in turn.parts]
+    return "\n".join([*(words for part in parts for words in _words(part)), *whole.rest]).casefold()
+
+
+def _words(part: Part) -> Iterable[str]:
+    if isinstance(part, Media):
+        return [part.words]
+    if isinstance(part, Field):
+        return [part.name, str(part.value)]
+    return [str(getattr(part, each.name)) for each in fields(part)]

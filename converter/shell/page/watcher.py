@@ -1,0 +1,183 @@
+"""One open page: what it was told, and what is new for it since."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mitmproxy.http import HTTPFlow
+
+from converter.shell.flow_record import FlowRecord
+from converter.shell.page import wire
+from converter.shell.page.conversation import Follower, conversation
+from converter.shell.page.listed import Listed
+from converter.transcript.shown import Values
+
+MOST_CHOSEN = 2
+"""Exchanges that are shown side by side."""
+NUMBERS_INTERVAL = 2.0
+"""Seconds between two counts of the numbers at the head."""
+_AT_ONCE = 64 * 1024
+"""Bytes of a reply that are read on mitmproxy's loop; more are read in a thread."""
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """An exchange that the page shows. `version`: its row's when all of it was told."""
+
+    name: str
+    follower: Follower | None = None
+    followed: FlowRecord | None = None
+    version: int = -1
+
+
+@dataclass(slots=True)
+class _WireView:
+    """A reply whose frames the page shows. `next`: the step to tell next; None for the newest of a
+    reply that still comes.
+    """
+
+    name: str
+    next: int | None = None
+    whole: wire.Wire | None = None
+    told: bool = False
+
+
+@dataclass
+class Watcher:
+    """What one page is told. `running`: the exchanges that the addon is at. `asked`: set when the
+    page wants something now.
+    """
+
+    listed: Listed
+    running: Mapping[str, FlowRecord]
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    _since: int = 0
+    _counted: tuple[int, float] = (-1, 0.0)
+    _chosen: dict[str, _Chosen] = field(default_factory=dict)
+    _wire: _WireView | None = None
+
+    def hear(self, message: object) -> None:
+        """Take what the page asks for; what is none of it is passed over."""
+        match message:
+            case {"choose": [*names]}:
+                wanted = [name for name in names if isinstance(name, str)][:MOST_CHOSEN]
+                self._chosen = {name: _Chosen(name) for name in wanted}
+                self._wire = None
+            case {"wire": {"id": str(name), "from": int(begin)}}:
+                whole = self._wire.whole if self._wire and self._wire.name == name else None
+                self._wire = _WireView(name, begin if begin >= 0 else None, whole)
+            case {"wire": None}:
+                self._wire = None
+            case _:
+                return
+        self.asked.set()
+
+    async def rest(self, seconds: float) -> None:
+        """Wait so long, or until the page asks for something."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.asked.wait(), seconds)
+        self.asked.clear()  # here: a page that asks and does not read must not keep the loop busy
+
+    async def news(self) -> Values:
+        """Return what is new; nothing when nothing is."""
+        await self.listed.refresh()
+        chosen = [told for each in list(self._chosen.values()) if (told := await self._of(each))]
+        changes = self.listed.changes(self._since)
+        self._since = changes.version
+        now = time.time()
+        rows = [{**row, "age": round(now - float(str(row["at"])), 3)} for row in changes.rows]
+        news = {"rows": rows, "gone": changes.gone, "chosen": chosen}
+        news |= {"wire": await self._of_wire(), "numbers": await self._numbers(changes.version)}
+        return {name: value for name, value in news.items() if value}
+
+    async def _numbers(self, version: int) -> Values | None:
+        counted, at = self._counted
+        now = time.monotonic()
+        if version == counted or now < at + NUMBERS_INTERVAL:
+            return None
+        self._counted = version, now
+        return await asyncio.to_thread(self.listed.numbers())
+
+    async def _of(self, chosen: _Chosen) -> Values | None:
+        """Return what is new of an exchange that is shown: all of it the first time, and when it
+        has become another.
+        """
+        flow = self.listed.find(chosen.name)
+        if flow is None:
+            return self._gone(chosen)
+        if chosen.follower:
+            return await self._followed(flow, chosen, chosen.follower)
+        version = self.listed.version_of(chosen.name)
+        if version == chosen.version:
+            return None
+        running = self.running.get(chosen.name)
+        chosen.version = version
+        whole = await asyncio.to_thread(conversation(flow, running is not None))
+        if running is None:
+            return whole
+        chosen.follower, chosen.followed = Follower(running), running
+        return {**whole, "said": await _news(chosen.follower)}
+
+    def _gone(self, chosen: _Chosen) -> Values:
+        del self._chosen[chosen.name]
+        return {"id": chosen.name, "gone": True}
+
+    async def _followed(self, flow: HTTPFlow, chosen: _Chosen, follower: Follower) -> Values | None:
+        if self.running.get(chosen.name) is chosen.followed:
+            said = await _news(follower)
+            return {"id": chosen.name, "said": said} if said else None
+        chosen.follower = chosen.followed = None
+        if not follower.has_read and not follower.waiting:
+            return (
+                await self._of(chosen)
+                if chosen.version != self.listed.version_of(chosen.name)
+                else None
+            )
+        said = await asyncio.to_thread(follower.close)
+        chosen.version = self.listed.version_of(chosen.name)
+        return {"id": chosen.name, "said": said, "end": follower.end(flow)}
+
+    async def _of_wire(self) -> Values | None:
+        """Return the next frames that the page has not got; of a complete reply it asks for more
+        itself.
+        """
+        view = self._wire
+        flow = self.listed.find(view.name) if view else None
+        if (
+            view is None
+            or flow is None
+            or (view.told and view.name not in self.running and view.whole)
+        ):
+            return None
+        running = self.running.get(view.name)
+        if running:
+            return self._of_running_wire(view, running)
+        if view.whole is None:
+            view.whole = await asyncio.to_thread(wire.of_flow(flow))
+        view.told = True
+        begin, view.next = view.next or 0, None
+        return {"id": view.name, **view.whole.window(begin)}
+
+    def _of_running_wire(self, view: _WireView, running: FlowRecord) -> Values | None:
+        total = len(running.given)
+        begin = view.next if view.next is not None else max(0, total - wire.WINDOW)
+        steps = wire.of_running(running, begin)[: wire.WINDOW]
+        first, view.told = not view.told, True
+        view.next = begin + len(steps)
+        if not steps and not first:
+            return None
+        return {
+            "id": view.name,
+            "from": begin,
+            "total": total,
+            "rows": [step.values() for step in steps],
+            "note": "",
+        }
+
+
+async def _news(follower: Follower) -> list[Values]:
+    return (
+        await asyncio.to_thread(follower.news) if follower.waiting > _AT_ONCE else follower.news()
+    )

@@ -1,0 +1,93 @@
+"""What the server sent and what the client got for it, chunk by chunk, with times: a golden's
+picture, also while it comes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mitmproxy.http import HTTPFlow
+
+from converter.recordings import flow_file
+from converter.recordings.recording import RecordingError
+from converter.recordings.replay import replayed
+from converter.shell.flow_record import FlowRecord
+
+WINDOW = 500
+"""Rows that are sent at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A chunk that came `at` so many seconds, and what went out for it; no time for what went out
+    at the end.
+    """
+
+    at: float | None
+    came: bytes
+    went: bytes
+
+    def values(self) -> list[object]:
+        """Return it for the page."""
+        return [
+            self.at,
+            self.came.decode(errors="backslashreplace"),
+            self.went.decode(errors="backslashreplace"),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """All steps of a reply. `note`: what a reader should know of them."""
+
+    steps: tuple[Step, ...]
+    note: str = ""
+
+    def window(self, begin: int) -> dict[str, object]:
+        """Return some steps, and how many there are."""
+        rows = [step.values() for step in self.steps[begin : begin + WINDOW]]
+        return {"from": begin, "total": len(self.steps), "rows": rows, "note": self.note}
+
+
+def of_flow(flow: HTTPFlow) -> Callable[[], Wire]:
+    """Take a reply that is complete from its flow; what is returned reads it.
+
+    What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
+    that the client got.
+    """
+    got = flow.response.get_content(strict=False) or b"" if flow.response else b""
+    try:
+        recording = flow_file.from_flow(flow.copy(), "reply")
+    except RecordingError as error:
+        unread = Wire((Step(None, got, got),), f"Only what the client got is known: {error}")
+        return lambda: unread
+
+    def read() -> Wire:
+        try:
+            replay = replayed(recording, recording.client)
+        except RecordingError as error:
+            return Wire(
+                (Step(None, recording.body, got),), f"It cannot be rewritten again: {error}"
+            )
+        steps = [Step(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
+        steps += [Step(None, b"", replay.end)] if replay.end and not replay.broken else []
+        note = (
+            ""
+            if replay.body == got
+            else "The client got other bytes than these, which the addon would write now."
+        )
+        return Wire(tuple(steps), note)
+
+    return read
+
+
+def of_running(running: FlowRecord, begin: int) -> list[Step]:
+    """Return the steps of a reply that still comes, from the one with that number on."""
+    got, at = running.got or b"", sum(running.given[:begin])
+    steps = []
+    for number in range(begin, min(len(running.chunks), len(running.given))):
+        length = running.given[number]
+        steps.append(
+            Step(running.cuts[number][1], running.chunks[number], bytes(got[at : at + length]))
+        )
+        at += length
+    return steps

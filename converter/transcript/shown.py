@@ -1,0 +1,134 @@
+"""A transcript as plain values for a page that shows it: each part with its kind and its text, laid
+out already.
+
+Text is as it came. The page has to make visible what would act on its reader, and must never take
+it for markup.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from converter.observe.printable import fits, laid_out, without_base64
+from converter.transcript import facts as in_words
+from converter.transcript.accumulator import Said
+from converter.transcript.blocks import json_of
+from converter.transcript.turns import (
+    Facts,
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+
+type Values = dict[str, object]
+
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Types that a browser decodes and does not run."""
+_LARGEST_PICTURE = 8_000_000
+"""Characters of base64."""
+_WORDS = (Text, Thinking)
+
+
+def transcript(shown: Transcript, more: Facts | None = None) -> Values:
+    """Return all of a request or reply. `more`: facts known from elsewhere, a reply's times."""
+    return {
+        "asked": [[name, in_words.of(value)] for name, value in shown.asked.items()],
+        "turns": [turn(each) for each in shown.turns],
+        "facts": facts(shown, more),
+        "beside": [part(field) for field in shown.beside],
+        "rest": [part(Raw(text)) for text in shown.rest],
+    }
+
+
+def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
+    """Return how a reply ended, each fact a label and its words."""
+    return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
+
+
+def turn(shown: Turn) -> Values:
+    """Return a turn."""
+    return {
+        "role": shown.role,
+        "choice": shown.choice,
+        "parts": [part(each) for each in shown.parts],
+    }
+
+
+def said(news: Iterable[Said]) -> list[Values]:
+    """Return what is new of a reply; words of the same text or thought as one."""
+    out: list[Values] = []
+    run: list[str] = []
+    last: Said | None = None
+    for new in news:
+        goes_on = (
+            last is not None
+            and not new.fresh
+            and (type(last.part), last.choice) == (type(new.part), new.choice)
+        )
+        if goes_on and isinstance(new.part, _WORDS):
+            run.append(new.part.text)
+            continue
+        _end_run(out, run)
+        out.append({**part(new.part), "choice": new.choice, "fresh": new.fresh})
+        last = new if isinstance(new.part, _WORDS) else None
+    _end_run(out, run)
+    return out
+
+
+def _end_run(out: list[Values], run: list[str]) -> None:
+    if run:
+        out[-1]["text"] = "".join([str(out[-1]["text"]), *run])
+        run.clear()
+
+
+def part(shown: Part) -> Values:
+    """Return a part."""
+    return _PARTS[type(shown)](shown)
+
+
+def _media(shown: Media) -> Values:
+    is_picture = shown.type in PICTURES and len(shown.data) <= _LARGEST_PICTURE
+    picture = (
+        {"source": f"data:{shown.type};base64,{shown.data}"} if is_picture and shown.data else {}
+    )
+    return {"kind": "media", "text": f"{shown.kind} {shown.words}", **picture}
+
+
+def _field(shown: Field) -> Values:
+    words = in_words.of(shown.value) if fits(shown.value) else json_of(shown.value)
+    return {"kind": "field", "name": shown.name, "text": without_base64(words)}
+
+
+def _result(shown: ToolResult) -> Values:
+    text = without_base64(shown.text)
+    return {
+        "kind": "result",
+        "name": shown.name,
+        "id": shown.id,
+        "text": text,
+        "failed": shown.error,
+    }
+
+
+_PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
+    Thinking: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
+    Text: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
+    ToolCall: lambda shown: {
+        "kind": "call",
+        "name": shown.name,
+        "id": shown.id,
+        "text": without_base64(laid_out(shown.arguments)),
+    },
+    ToolResult: _result,
+    Media: _media,
+    Field: _field,
+    Failure: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
+    Raw: lambda shown: {"kind": "raw", "text": without_base64(laid_out(shown.text))},
+}

@@ -1,0 +1,435 @@
+"""The page at /think in a real browser: a person watches a model think, reads what was asked and
+said, and keeps what was read wrongly. Every test leaves a screenshot in a folder that git ignores.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from converter.recordings.library import Library
+from tests.conftest import Llama
+from tests.support.asked_sum import ANSWER, QUESTION, THOUGHT, ask
+from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
+from tests.support.clients import ANTHROPIC, Client, Dialect, Live
+from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import CHOSEN, REPLY, ThinkPage, address, dump, flows
+
+PICTURE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+CODE = "Here:\n\n```python\nprint(1)\n```\n\nand `this`."
+CALL = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'},
+}
+NAMELESS = """
+return [...document.querySelectorAll('button, a, input, select, textarea, [tabindex="0"]')]
+  .filter((each) => each.offsetParent && !(each.textContent.trim() || each.ariaLabel ||
+          (each.labels && each.labels.length)))
+  .map((each) => each.outerHTML)
+"""
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(tmp_path_factory.mktemp("page") / "kept")
+
+
+@pytest.fixture(scope="module")
+def used_web(web_server: ByPathServer, kept: Library, proxy_folder: Path) -> Iterator[Mitmweb]:
+    record = ["--set", f"think_record={kept.folder}"]
+    with Mitmweb(web_server.address, proxy_folder, *record) as web:
+        yield web
+        web.check()
+
+
+@pytest.fixture(scope="module")
+def used_page() -> Iterator[ThinkPage]:
+    with ThinkPage() as page:
+        yield page
+
+
+@pytest.fixture
+def think(used_page: ThinkPage) -> Iterator[ThinkPage]:
+    """The page, which may ask no other host for anything, nor complain on the console."""
+    used_page.complaints()
+    yield used_page
+    assert used_page.complaints() == []
+    assert {host.partition(":")[0] for host in used_page.hosts()} <= {"127.0.0.1"}
+
+
+def test_a_stream_is_watched(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage, dialect: Dialect
+) -> None:
+    begins, thinks, answers, ends = (threading.Event() for _ in range(4))
+    steps: list[Step] = [begins, ROLE, *text("<think>First step."), thinks, *text(" Second step.")]
+    web_server.rows[CHAT] = Says(steps=[*steps, answers, *text("</think>", ANSWER), ends, *END])
+    think.show(web, 0)
+    body = {"model": "small", "max_tokens": 9, "stream": True}
+    body["messages"] = [{"role": "user", "content": QUESTION}]
+    with Client(web.port) as client:
+        client.begin(dialect.path, json.dumps(body).encode(), {"user-agent": "claude-cli/2.1 (x)"})
+        think.until(lambda: "waiting" in "".join(think.rows()), "a row that waits")
+        assert "claude-cli/2.1" in think.rows()[0]
+        think.press("#rows a")
+        think.until_shown(QUESTION)
+        begins.set()
+        think.until_shown("First step.", REPLY)
+        think.until(lambda: "thinking" in think.rows()[0], "a row that thinks")
+        assert think.script("return document.querySelector('[data-do=keep]').disabled")
+        thinks.set()
+        think.until_shown("First step. Second step.", "details.thinking")
+        think.screenshot(f"think-live-{dialect.name}")
+        answers.set()
+        think.until_shown(ANSWER, REPLY)
+        think.until(lambda: "answering" in think.rows()[0], "a row that answers")
+        ends.set()
+        client.answer()
+    think.until_shown("7 in, 5 out")
+    think.until(lambda: "done" in think.rows()[0], "a row that is done")
+    reply = think.text(REPLY)
+    assert reply.count("First step.") == reply.count(ANSWER) == 1
+    assert "Requests\n1" in think.until_shown("none failed", "#numbers")
+
+
+def test_llama_cpp_is_seen_to_think(
+    llamas: dict[str, Llama], think: ThinkPage, proxy_folder: Path
+) -> None:
+    """The real server thinks until its limit ends it: what is shown of it grows."""
+    grammar = r'root ::= "<think>\n" [a-z ]+'
+    asked = {"model": "tiny-think", "max_tokens": 3000, "stream": True, "grammar": grammar}
+    body = {
+        **asked,
+        "ignore_eos": True,
+        "messages": [{"role": "user", "content": "Think for long."}],
+    }
+    with Mitmweb(llamas["tags"].address, proxy_folder) as web, Client(web.port) as client:
+        think.show(web, 0)
+        live = Live(client.send(CHAT, json.dumps(body).encode()))
+        think.until(lambda: len(think.rows()) == 1, "the exchange")
+        think.press("#rows a")
+        lengths = list[int]()
+
+        def ended() -> bool:
+            lengths.append(len(think.text("details.thinking")))
+            return "length" in think.text(".end")
+
+        think.until(ended, "the end")
+        live.rest()
+        steps = sorted({length for length in lengths if length})
+        assert len(steps) > 2, steps
+        assert "thinking" in think.text(".legend")
+        think.leave()
+        web.check()
+
+
+def test_a_reply_is_read_as_markdown(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server, f"<think>{THOUGHT}</think>\n\n## So\n\n- a **bold** one\n- b\n\n{CODE}")
+    think.show(web)
+    think.pick()
+    assert THOUGHT in think.text("details.thinking")
+    shown = {
+        name: think.text(f"{REPLY} {name}") for name in ("h5", "li strong", "pre code", "p code")
+    }
+    assert shown == {"h5": "So", "li strong": "bold", "pre code": "print(1)", "p code": "this"}
+    think.press(".code .copy")
+    assert think.copied() == "print(1)"
+    think.screenshot("think-markdown")
+
+
+def test_a_conversation_with_tools_and_a_picture(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(
+        steps=[
+            ROLE,
+            *text(f"<think>{THOUGHT}</think>"),
+            delta(tool_calls=[CALL]),
+            finish("tool_calls"),
+            DONE,
+        ]
+    )
+    picture = [
+        {"type": "text", "text": "Look"},
+        {"type": "image_url", "image_url": {"url": PICTURE}},
+    ]
+    turns = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "An earlier one"},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "7 degrees"},
+        {"role": "user", "content": picture},
+    ]
+    with Client(web.port) as client:
+        client.ask(CHAT, json.dumps({"model": "small", "stream": True, "messages": turns}).encode())
+    think.show(web)
+    think.pick()
+    think.until_shown("get_weather", ".reply .call")
+    assert '"city": "Oslo"' in think.text(".reply .call")
+    assert think.script("return document.querySelector('.asked img').naturalWidth") == 1
+    assert "Be brief." not in think.text(".asked")
+    for fold in (1, 2):
+        think.press(f".asked details:nth-of-type({fold}) > summary")
+    for words in ("Be brief.", "An earlier one", "7 degrees"):
+        think.until_shown(words, ".asked")
+    think.screenshot("think-tools")
+
+
+def test_an_error_is_shown_as_the_client_saw_it(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says({"error": {"message": "no such model: large"}}, 404)
+    with Client(web.port) as client:
+        client.ask(
+            ANTHROPIC.path,
+            json.dumps(
+                {"model": "large", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+            ).encode(),
+        )
+    think.show(web)
+    think.pick()
+    assert "no such model: large" in think.text(".reply .error")
+    assert "404" in think.text(".end .error")
+    assert "status 404" in think.rows()[0]
+    assert "1 failed" in think.until_shown("1 failed", "#numbers")
+
+
+def test_the_frames_of_both_sides_stand_side_by_side(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    goes = threading.Event()
+    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER)[:2], goes, *END])
+    with Client(web.port) as client:
+        live = Live(client.send(ANTHROPIC.path, _asked()))
+        think.show(web)
+        think.pick()
+        think.press("[data-tab=wire]")
+        think.until_shown("<think>deep</think>", ".frames")
+        assert "thinking_delta" in think.text(".frames")
+        before = think.elements(".frames li")
+        goes.set()
+        live.rest()
+    think.until(lambda: think.elements(".frames li") > before, "more frames")
+    think.until_shown("message_stop", ".frames li:last-child .went")
+    think.screenshot("think-wire")
+    think.press("[data-tab=talk]")
+    think.until_shown("deep", REPLY)
+
+
+def _asked() -> bytes:
+    turns = [{"role": "user", "content": QUESTION}]
+    return json.dumps(
+        {"model": "small", "max_tokens": 9, "stream": True, "messages": turns}
+    ).encode()
+
+
+def test_a_bad_reply_becomes_a_test(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage, kept: Library
+) -> None:
+    ask(web, web_server, f"({THOUGHT}) {ANSWER}")
+    think.show(web)
+    think.pick()
+    think.press("[data-do=keep]")
+    think.until(lambda: think.elements("#keep[open]") == 1, "the form")
+    think.fill("#keep [name=name]", "misread")
+    think.fill("#keep [name=why]", "its thoughts stand in parentheses")
+    think.fill("#keep [name=thinking]", THOUGHT)
+    think.fill("#keep [name=text]", ANSWER)
+    think.screenshot("think-keep")
+    think.press("#keep .buttons .main")
+    think.until_shown("misread.mitm", "#toast")
+    unmet = kept.unmet(kept.load("misread"))
+    assert "because its thoughts stand in parentheses" in unmet
+    assert f"-{THOUGHT}" in unmet
+    think.press("[data-do=keep]")
+    think.fill("#keep [name=name]", "misread")
+    think.press("#keep .buttons .main")
+    think.until_shown("is there already", "#keep .problem")
+    think.press("#keep [data-close]")
+    [refused] = think.complaints()  # a browser tells of every request that is refused
+    assert "400 (Bad Request)" in refused["message"]
+
+
+def test_an_exchange_is_asked_again_and_stands_beside_the_first(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server)
+    think.show(web)
+    think.pick()
+    web_server.rows[CHAT] = Says(steps=stream("<think>Once more.</think>", "Another answer."))
+    think.press("[data-do=again]")
+    think.until(lambda: think.elements(".exchange") == 2, "two exchanges")
+    think.until_shown("Another answer.", ".exchange + .exchange .reply")
+    assert ANSWER in think.text(REPLY)
+    think.until(lambda: think.elements(CHOSEN) == 2, "two chosen rows")
+    think.screenshot("think-again")
+    assert len(flows(web)) == 2
+
+
+def test_it_is_copied_and_opened_elsewhere(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server)
+    think.show(web)
+    think.pick()
+    think.press("[data-do=curl]")
+    think.until_shown("as curl", "#toast")
+    assert f"http://127.0.0.1:{web.port}{CHAT}" in think.copied()
+    think.press("[data-do=markdown]")
+    think.until_shown("as Markdown", "#toast")
+    assert THOUGHT in think.copied()
+    think.press("[data-do=mitmweb]")
+    think.until(lambda: "#/flows/" in str(think.script("return location.href")), "mitmweb")
+    assert ANSWER in think.shows(ANSWER)
+
+
+def test_exchanges_are_searched_and_filtered(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server)
+    web_server.rows[CHAT] = Says({"error": {"message": "no"}}, 404)
+    with Client(web.port) as client:
+        client.ask(CHAT, _asked())
+    think.show(web, 2)
+    think.fill("#words", "SEVENTY fourteen")
+    think.until(lambda: len(think.rows()) == 1, "one row")
+    assert think.text("#count") == "1 of 2 exchanges"
+    think.fill("#words", "")
+    think.until(lambda: len(think.rows()) == 2, "both rows")
+    think.select("#state", "broken")
+    think.until(lambda: "404" in "".join(think.rows()[-1:]) and len(think.rows()) == 1, "one row")
+    think.select("#state", "")
+    think.until(lambda: len(think.rows()) == 2, "both rows")
+    web.clear()
+    think.until_shown("No exchanges yet", "#count")
+
+
+def test_it_is_used_by_keys(web: Mitmweb, web_server: ByPathServer, think: ThinkPage) -> None:
+    ask(web, web_server, "<think>The older one.</think>Yes.")
+    ask(web, web_server, "<think>The newer one.</think>Yes.")
+    think.show(web, 2)
+    for key, words in (("j", "newer"), ("j", "older"), ("j", "older"), ("k", "newer")):
+        think.keys(key)
+        think.until_shown(f"The {words} one.", REPLY)
+    think.keys("t")
+    think.until(lambda: think.attribute("details.thinking", "open") == "None", "a folded thought")
+    think.keys("t")
+    think.keys("w")
+    think.until(lambda: think.elements(".frames li") > 0, "frames")
+    think.keys("?")
+    think.until(lambda: think.elements("#keys[open]") == 1, "the keys")
+    think.keys(Keys.ESCAPE)
+    think.keys("/")
+    think.keys("abc")
+    assert think.script("return document.querySelector('#words').value") == "abc"
+    think.fill("#words", "")
+    think.keys(Keys.ESCAPE)
+    think.keys(Keys.ESCAPE)
+    think.until_shown("Nothing chosen", "#nothing")
+
+
+def test_it_fits_a_narrow_screen(web: Mitmweb, web_server: ByPathServer, think: ThinkPage) -> None:
+    ask(
+        web,
+        web_server,
+        f"<think>{THOUGHT}</think>{CODE}\n\n| a | b |\n|---|---|\n| {'x' * 300} | 2 |",
+    )
+    think.resize(400, 800)
+    try:
+        think.show(web)
+        assert think.script("return document.documentElement.scrollWidth") == 400
+        think.screenshot("think-narrow-list")
+        think.pick()
+        assert not think.script("return document.querySelector('#list').offsetParent")
+        assert think.script("return document.documentElement.scrollWidth") == 400
+        think.screenshot("think-narrow")
+        think.press(".back")
+        think.until(
+            lambda: bool(think.script("return !!document.querySelector('#list').offsetParent")),
+            "the list",
+        )
+    finally:
+        think.unsize()
+
+
+def test_everything_that_can_be_used_has_a_name(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server, f"<think>{THOUGHT}</think>{CODE}")
+    think.show(web)
+    think.pick()
+    assert think.script(NAMELESS) == []
+    roles = "return [...document.querySelectorAll('main, header, nav, [role=search], h1, h2, h3')].length"
+    assert int(str(think.script(roles))) >= 6
+    for theme in ("Light", "Dark"):
+        think.press("#theme")
+        assert think.text("#theme") == theme
+        assert think.script(CONTRAST) == []
+        think.screenshot(f"think-{theme.lower()}")
+    think.press("#theme")
+
+
+CONTRAST = """
+const light = (colour) => { const [r, g, b] = colour.map((each) => each / 255)
+  .map((each) => each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const read = (css) => css.match(/[\\d.]+/g).map(Number);
+const behind = (each) => { for (; each; each = each.parentElement) {
+  const found = read(getComputedStyle(each).backgroundColor); if (found[3] !== 0) return found.slice(0, 3); }
+  return [255, 255, 255]; };
+return [...document.querySelectorAll('body *')].filter((each) => each.offsetParent && !each.disabled &&
+    [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim())).map((each) => {
+  const ink = light(read(getComputedStyle(each).color).slice(0, 3)), paper = light(behind(each));
+  return [(Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05), each.tagName + '.' + each.className];
+}).filter(([ratio]) => ratio < 4.5);
+"""
+"""Texts whose ink stands out from its paper less than people need (WCAG's AA)."""
+
+
+def test_a_saved_file_is_shown_as_well(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage, proxy_folder: Path, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved.mitm"
+    ask(web, web_server)
+    saved.write_bytes(dump(web))
+    with Mitmweb(web_server.address, proxy_folder, "-r", str(saved)) as other:
+        think.show(other)
+        think.pick()
+        assert THOUGHT in think.text("details.thinking")
+        think.until_shown("Requests\n1", "#numbers")
+        think.leave()
+        other.check()
+
+
+def test_a_login_is_asked_for(web: Mitmweb, web_server: ByPathServer) -> None:
+    ask(web, web_server)
+    with ThinkPage() as stranger:
+        stranger.script(f"location.href = {address(web, token=False)!r}")
+        stranger.until(lambda: stranger.elements("input[name=token]") == 1, "the form")
+        stranger.fill("input[name=token]", "wrong")
+        stranger.keys(Keys.ENTER)
+        stranger.until(lambda: "Invalid" in stranger.text("body"), "a refusal")
+        stranger.fill("input[name=token]", web.page.partition("token=")[2])
+        stranger.keys(Keys.ENTER)
+        stranger.until(lambda: len(stranger.rows()) == 1, "the page")
+        assert "token" not in str(stranger.script("return location.href"))
+
+
+def test_the_list_comes_back_when_mitmweb_does(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, web_server)
+    think.show(web)
+    think.pick()
+    think.script("line.close()")
+    think.until_shown("not connected", "#line")
+    think.until_shown("live", "#line")
+    think.until(lambda: len(think.rows()) == 1, "the row")
+    think.until_shown(ANSWER, REPLY)

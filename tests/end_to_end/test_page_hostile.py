@@ -1,0 +1,191 @@
+"""Whatever a model writes, the page shows it and does nothing else: no script, no markup, no
+request, no text turned around; long replies and long lists stay usable.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.asked_sum import ask
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, delta, stream, text
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import REPLY, ThinkPage
+
+MARKUP = (
+    "<script>window.hit = 1</script>",
+    "<img src=x onerror='window.hit = 2'>",
+    "<svg onload='window.hit = 3'></svg>",
+    "<iframe src='javascript:parent.hit = 4'></iframe>",
+    "<style>body { display: none }</style>",
+    "</div></template><b id=injected>bold</b>",
+    "&lt;b&gt;",
+)
+LINKS = (
+    "[a](javascript:window.hit=5)",
+    "[b](JaVaScRiPt:alert(1))",
+    "[c](data:text/html,<script>window.hit=6</script>)",
+    "[d](vbscript:x)",
+    "[e](//127.0.0.1:9/x)",
+    "![f](http://127.0.0.1:9/pixel.png)",
+    "![g](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![h](data:text/html;base64,AAAA)",
+)
+ACTING = "\x1b[2J\x07\x00\x08 \u202egnp.exe\u202c \u2066x\u2069 \u200f \ufeff \u2028 \x9b31m"
+SHOWN = "␛[2J␇␀␈ \\u202egnp.exe\\u202c \\u2066x\\u2069 \\u200f \\ufeff \\u2028 \\x9b31m"
+MEGABYTE = 1_000_000
+THOUGHTS = 10_000
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer(owned_by("llamacpp")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def web(server: ByPathServer, proxy_folder: Path) -> Iterator[Mitmweb]:
+    with Mitmweb(server.address, proxy_folder) as made:
+        yield made
+        made.check()
+
+
+@pytest.fixture(scope="module")
+def used_page() -> Iterator[ThinkPage]:
+    with ThinkPage() as page:
+        yield page
+
+
+@pytest.fixture
+def think(used_page: ThinkPage, web: Mitmweb) -> Iterator[ThinkPage]:
+    web.clear()
+    used_page.complaints()
+    yield used_page
+    assert used_page.complaints() == []
+    assert {host.partition(":")[0] for host in used_page.hosts()} <= {"127.0.0.1"}
+
+
+def said_by_all(words: str) -> tuple[Says, bytes]:
+    """A reply and a request that have the words in every place that the page shows."""
+    function = {"name": words, "arguments": json.dumps({"a": words})}
+    call = {"index": 0, "id": words, "type": "function", "function": function}
+    frames = [ROLE, *text(f"<think>{words}</think>", words), delta(tool_calls=[call], x=words)]
+    turns = [
+        {"role": "system", "content": words},
+        {"role": "user", "content": words},
+        {"role": "tool", "tool_call_id": words, "content": words},
+        {"role": "user", "content": [{"type": "text", "text": words}, {"type": words}]},
+    ]
+    body = {"model": words, "stream": True, "messages": turns, "metadata": {"x": words}}
+    return Says(steps=[*frames, *END]), json.dumps(body).encode()
+
+
+def shown(think: ThinkPage, web: Mitmweb, server: ByPathServer, words: str) -> str:
+    server.rows[CHAT], body = said_by_all(words)
+    with Client(web.port) as client:
+        client.ask(CHAT, body)
+    think.show(web)
+    think.pick()
+    think.script("for (const each of document.querySelectorAll('details')) each.open = true")
+    think.press("[data-tab=wire]")
+    think.until(lambda: think.elements(".frames li") > 0, "frames")
+    think.press("[data-tab=talk]")
+    return think.content(".exchange")
+
+
+def test_markup_is_text(web: Mitmweb, server: ByPathServer, think: ThinkPage) -> None:
+    told = shown(think, web, server, " ".join(MARKUP))
+    for words in MARKUP:
+        assert told.count(words) >= 5, words
+    assert think.script("return window.hit") is None
+    for name in (
+        "#injected",
+        ".exchange script",
+        ".exchange iframe",
+        ".exchange svg",
+        ".exchange style",
+    ):
+        assert think.elements(name) == 0
+    think.screenshot("think-hostile")
+
+
+def test_only_links_to_the_web_are_links(
+    web: Mitmweb, server: ByPathServer, think: ThinkPage
+) -> None:
+    told = shown(think, web, server, " ".join([*LINKS, "[good](https://example.com/x)"]))
+    for words in LINKS:
+        assert words in told
+    links = think.script("return [...document.querySelectorAll('.md a')].map((a) => a.href)")
+    pictures = "return [...document.querySelectorAll('.exchange img')].map((img) => img.src)"
+    assert isinstance(links, list)
+    assert set(links) == {"https://example.com/x"}
+    assert think.script(pictures) == []
+    assert "good (example.com)" in told
+    told_of = (
+        "return [...document.querySelectorAll('.md a')].every((a) => a.rel.includes('noopener'))"
+    )
+    assert think.script(told_of)
+
+
+def test_what_acts_on_a_reader_is_spelled_out(
+    web: Mitmweb, server: ByPathServer, think: ThinkPage
+) -> None:
+    told = shown(think, web, server, ACTING)
+    assert told.count(SHOWN) >= 5
+    everything = str(think.script("return document.documentElement.textContent"))
+    assert not [
+        sign for sign in ACTING.replace(" ", "") if not sign.isprintable() and sign in everything
+    ]
+    think.fill("#words", "gnp.exe")
+    think.until(lambda: len(think.rows()) == 1, "the exchange")
+    think.fill("#words", "")
+
+
+def test_a_line_of_a_megabyte_is_shown(
+    web: Mitmweb, server: ByPathServer, think: ThinkPage
+) -> None:
+    ask(web, server, f"<think>{'x' * MEGABYTE}</think>{'y' * MEGABYTE}")
+    think.show(web)
+    think.pick()
+    think.until(lambda: think.elements(".end dl") == 1, "its end")
+    length = "return document.querySelector('.reply').textContent.length"
+    assert int(str(think.script(length))) > 2 * MEGABYTE
+    assert think.script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_ten_thousand_thoughts_are_shown_some_at_a_time(
+    web: Mitmweb, server: ByPathServer, think: ThinkPage
+) -> None:
+    pieces = [f"<think>t{number}</think>a{number}" for number in range(THOUGHTS)]
+    server.rows[CHAT] = Says(steps=[ROLE, *text(*pieces), *END])
+    with Client(web.port) as client:
+        client.ask(CHAT, json.dumps({"model": "small", "stream": True, "messages": []}).encode())
+    think.show(web)
+    think.pick()
+    think.until(lambda: think.elements(".end dl") == 1, "its end")
+    before = think.elements("details.thinking")
+    assert before < 1000
+    assert "more of 19,500 parts" in think.text(REPLY)
+    think.press(".reply button.more")
+    think.until(lambda: think.elements("details.thinking") > before, "more of them")
+
+
+def test_a_thousand_exchanges_are_listed(
+    web: Mitmweb, server: ByPathServer, think: ThinkPage
+) -> None:
+    server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
+    think.show(web, 0)
+    with Client(web.port) as client:
+        for number in range(1010):
+            body = {"model": f"m{number % 5}", "stream": True, "messages": []}
+            client.ask(CHAT, json.dumps(body).encode())
+    think.until(lambda: think.text("#count") == "1,010 exchanges", "all of them")
+    assert think.elements("#rows a.row") == 1000
+    think.press("#older")
+    think.until(lambda: think.elements("#rows a.row") == 1010, "the older ones")
+    think.pick(1009)
+    think.keys("k")
+    think.until(lambda: think.elements(".end dl") == 1, "the next")

@@ -1,0 +1,108 @@
+"""What a person expects of a recording: kept beside it, without secrets, and unmet until it is read
+that way.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from converter.recordings import expectation
+from converter.recordings.expectation import Expectation
+from converter.recordings.library import Library
+from converter.recordings.recording import Recording, RecordingError
+from tests.support.recordings_of import of_whole, streamed
+
+SAYS = ("<think>\nI add", " them.</think>\n\nIt is ", "5.\n")
+READ = Expectation("I add them.", "It is 5.")
+
+
+@pytest.fixture(params=[streamed(*SAYS), of_whole("".join(SAYS))], ids=["streamed", "whole"])
+def sum_(request: pytest.FixtureRequest) -> Recording:
+    recorded = request.param
+    assert isinstance(recorded, Recording)
+    return recorded
+
+
+def test_what_is_read_as_expected_is_met(sum_: Recording) -> None:
+    assert expectation.unmet(sum_, READ) == ""
+
+
+@pytest.mark.parametrize("text", ["\n\nIt is 5.\n", "It is 5.\r\n"])
+def test_line_ends_around_count_for_nothing(sum_: Recording, text: str) -> None:
+    assert expectation.unmet(sum_, Expectation(text=text)) == ""
+
+
+def test_what_nobody_asks_for_is_not_compared(sum_: Recording) -> None:
+    assert expectation.unmet(sum_, Expectation()) == ""
+    assert expectation.unmet(sum_, Expectation(thinking="I add them.")) == ""
+
+
+def test_what_is_read_otherwise_is_told_in_lines(sum_: Recording) -> None:
+    told = expectation.unmet(sum_, Expectation("I add them twice.", "It is 5.", "it adds twice"))
+    assert told.split("\n") == [
+        "expected, because it adds twice:",
+        "--- expected thinking",
+        "+++ thinking as it is read",
+        "@@ -1 +1 @@",
+        "-I add them twice.",
+        "+I add them.",
+    ]
+
+
+def test_no_thinking_can_be_expected(sum_: Recording) -> None:
+    assert "+I add them." in expectation.unmet(sum_, Expectation(thinking=""))
+
+
+def test_a_tag_left_in_the_text_is_text() -> None:
+    unread = streamed(*SAYS, options={"tags": [""]})
+    assert "+<think>" in expectation.unmet(unread, READ)
+    assert expectation.unmet(unread, Expectation("", "".join(SAYS))) == ""
+
+
+def test_thoughts_are_one_text() -> None:
+    two = streamed("<think>one</think>a", "<think>two</think>b")
+    assert expectation.unmet(two, Expectation("one\n\ntwo", "a\n\nb")) == ""
+
+
+def test_it_is_kept_beside_the_recording(tmp_path: Path, sum_: Recording) -> None:
+    file = tmp_path / "sum.mitm"
+    assert expectation.load(file) is None
+    path = expectation.keep(file, sum_, Expectation("deep", "", "wrong"))
+    assert path == tmp_path / "sum.expected.json"
+    assert expectation.load(file) == Expectation("deep", "", "wrong")
+    expectation.keep(file, sum_, Expectation(text="5"))
+    assert expectation.load(file) == Expectation(None, "5")
+
+
+def test_secrets_of_the_recording_are_not_kept(tmp_path: Path) -> None:
+    secret = "sk-not-to-be-kept-0123456789"
+    recorded = streamed(f"<think>The key is {secret}.</think>", "5")
+    headers = {**recorded.asked.headers, "authorization": f"Bearer {secret}"}
+    object.__setattr__(recorded.asked, "headers", headers)
+    path = expectation.keep(tmp_path / "a.mitm", recorded, Expectation(f"The key is {secret}."))
+    assert secret not in path.read_text()
+    library = Library(tmp_path)
+    library.keep(recorded, replace=True)
+    assert library.unmet(library.load("sample")) == ""
+    path.rename(tmp_path / "sample.expected.json")
+    assert library.unmet(library.load("sample")) == ""
+
+
+@pytest.mark.parametrize("body", ["", "[]", '{"thinking": 5}', "\ud800", "[" * 100_000])
+def test_a_damaged_file_is_told_of(tmp_path: Path, body: str) -> None:
+    (tmp_path / "a.expected.json").write_bytes(body.encode(errors="surrogatepass"))
+    with pytest.raises(RecordingError, match=r"a\.expected\.json"):
+        expectation.load(tmp_path / "a.mitm")
+
+
+def test_a_library_holds_its_recordings_to_what_is_expected(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    path = library.keep(streamed(*SAYS))
+    assert library.check("sample", lambda _: []) == []
+    library.expectation_path("sample").write_text(json.dumps({"text": "It is 6."}))
+    [wrong] = library.check("sample", lambda _: [])
+    assert wrong.law == "expected"
+    assert "-It is 6." in wrong.message
+    expectation.path_of(path).write_text("{}")
+    assert library.check("sample", lambda _: []) == []

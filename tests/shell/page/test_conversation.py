@@ -1,0 +1,144 @@
+"""One exchange as the page shows it: what the client got, not what could be read of it; and what
+the addon did about it.
+"""
+
+from typing import Any
+
+import pytest
+from mitmproxy.http import HTTPFlow
+
+from converter.shell.flow_record import UNDER_WAY
+from converter.shell.page.conversation import Follower, conversation, markdown_of
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    request,
+    response,
+    streaming,
+)
+from tests.support.frames import END, ROLE, delta, stream, text, whole
+from tests.support.kept_flows import kept, pass_on, saved, watched
+
+THOUGHT, ANSWER = "I add them.", "It is 5."
+TAGGED = (f"<think>{THOUGHT}</think>", ANSWER)
+
+
+def of(flow: HTTPFlow) -> dict[str, Any]:
+    return conversation(flow, running=False)()
+
+
+def said(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    parts = [part for turn in shown["reply"]["turns"] for part in turn["parts"]]
+    return [(part["kind"], part["text"]) for part in parts]
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_request_and_reply_are_shown(path: str) -> None:
+    flow = kept(streaming(path), response(EVENT_STREAM), *stream(*TAGGED))
+    for shown in (of(flow), of(saved(flow))):
+        assert shown["request"]["turns"][0]["parts"][0]["text"] == "Hi"
+        assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
+        assert any("7 in, 5 out" in words for _, words in shown["reply"]["facts"])
+        assert (shown["kept"], shown["status"], shown["ended"]) == (True, "", "")
+
+
+def test_tags_that_the_client_got_are_shown() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED), tags=[""])
+    assert said(of(flow)) == [("text", "".join(TAGGED))]
+
+
+def test_a_reply_that_the_addon_has_not_written_is_read() -> None:
+    flow = request(CHAT)
+    flow.response = response(EVENT_STREAM)
+    flow.response.content = b"".join(stream(*TAGGED))
+    shown = of(flow)
+    assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
+    assert shown["kept"] is False
+
+
+def test_an_error_is_shown_as_the_client_saw_it() -> None:
+    body = b'{"error": {"message": "no such model", "type": "not_found"}}'
+    shown = of(kept(request(MESSAGES), response(status=404), body))
+    assert ("error", "no such model") in said(shown)
+    assert shown["status"].startswith("404")
+
+
+def test_what_broke_it_off_is_told() -> None:
+    with watched() as there:
+        flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
+        pass_on(flow, ROLE, *text(*TAGGED))
+        there.break_off(flow, "server closed connection")
+    shown = of(flow)
+    assert shown["ended"] == "server closed connection"
+    assert any("server closed connection" in note for note in shown["notes"])
+    assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
+
+
+def test_thinking_that_the_client_asked_not_to_see_is_withheld() -> None:
+    asked = {**ASKED, "stream": True, "thinking": {"type": "adaptive", "display": "omitted"}}
+    flow = kept(request(MESSAGES, asked), response(EVENT_STREAM), *stream(*TAGGED))
+    shown = of(flow)
+    assert ("thinking", THOUGHT) not in said(shown)
+    assert shown["withheld"] == [THOUGHT]
+    assert any(note.startswith("Withheld") for note in shown["notes"])
+
+
+def test_thinking_beyond_the_budget_is_withheld() -> None:
+    asked = {**ASKED, "stream": True, "thinking_token_budget": 1}
+    flow = kept(request(CHAT, asked), response(EVENT_STREAM), *stream(*TAGGED), budget="proxy")
+    shown = of(flow)
+    assert shown["withheld"] == [THOUGHT]
+    assert any("withheld" in note for note in shown["notes"])
+
+
+def test_a_guess_is_told() -> None:
+    sent = stream(f"{THOUGHT}</think>", ANSWER)
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *sent, start="thinking")
+    assert said(of(flow)) == [("thinking", THOUGHT), ("text", ANSWER)]
+    plain = kept(streaming(CHAT), response(EVENT_STREAM), *stream(*TAGGED))
+    assert of(plain)["notes"] == []
+
+
+def test_a_running_reply_is_followed_to_its_end() -> None:
+    with watched() as there:
+        flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
+        running = UNDER_WAY[flow.id]
+        shown = conversation(flow, running=True)()
+        assert (shown["running"], said(shown)) == (True, [])
+        follower = Follower(running)
+        assert follower.news() == []
+        pass_on(flow, ROLE, *text("<think>I add", " them."))
+        [part] = follower.news()
+        assert (part["kind"], part["text"], part["fresh"]) == ("thinking", THOUGHT, True)
+        pass_on(flow, *text(" Yes."))
+        [part] = follower.news()
+        assert (part["text"], part["fresh"]) == (" Yes.", False)
+        pass_on(flow, *text("</think>It"), *END, b"")
+        there.end(flow)
+        assert [part["kind"] for part in follower.close()] == ["text"]
+        ended = follower.end(flow)
+    assert ["stop", "stop"] in ended["facts"]  # type: ignore[operator]
+    assert ended["kept"] is True
+
+
+def test_tool_calls_come_at_the_end_of_a_running_reply() -> None:
+    function = {"name": "f", "arguments": '{"a":1}'}
+    call = delta(tool_calls=[{"index": 0, "id": "1", "type": "function", "function": function}])
+    with watched() as there:
+        flow = there.begin(streaming(CHAT), response(EVENT_STREAM))
+        follower = Follower(UNDER_WAY[flow.id])
+        pass_on(flow, ROLE, call, *END, b"")
+        there.end(flow)
+        [part] = follower.close()
+    assert (part["kind"], part["name"], part["text"]) == ("call", "f", '{\n  "a": 1\n}')
+
+
+def test_both_are_one_transcript() -> None:
+    flow = kept(request(CHAT), response(), whole("".join(TAGGED)))
+    transcript, facts = markdown_of(flow)
+    assert [turn.role for turn in transcript.turns] == ["user", "assistant"]
+    assert facts["finish"] == "stop"
+    flow.response = None
+    assert [turn.role for turn in markdown_of(flow)[0].turns] == ["user"]

@@ -1,0 +1,71 @@
+"""The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
+
+from converter.shell.flow_record import UNDER_WAY
+from converter.shell.page.wire import WINDOW, Step, Wire, of_flow, of_running
+from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
+from tests.support.frames import stream, whole
+from tests.support.kept_flows import kept, pass_on, saved, watched
+
+FRAMES = stream("<think>a</thi", "nk>", "b")
+
+
+def test_each_chunk_has_what_went_out_for_it() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
+    assert flow.response
+    for wire in (of_flow(flow)(), of_flow(saved(flow))()):
+        assert [step.came for step in wire.steps if step.came] == FRAMES
+        assert b"".join(step.went for step in wire.steps) == flow.response.content
+        assert wire.note == ""
+        assert wire.steps[1].went == b"" or b"reasoning_content" in wire.steps[1].went
+
+
+def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
+    with watched() as there:
+        flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
+        running = UNDER_WAY[flow.id]
+        pass_on(flow, *FRAMES[:3])
+        first = of_running(running, 0)
+        pass_on(flow, *FRAMES[3:])
+        steps = [*first, *of_running(running, len(first))]
+        assert steps == of_running(running, 0)
+        pass_on(flow, b"")
+        there.end(flow)
+    whole_wire = of_flow(flow)()
+    assert [(step.came, step.went) for step in whole_wire.steps if step.came] == [
+        (step.came, step.went) for step in steps
+    ]
+
+
+def test_a_whole_reply_goes_out_at_its_end() -> None:
+    sent = whole("<think>a</think>b")
+    steps = of_flow(kept(request(CHAT), response(), sent))().steps
+    assert [step.came for step in steps] == [sent, b""]
+    assert b"reasoning_content" in steps[-1].went
+    assert steps[-1].at is None
+
+
+def test_a_reply_without_notes_has_one_step() -> None:
+    flow = request(CHAT)
+    flow.response = response()
+    flow.response.content = b"{}"
+    wire = of_flow(flow)()
+    assert [(step.came, step.went) for step in wire.steps] == [(b"{}", b"{}")]
+    assert "captured without the addon" in wire.note
+
+
+def test_a_reply_that_was_edited_is_told_of() -> None:
+    flow = kept(streaming(CHAT), response(EVENT_STREAM), *FRAMES)
+    assert flow.response
+    flow.response.content = b"data: other\n\n"
+    assert "other bytes" in of_flow(flow)().note
+
+
+def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
+    wire = Wire((Step(0.5, b"\xff", b"a"),) * (WINDOW + 1), "a note")
+    assert wire.window(WINDOW) == {
+        "from": WINDOW,
+        "total": WINDOW + 1,
+        "rows": [[0.5, "\\xff", "a"]],
+        "note": "a note",
+    }
+    assert len(wire.window(0)["rows"]) == WINDOW  # type: ignore[arg-type]

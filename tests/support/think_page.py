@@ -1,0 +1,165 @@
+"""The page at /think: asked as a program would, and looked at in a real browser."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.clients import Answer
+from tests.support.mitmweb import Mitmweb, Page
+
+XSRF = "aa"
+COOKIE = f"_mitmproxy_xsrf={XSRF}"
+ROWS, CHOSEN, REPLY = "#rows a.row", "#rows a[aria-current]", ".exchange .reply"
+
+
+def address(web: Mitmweb, path: str = "", token: bool = True) -> str:
+    base, _, query = web.page.partition("?")
+    return f"{base}think{path}" + (f"{'&' if '?' in path else '?'}{query}" if token else "")
+
+
+def ask(
+    web: Mitmweb,
+    path: str = "",
+    body: object = None,
+    headers: Mapping[str, str] | None = None,
+    token: bool = True,
+) -> Answer:
+    """What mitmweb answers; a body is posted, as the page's own script would."""
+    data = None if body is None else json.dumps(body).encode()
+    own = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
+    given = dict(own if headers is None and data is not None else headers or {})
+    request = urllib.request.Request(address(web, path, token), data, given)
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return Answer(answer.status, dict(answer.headers.items()), answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, dict(error.headers.items()), error.read())
+
+
+def flows(web: Mitmweb) -> list[str]:
+    """The ids of all flows, the newest last."""
+    base, _, query = web.page.partition("?")
+    with urllib.request.urlopen(f"{base}flows?{query}") as answer:
+        return [flow["id"] for flow in json.load(answer)]
+
+
+def dump(web: Mitmweb) -> bytes:
+    """All flows, as mitmweb saves them."""
+    with urllib.request.urlopen(web.page.replace("/?", "/flows/dump?", 1)) as answer:
+        saved: bytes = answer.read()
+    return saved
+
+
+class ThinkPage(Page):
+    """The page in the browser. Each look at it finds everything anew."""
+
+    def show(self, web: Mitmweb, rows: int = 1) -> None:
+        """Open it, and wait until so many exchanges are listed."""
+        self.open_address(address(web))
+        self.until(lambda: len(self._all(ROWS)) >= rows, f"{rows} rows")
+
+    def open_address(self, address: str) -> None:
+        """Open it, and wait for nothing."""
+        self._browser.get("about:blank")
+        self._browser.get(address)
+
+    def leave(self) -> None:
+        """Look no more, before a server goes."""
+        self._browser.get("about:blank")
+
+    def after(self, script: str, *arguments: object) -> float:
+        """What a script finds out that says itself when it is done."""
+        self._browser.set_script_timeout(60)
+        return float(str(self._browser.execute_async_script(script, *arguments)))
+
+    def until_shown(self, words: str, where: str = ".exchange") -> str:
+        """What stands there, once `words` do."""
+        self.until(lambda: words in self.text(where), f"{words!r} in {where}")
+        return self.text(where)
+
+    def text(self, where: str) -> str:
+        """What is to be seen there."""
+        return self._text(where)
+
+    def content(self, where: str = "") -> str:
+        """All text that stands there, in view or not; that of mitmweb's content view without one."""
+        return self._content(where) if where else super().content()
+
+    def pick(self, number: int = 0) -> None:
+        """Choose one of the list, 0 for the newest, and wait until its end is shown or it runs."""
+        self._all(ROWS)[number].click()
+        done = (
+            ".exchange .end dl, .exchange .end .error, .exchange .waiting, .exchange .reply .part"
+        )
+        self.until(lambda: bool(self._all(done)), "the exchange")
+        self.until(lambda: not self.script("return jobs.length"), "all of it")
+
+    def press(self, what: str) -> None:
+        """Click on what a selector names."""
+        self._press(By.CSS_SELECTOR, what)
+
+    def rows(self) -> list[str]:
+        """The exchanges that are listed, in the words of their rows."""
+        return [row.text for row in self._all(ROWS)]
+
+    def keys(self, keys: str) -> None:
+        """Type where the focus is."""
+        ActionChains(self._browser).send_keys(keys).perform()
+
+    def fill(self, where: str, words: str) -> None:
+        [field] = self._all(where)
+        field.send_keys(Keys.CONTROL + "a")
+        field.send_keys(words or Keys.DELETE)
+
+    def select(self, where: str, words: str) -> None:
+        """Choose from a list of choices."""
+        self.script(
+            f"const field = document.querySelector({where!r});"
+            f"field.value = {words!r}; field.dispatchEvent(new Event('change'))"
+        )
+
+    def attribute(self, where: str, name: str) -> str:
+        return str(self.script(f"return document.querySelector({where!r})?.getAttribute({name!r})"))
+
+    def copied(self) -> str:
+        """What the last button that copies has copied."""
+        self._browser.execute_cdp_cmd(
+            "Browser.grantPermissions", {"permissions": ["clipboardReadWrite"]}
+        )
+        return str(
+            self._browser.execute_async_script(
+                "const done = arguments[0]; navigator.clipboard.readText().then(done, String)"
+            )
+        )
+
+    def save(self, path: Path) -> None:
+        """Save what is to be seen."""
+        assert self._browser.save_screenshot(str(path))
+
+    def resize(self, width: int, height: int) -> None:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def unsize(self) -> None:
+        self._browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def complaints(self) -> list[dict[str, Any]]:
+        """What the browser's console has said."""
+        said = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
+        return [line for line in said if line["level"] != "INFO"]
+
+    def hosts(self) -> set[str]:
+        """Every host that was asked for anything."""
+        found = self.script(
+            "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
+        )
+        assert isinstance(found, list)
+        return set(found)

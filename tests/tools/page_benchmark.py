@@ -1,0 +1,140 @@
+"""What the page at /think costs: `python -m tests.tools.page_benchmark [--frames N] [--runs R]`.
+
+*paced* and *fast*: the same replies as in `tests.tools.view_benchmark`, with the page open on the
+running one, against none. The page is a process of its own that does what the page does: it is told
+what is new, and chooses the exchange that runs.
+
+*paint*: what Chromium needs, from the click (or the address) until it has drawn: a list of
+exchanges; a reply of some megabytes, in lines and in one line; many thoughts. Then the longest time
+between two pictures while one scrolls through all of it.
+"""
+
+import argparse
+import asyncio
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from tornado.websocket import websocket_connect
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import Client
+from tests.support.frames import END, ROLE, text
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import ThinkPage, address
+from tests.tools.view_benchmark import ASKED, HEADING, PACE, Frames, Page, watching_rows
+
+LIMIT = 2**30
+DRAWN = """
+const [enough, from, count, done] = arguments;
+const begun = from === 'click' ? performance.now() : 0;
+if (from === 'click') document.querySelector('#rows a').click();
+const look = () => document.querySelectorAll(enough).length >= count
+  ? requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - begun)))
+  : setTimeout(look, 5);
+look();
+"""
+SCROLLED = """
+const done = arguments[0], at = document.querySelector('#talk');
+let longest = 0, last = performance.now(), left = 60;
+const step = () => { const now = performance.now(); longest = Math.max(longest, now - last); last = now;
+  at.scrollTop += at.scrollHeight / 60; if (left--) requestAnimationFrame(step); else done(longest); };
+requestAnimationFrame(step);
+"""
+
+
+async def follow(page: str) -> None:
+    """Be the page: choose the exchange that runs, and hear what is new of it."""
+    base, _, query = page.partition("?")
+    line = await websocket_connect(
+        f"{base.replace('http', 'ws', 1)}think/updates?{query}", max_message_size=LIMIT
+    )
+    print("page open", flush=True)
+    chosen = ""
+    while message := await line.read_message():
+        news = json.loads(message)
+        for row in news.get("rows", []):
+            if row["running"] and row["id"] != chosen:
+                chosen = row["id"]
+                await line.write_message(json.dumps({"choose": [chosen]}))
+        if news.get("chosen"):
+            print("fetched", flush=True)
+
+
+def watcher(web: Mitmweb, folder: Path) -> Page:
+    return Page(web, folder, "tests.tools.page_benchmark")
+
+
+def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
+    size = int(megabytes * 1_000_000)
+    replies = {
+        f"a reply of {megabytes:g} MB": ["<think>", *["A line of many words.\n\n"] * (size // 23)],
+        f"a line of {megabytes:g} MB": ["x" * size],
+        f"{size // 100:,} thoughts": [f"<think>{n}</think>{n}" for n in range(size // 100)],
+    }
+    with (
+        ByPathServer() as server,
+        tempfile.TemporaryDirectory() as folder,
+        Mitmweb(server.address, Path(folder), "--set", "think_server=generic") as web,
+        ThinkPage() as page,
+    ):
+        asked(web, server, ["<think>a</think>", "b"], exchanges)
+        page.open_address(address(web))
+        yield row(
+            f"{exchanges:,} exchanges", page.after(DRAWN, "#rows a.row", "address", exchanges)
+        )
+        for name, pieces in replies.items():
+            asked(web, server, pieces)
+            page.show(web)
+            yield row(name, page.after(DRAWN, ".end dl", "click", 1))
+            yield row(f"{name}, longest picture in scrolling", page.after(SCROLLED))
+
+
+def row(name: str, milliseconds: float) -> str:
+    return f"{name:54}{milliseconds:9.0f} ms"
+
+
+def asked(web: Mitmweb, server: ByPathServer, pieces: list[str], times: int = 1) -> None:
+    server.rows[CHAT] = Says(steps=[b"".join([ROLE, *text(*pieces), *END])])
+    with Client(web.port) as client:
+        for _ in range(times):
+            client.ask(CHAT, ASKED)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--frames", type=int, default=500, help="of the paced reply")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--exchanges", type=int, default=1000)
+    parser.add_argument("--megabytes", type=float, default=1.0)
+    parser.add_argument("--only", default="", help="paced, fast or paint")
+    parser.add_argument("--follow", default="", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.follow:
+        asyncio.run(follow(chosen.follow))
+        return
+    paced = {"half": "a frame is late", "most": "95% of frames are late", "work": "work"}
+    fast = {"whole": "the whole reply", "work": "work"}
+    frames, runs = chosen.frames, chosen.runs
+    parts: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
+        "paced": (
+            HEADING,
+            lambda: watching_rows("paced", Frames(frames, PACE), paced, runs, watcher),
+        ),
+        "fast": (
+            HEADING,
+            lambda: watching_rows("fast", Frames(40 * frames, 0), fast, runs, watcher),
+        ),
+        "paint": ("until it is drawn", lambda: painting_rows(chosen.exchanges, chosen.megabytes)),
+    }
+    for heading, lines in (part for name, part in parts.items() if chosen.only in ("", name)):
+        print(heading)
+        for line in lines():
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Make the pictures of the page in the manual: `python -m tests.tools.pictures [--into docs]`.
+
+llama.cpp with the small model answers behind mitmweb; the page is Chromium's.
+"""
+
+import argparse
+import json
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect
+from tests.support.harness import TESTS, VARIANTS, LlamaServer
+from tests.support.mitmweb import Mitmweb
+from tests.support.think_page import ThinkPage
+from tests.tools.shots import OPENAI_TOOL, TOO_LONG, TOOL
+
+SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
+LOOP = "Write a Python loop from 1 to 5."
+ASKED: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
+    (OPENAI, "6 * 7", {}),
+    (ANTHROPIC, TOO_LONG, {}),
+    (ANTHROPIC, "What is the weather in Oslo?", {"tools": [TOOL]}),
+    (OPENAI, "What is the weather in Oslo and Rome?", {"tools": [OPENAI_TOOL]}),
+    (ANTHROPIC, LOOP, {"system": "You are a helpful assistant."}),
+)
+CLIENTS = {OPENAI: "OpenAI/Python 2.8.0", ANTHROPIC: "claude-cli/2.1.3 (external, cli)"}
+ENDLESS = {"max_tokens": 3500, "ignore_eos": True, "grammar": r'root ::= "<think>\n" [a-z ]+'}
+"""A reply that thinks for some seconds."""
+
+
+def ask(port: int, dialect: Dialect, words: str, **more: object) -> None:
+    body: dict[str, object] = {"model": "tiny-think", "seed": 1, "temperature": 0, "stream": True}
+    body |= {"max_tokens": 300, "messages": [{"role": "user", "content": words}], **more}
+    with Client(port) as client:
+        client.ask(dialect.path, json.dumps(body).encode(), {"user-agent": CLIENTS[dialect]})
+
+
+def make(into: Path) -> None:
+    """Take the pictures."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LlamaServer(VARIANTS["tags"], Path(folder) / "llama.log") as server,
+        Mitmweb(server.address, Path(folder)) as web,
+        ThinkPage() as page,
+    ):
+        for dialect, words, more in ASKED:
+            ask(web.port, dialect, words, **more)
+        page.resize(*SIZE)
+        page.show(web, len(ASKED))
+        endless = threading.Thread(target=ask, args=(web.port, OPENAI, "Think."), kwargs=ENDLESS)
+        endless.start()
+        page.until(lambda: "thinking" in page.rows()[0], "a reply that thinks")
+        page.pick(1)
+        page.until_shown("for number in range")
+        page.save(into / "think.png")
+        endless.join()
+        page.resize(*LOW)
+        page.press("[data-tab=wire]")
+        page.until(lambda: page.elements(".frames li") > 5, "frames")
+        page.script("document.querySelector('#talk').scrollTop = 240")
+        page.save(into / "think-wire.png")
+        page.resize(*NARROW)
+        page.show(web)
+        page.pick(1)
+        page.script("document.querySelector('#theme').click()")
+        page.script("document.querySelector('#theme').click()")
+        page.until_shown("for number in range")
+        page.save(into / "think-narrow.png")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--into", type=Path, default=TESTS.parent / "docs")
+    make(parser.parse_args(arguments).into)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""A transcript as plain values: every part has its kind and its text, and JSON can be made of it."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from converter.transcript import request, shown
+from converter.transcript.accumulator import Said
+from converter.transcript.turns import (
+    Failure,
+    Field,
+    Media,
+    Part,
+    Raw,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Turn,
+)
+from tests.support.transcript_samples import CONTENT
+
+PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
+    (Thinking("deep", "a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
+    (Text("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
+    (
+        ToolCall("f", "1", '{"a":1}'),
+        {"kind": "call", "name": "f", "id": "1", "text": '{\n  "a": 1\n}'},
+    ),
+    (
+        ToolResult("7 degrees", "1", "f", error=True),
+        {"kind": "result", "name": "f", "id": "1", "text": "7 degrees", "failed": True},
+    ),
+    (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
+    (Failure("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
+    (Raw("{"), {"kind": "raw", "text": "{"}),
+    (Media("image", place="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
+)
+
+
+@pytest.mark.parametrize(("part", "values"), PARTS, ids=lambda given: type(given).__name__)
+def test_each_part_has_its_kind_and_text(part: Part, values: dict[str, object]) -> None:
+    assert shown.part(part) == values
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "gif", "webp"])
+def test_a_picture_that_came_along_can_be_shown(kind: str) -> None:
+    url = f"data:image/{kind};base64,AAAA"
+    body = {"messages": [{"role": "user", "content": [_image(url)]}]}
+    [turn] = request.read(json.dumps(body).encode()).turns
+    assert shown.turn(turn)["parts"] == [
+        {"kind": "media", "text": f"image image/{kind} 3 B", "source": url}
+    ]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/a.png",
+        "data:image/svg+xml;base64,AAAA",
+        "data:text/html;base64,AAAA",
+        "data:image/png;base64," + "A" * 8_000_001,
+    ],
+    ids=["elsewhere", "svg", "html", "large"],
+)
+def test_no_other_picture_is(url: str) -> None:
+    body = {"messages": [{"role": "user", "content": [_image(url)]}]}
+    [turn] = request.read(json.dumps(body).encode()).turns
+    [part] = turn.parts
+    assert "source" not in shown.part(part)
+
+
+def _image(url: str) -> dict[str, object]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def test_words_that_come_in_pieces_are_one() -> None:
+    news = [
+        Said(Thinking("a")),
+        Said(Thinking("b"), fresh=False),
+        Said(Text("c")),
+        Said(Text("d"), fresh=False),
+        Said(Text("e")),
+        Said(Text("f"), choice=1, fresh=False),
+        Said(Raw("g")),
+    ]
+    told = [
+        (part["kind"], part["text"], part["choice"], part["fresh"]) for part in shown.said(news)
+    ]
+    assert told == [
+        ("thinking", "ab", 0, True),
+        ("text", "cd", 0, True),
+        ("text", "e", 0, True),
+        ("text", "f", 1, False),
+        ("raw", "g", 0, True),
+    ]
+
+
+def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
+    whole = Transcript(
+        (Turn("user", (Text("hi"),)),),
+        {"model": "small", "n": 2},
+        {"finish": "stop"},
+        ("odd",),
+        (Field("timings", 1),),
+    )
+    assert shown.transcript(whole, {"end": 1.0}) == {
+        "asked": [["model", "small"], ["n", "2"]],
+        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(Text("hi"))]}],
+        "facts": [["stop", "stop"], ["times", "end 1.00 s"]],
+        "beside": [{"kind": "field", "name": "timings", "text": "1"}],
+        "rest": [{"kind": "raw", "text": "odd"}],
+    }
+
+
+@given(CONTENT)
+def test_json_can_be_made_of_anything(content: object) -> None:
+    body = {"messages": [{"role": "user", "content": content}]}
+    written = json.dumps(body).encode()
+    json.dumps(shown.transcript(request.read(written)))
