@@ -9,11 +9,13 @@ import pytest
 from converter.parsing.tag_matcher import TABLE, ThinkTags
 from converter.recordings.library import Library
 from converter.recordings.listing import markdown, row
+from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 LIBRARY = (DOCS / "library.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 MAKE = re.compile(r"\bmake ([a-z-]+)")
 FAMILY_LINES = (DOCS / "options.md").read_text().splitlines()
@@ -75,3 +77,24 @@ def test_the_package_says_who_may_use_it_and_where() -> None:
 @pytest.mark.parametrize("target", sorted(set(MAKE.findall(CONTRIBUTING))))
 def test_every_make_target_that_contributors_are_told_of_is_there(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    named = set(re.findall(r"`((?:converter|tests)/[\w./]*|think_addon\.py)`", ARCHITECTURE))
+    assert len(named) > 30
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_the_architecture_has_every_floor() -> None:
+    rows = re.findall(
+        r"^\| \d+ \| `(?:converter/)?([^`]*?)(?:\.py|/)` \|", ARCHITECTURE, re.MULTILINE
+    )
+    assert sorted(rows) == sorted(name for floor in FLOORS for name in floor)
+
+
+def test_each_question_about_a_change_has_one_answer() -> None:
+    table = ARCHITECTURE.partition("## Which file do I open")[2]
+    answers = re.findall(r"^\| (.+) \| `(.+)` \|$", table, re.MULTILINE)
+    assert len(answers) >= 12
+    assert len(answers) == table.count("\n| ") - 2
+    assert len({question for question, _ in answers}) == len(answers)
