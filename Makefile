@@ -13,10 +13,10 @@ INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test bench check format setup programs clean
+.PHONY: help run test test-fast bench check format setup programs clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
 
 run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
 	@exec $(PYTHON) tests/tools/run_proxy.py --server '$(SERVER)' --ui '$(UI)' --port '$(PORT)' --web-port '$(WEB_PORT)' -- $(OPTIONS)
@@ -24,6 +24,9 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
 test: setup programs ## run all tests
 	@$(PYTHON) -m pytest -n 2 --dist loadfile
+
+test-fast: setup ## run the tests that start no program and read no recording twice, in under a minute
+	@$(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not program'
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
 	@$(PYTHON) -m tests.tools.bench $(if $(PEERS),--peers) $(BENCH)

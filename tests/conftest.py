@@ -2,9 +2,11 @@
 stopped after the last.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,29 @@ from tests.support.scripted_server import Reply, ScriptedServer
 
 settings.register_profile("steady", deadline=None, derandomize=True, database=None)
 settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
+
+_FOLDERS_OF_PROGRAMS = {"end_to_end", "faults", "tools"}
+_STARTS_A_PROGRAM = re.compile(
+    r"^import subprocess|\b(start_proxy|LlamaServer|capture: Capture)\b", re.M
+)
+_QUICK = {"test_shape.py"}
+"""They start a program that is done at once."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that start a program, which `make test-fast` leaves out."""
+    for item in items:
+        if _starts_a_program(item.path):
+            item.add_marker(pytest.mark.program)
+
+
+@cache
+def _starts_a_program(file: Path) -> bool:
+    if file.name in _QUICK or file.suffix != ".py":
+        return False
+    in_folder = _FOLDERS_OF_PROGRAMS & set(file.relative_to(TESTS.parent).parts)
+    return bool(in_folder or _STARTS_A_PROGRAM.search(file.read_text()))
+
 
 # The scripted server is asked for what a test asks, and not for what it is.
 UNASKED = ["--set", "think_server=generic"]
