@@ -222,3 +222,22 @@ class OtherCall:
             "output_index": self._index,
             **fields,
         }
+
+
+class Finished:
+    """An item that a server of this dialect sent whole."""
+
+    def __init__(self, _: str, index: int, item: Json) -> None:
+        self._index, self._item = index, item
+
+    def start(self) -> list[Json]:
+        """Announce the item as it is."""
+        return [added(self._item, self._index)]
+
+    def feed(self, _: str) -> list[Json]:
+        """Nothing fills it any more."""
+        return []
+
+    def finish(self, _: str) -> tuple[Json, list[Json]]:
+        """Return the item as it came."""
+        return self._item, []

@@ -1,42 +1,30 @@
-"""The events of a response, in order: `response.created`, `response.in_progress`, then items, and
-`response.completed`, `incomplete` or `failed`.
-
-One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A call is
-finished only when it is whole: Codex runs it at once.
+"""The events of a response, in order: `response.created`, `response.in_progress`, then its items,
+and `response.completed`, `incomplete` or `failed`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
 
+from converter.dialects.left_out import left_out
 from converter.dialects.responses.context import ResponseContext, begun
+from converter.dialects.responses.decoder import NAME
 from converter.dialects.responses.ending import counts, outcome
 from converter.dialects.responses.errors import failure
-from converter.dialects.responses.growing_items import (
-    COMPLETED,
-    INCOMPLETE,
-    FunctionCall,
-    GrowingItem,
-    Json,
-    Message,
-    OtherCall,
-    Reasoning,
-    done,
-)
-from converter.dialects.tool_pieces import ToolCalls, ToolPiece
+from converter.dialects.responses.growing_items import COMPLETED, INCOMPLETE, Json
+from converter.dialects.responses.item_events import Content, ItemEvents
 from converter.events import (
     End,
     Event,
     Failure,
+    Fields,
     Finish,
+    Opaque,
     OpaqueFrame,
     Start,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
     Usage,
+    Vendor,
+    own_fields,
 )
-from converter.parsing.think_parser import Thought
 
 CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
@@ -44,7 +32,7 @@ EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no chat completion: "
 _SAMPLE = 200
 """Bytes of an unreadable reply that are worth showing."""
-type _Content = Text | Thinking | ThinkingEnd | ToolCall
+_CONTENT = get_args(Content.__value__)
 
 
 class ResponseEvents:
@@ -52,28 +40,23 @@ class ResponseEvents:
 
     def __init__(self, context: ResponseContext) -> None:
         self._context = context
+        self._items = ItemEvents(context)
         self._response: Json | None = None
         self._over = False
         self._sequence = 0
-        self._items: list[Json] = []
-        self._index = 0
-        self._open: GrowingItem | None = None
-        self._cut = False
-        self._blanks: list[str] = []
-        self._thought = Thought()
-        self._calls = ToolCalls()
-        self._calls.reply = context.id
-        self._delayed: list[_Content] = []
         self._finish: Finish | None = None
         self._usage: Usage | None = None
-        self._thought_length = self._said_length = 0
+        self._own: Fields = {}
+        self._left_out: set[str] = set()
         self._unread = b""
         self.failure = ""
 
     @property
     def notes(self) -> list[str]:
-        """What was mended, a line each."""
-        return self._calls.notes
+        """What was mended or left out, a line each."""
+        names = ", ".join(sorted(self._left_out))
+        said = [f"fields that a response has no place for: {names}"] if names else []
+        return [*said, *self._items.notes]
 
     @property
     def started(self) -> bool:
@@ -84,26 +67,37 @@ class ResponseEvents:
         """Return the events that can go out. A response has one choice: nobody can ask for more."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall):
+        if isinstance(event, _CONTENT):
             yield from self.start()
-            yield from self._numbered(self._content(event))
+            yield from self._numbered(self._items.feed(event))
         else:
             yield from self._course(event)
 
     def _course(self, event: Event) -> Iterator[Json]:
         match event:
             case Start():
-                yield from self.start(event.model)
+                yield from self.start(event.model, own_fields(event.own, NAME))
+            case End() if self._response is not None:
+                self._own = own_fields(event.own, NAME) or {}
+                yield from self._end(self._finish or Finish("stop"))
+            case Failure():
+                yield from self._fail(event.message, event.kind, event.status)
+            case _:
+                self._note(event)
+
+    def _note(self, event: Event) -> None:
+        """Keep what only the end can tell."""
+        match event:
             case Finish():
                 self._finish = event
             case Usage():
                 self._usage = event
-            case End() if self._response is not None:
-                yield from self._end(self._finish or Finish("stop"))
-            case Failure():
-                yield from self._fail(event.message, event.kind, event.status)
             case OpaqueFrame(comment=False) if not self._unread:
-                self._unread = event.raw[:_SAMPLE]
+                self._unread = event.own.raw[:_SAMPLE]
+            case Vendor():
+                self._left_out.add(event.key)
+            case Opaque():
+                self._left_out |= left_out(event)
 
     def close(self) -> Iterator[Json]:
         """End the response, or say why it has no end."""
@@ -123,141 +117,53 @@ class ResponseEvents:
         if not self._over:
             yield from self._fail(reason)
 
-    def start(self, model: str = "") -> Iterator[Json]:
-        """Begin the response, once: a client that waits long wants a sign before the first word."""
+    def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
+        """Begin the response, once: a client that waits long wants a sign before the first word.
+        `own`: what a server of this dialect says of it.
+        """
         if self._response is not None:
             return
-        self._response = begun(self._context, model)
+        self._response = {**begun(self._context, model), **(own or {})}
         for kind in ("created", "in_progress"):
-            yield self._numbered_one({"type": f"response.{kind}", "response": self._response})
+            yield self._number({"type": f"response.{kind}", "response": self._response})
 
     def keepalive(self) -> Json:
         """Return an event that says nothing: Codex drops a stream after 300 s without one, and
         comments do not count.
         """
-        return self._numbered_one({"type": "keepalive"})
-
-    # Items.
-
-    def _content(self, event: _Content) -> Iterator[Json]:
-        match event:
-            case Text() | Thinking() | ThinkingEnd() if self._calls.open:
-                self._delayed.append(event)  # its item would tear the call apart
-            case Text():
-                yield from self._text(event.text)
-            case Thinking():
-                yield from self._thinking(event.text)
-            case ThinkingEnd():
-                yield from self._leave() if isinstance(self._open, Reasoning) else ()
-            case ToolCall():
-                yield from self._tool_pieces(self._calls.feed(event))
-                yield from self._undelayed()
-
-    def _text(self, text: str) -> Iterator[Json]:
-        if not isinstance(self._open, Message):
-            self._blanks.append(text)
-            if text.isspace():  # an answer of nothing but blanks is none
-                return
-            text = "".join(self._blanks)
-            yield from self._enter(Message)
-        self._said_length += len(text)
-        yield from self._fill(text)
-
-    def _thinking(self, text: str) -> Iterator[Json]:
-        for event in self._thought.feed(text):
-            self._thought_length += len(event.text)
-            if not self._context.shown:
-                continue
-            if not isinstance(self._open, Reasoning):
-                yield from self._enter(partial(Reasoning, encrypted=self._context.encrypted))
-            yield from self._fill(event.text)
-
-    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Json]:
-        for piece in pieces:
-            if piece.begins:
-                yield from self._leave()
-                tool = self._context.toolbox.find(piece.name)
-                kind = FunctionCall if tool.kind == "function" else OtherCall
-                yield from self._enter(partial(kind, call_id=piece.id, tool=tool))
-            elif piece.cut:
-                self._cut = True
-                self._open = None  # never finished: a client would run it
-            else:
-                self._said_length += len("".join(piece.json.split()))
-                yield from self._fill(piece.json)
-
-    def _undelayed(self) -> Iterator[Json]:
-        if not self._calls.open:
-            delayed, self._delayed = self._delayed, []
-            for event in delayed:
-                yield from self._content(event)
-
-    def _fill(self, text: str) -> list[Json]:
-        return self._open.feed(text) if self._open else []
-
-    def _enter(self, make: Callable[[str, int], GrowingItem]) -> Iterator[Json]:
-        """Begin another item; its name is like no other item's of any response."""
-        yield from self._leave()
-        self._open = item = make(f"{self._context.id}_{self._index}", self._index)
-        self._blanks = []
-        if not isinstance(item, Reasoning):
-            self._thought.end()
-        yield from item.start()
-
-    def _leave(self, status: str = COMPLETED) -> Iterator[Json]:
-        """Finish the open item. What ends a thought's text ends its held blanks."""
-        if self._open is None:
-            return
-        if isinstance(self._open, Reasoning):
-            self._thought.end()
-        item, events = self._open.finish(status)
-        self._open = None
-        yield from events
-        yield done(item, self._index)
-        self._items.append(item)
-        self._index += 1
-
-    # The end.
+        return self._number({"type": "keepalive"})
 
     def _end(self, finish: Finish) -> Iterator[Json]:
         ending = outcome(finish)
         whole = ending["status"] == COMPLETED
-        yield from self._numbered(self._rest(whole, COMPLETED if whole else INCOMPLETE))
-        if whole and self._cut:
+        yield from self._numbered(self._items.end(whole, COMPLETED if whole else INCOMPLETE))
+        if whole and self._items.cut:
             self.failure = CUT_CALL
-            yield from self._last({"status": "failed", "error": failure(CUT_CALL)})
-        else:
-            yield from self._last(ending)
+            ending = {"status": "failed", "error": failure(CUT_CALL)}
+        yield self._last(ending)
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:
         yield from self.start()
-        yield from self._numbered(self._rest(False, INCOMPLETE))
+        yield from self._numbered(self._items.end(False, INCOMPLETE))
         self.failure = message
-        yield from self._last({"status": "failed", "error": failure(message, kind, status)})
+        yield self._last({"status": "failed", "error": failure(message, kind, status)})
 
-    def _rest(self, whole: bool, status: str) -> Iterator[Json]:
-        """Return the rest of the items; only the last one may be incomplete."""
-        yield from self._tool_pieces(self._calls.end(whole))
-        yield from self._undelayed()
-        call = isinstance(self._open, FunctionCall | OtherCall)
-        yield from self._leave(COMPLETED if call else status)
-
-    def _last(self, ending: Mapping[str, object]) -> Iterator[Json]:
+    def _last(self, ending: Mapping[str, object]) -> Json:
         self._over = True
-        usage = counts(self._usage, self._thought_length, self._said_length)
         response: Json = {
             **(self._response or {}),
             **self._context.echo,
+            **self._own,
             **ending,
-            "output": self._items,
-            "usage": usage,
+            "output": self._items.output,
+            "usage": counts(self._usage, self._items.thought, self._items.said),
         }
         self._context.keep(response)
-        yield self._numbered_one({"type": f"response.{ending['status']}", "response": response})
+        return self._number({"type": f"response.{ending['status']}", "response": response})
 
     def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
-        yield from map(self._numbered_one, events)
+        yield from map(self._number, events)
 
-    def _numbered_one(self, event: Json) -> Json:
+    def _number(self, event: Json) -> Json:
         number, self._sequence = self._sequence, self._sequence + 1
         return {"type": event["type"], "sequence_number": number, **event}

@@ -1,7 +1,7 @@
 import json
 
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.events import End, Event, OpaqueFrame, Text, Thinking, ToolCall
+from converter.events import End, Event, OpaqueFrame, Own, Text, Thinking, ToolCall
 from tests.support.responses_of import (
     HEAD,
     STOP,
@@ -49,7 +49,7 @@ def test_a_response_that_is_over_gives_no_sign() -> None:
     encoder = ResponsesStreamEncoder(context_of())
     encoder.feed([HEAD, Text("a"), STOP, End()])
     assert encoder.ping() == []
-    assert encoder.feed([OpaqueFrame(b": ping\n\n", comment=True)]) == []
+    assert encoder.feed([OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True)]) == []
 
 
 def test_a_reply_that_broke_sends_what_it_held_and_says_why() -> None:

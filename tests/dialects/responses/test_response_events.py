@@ -15,6 +15,7 @@ from converter.events import (
     Failure,
     Finish,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -247,7 +248,7 @@ def test_a_failure_has_the_code_that_clients_act_on(failure: Failure, code: str)
     [
         ([HEAD, Text("a")], CUT_SHORT),
         ([], EMPTY),
-        ([OpaqueFrame(b"<html>\n\n")], UNREAD + "<html>"),
+        ([OpaqueFrame(Own("openai", raw=b"<html>\n\n"))], UNREAD + "<html>"),
     ],
 )
 def test_a_reply_without_its_end_says_so(events: list[Event], words: str) -> None:
@@ -257,7 +258,9 @@ def test_a_reply_without_its_end_says_so(events: list[Event], words: str) -> Non
 
 
 def test_a_servers_ping_is_an_event_that_clients_count() -> None:
-    stream = written([OpaqueFrame(b": ping\n\n", comment=True), HEAD, Text("a"), STOP])
+    stream = written(
+        [OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True), HEAD, Text("a"), STOP]
+    )
     assert types(stream)[:4] == ["created", "in_progress", "keepalive", "output_item.added"]
 
 
