@@ -24,6 +24,8 @@ class ReplyContext:
 
     `model` and `id`: for a server that names none. `shown`: whether the client wants to see
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
+    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
+    of requests left for its reply.
     """
 
     model: str = ""
@@ -31,6 +33,8 @@ class ReplyContext:
     shown: bool = True
     fields: tuple[str, ...] = ("reasoning_content",)
     signature: str = ""
+    created_at: int = 0
+    own: object = None
 
 
 class Decoder(Protocol):

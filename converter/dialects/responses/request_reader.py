@@ -7,7 +7,7 @@ them with every request and chat servers refuse them. What a client will miss is
 out with a note.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.conversation import (
@@ -84,13 +84,14 @@ _ENCRYPTED = "reasoning.encrypted_content"
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
     """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
-    repeats. `encrypted`: the client wants thoughts as opaque content too.
+    repeats. `encrypted`: the client wants thoughts as opaque content too. `keep` gets the response.
     """
 
     conversation: Conversation
     toolbox: Toolbox = field(default_factory=Toolbox)
     echo: Mapping[str, object] = field(default_factory=dict)
     encrypted: bool = False
+    keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
 def read(body: object, items: Iterable[object] | None = None) -> ResponsesRequest:

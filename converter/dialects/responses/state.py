@@ -121,6 +121,22 @@ def create_conversation(memory: Memory, body: object, key: str, created_at: int)
     return conversation
 
 
+def retrieve_conversation(memory: Memory, key: str) -> Json:
+    """Return a conversation that was created here. Raises UnknownError."""
+    value = memory.get(key)
+    conversation = json.loads(value).get("conversation") if value else None
+    if not isinstance(conversation, dict):
+        raise _no_conversation(key)
+    return conversation
+
+
+def delete_conversation(memory: Memory, key: str) -> Json:
+    """Drop a conversation's beginning, so that it cannot go on. Raises UnknownError."""
+    if not memory.forget(key):
+        raise _no_conversation(key)
+    return {"id": key, "object": "conversation.deleted", "deleted": True}
+
+
 def _previous(memory: Memory, request: Fields) -> str:
     previous = request.optional("previous_response_id", str)
     names = list(_conversation(request.values))
@@ -130,7 +146,7 @@ def _previous(memory: Memory, request: Fields) -> str:
         return previous or ""
     if found := memory.find(names[0]):
         return found
-    raise UnknownError("conversation", f"Conversation with id '{names[0]}' not found.")
+    raise _no_conversation(names[0])
 
 
 def _conversation(body: Mapping[str, object]) -> Iterator[str]:
@@ -180,6 +196,10 @@ def _kept(memory: Memory, key: str) -> Json:
 
 def _not_found(key: str) -> UnknownError:
     return UnknownError("", f"Response with id '{key}' not found.")
+
+
+def _no_conversation(key: str) -> UnknownError:
+    return UnknownError("conversation", f"Conversation with id '{key}' not found.")
 
 
 def _no_response(key: str) -> UnknownError:
