@@ -65,7 +65,7 @@ UNKNOWN = [
     ("POST", "/v1/chat"),
     ("POST", "/v1/completions"),
     ("POST", "/xchat/completions"),
-    ("POST", "/v1/responses"),
+    ("POST", "/v1/embeddings"),
     ("POST", "/v1/messagesX"),
     ("POST", "/xv1/messages"),
     ("POST", "/messages"),

@@ -81,7 +81,7 @@ def test_the_bounds_hold_whatever_is_kept(steps: list[tuple[str, bytes, bool]]) 
             memory.keep(key, value, names=[key * 2])
         else:
             memory.forget(key)
-        held = [value for key in "abcd" if (value := memory.get(key)) is not None]
+        held = [found for key in "abcd" if (found := memory.get(key)) is not None]
         assert len(memory) == len(held) <= 3
-        assert memory.size == sum(len(value) + 2 for value in held) <= 20
+        assert memory.size == sum(len(found) + 2 for found in held) <= 20
         assert all(bool(memory.find(key * 2)) == (memory.get(key) is not None) for key in "abcd")

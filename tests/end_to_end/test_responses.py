@@ -113,6 +113,7 @@ class Answer(BaseModel):
     answer: int
 
 
+@pytest.mark.parametrize("llama", ["tags"], indirect=True)
 def test_a_schema_is_kept_and_parsed(llama: openai.OpenAI) -> None:
     asked = {name: value for name, value in ASKED.items() if name != "temperature"}
     response = llama.responses.parse(**asked, text_format=Answer)
@@ -180,7 +181,7 @@ def test_what_is_kept_can_be_read_listed_and_deleted(
     made = sdk.responses.create(model="m", input="hi")
     assert sdk.responses.retrieve(made.id).output_text == "hello"
     (item,) = sdk.responses.input_items.list(made.id).data
-    assert item.to_dict()["content"] == "hi"
+    assert item.to_dict()["content"] == [{"type": "input_text", "text": "hi"}]
     sdk.responses.delete(made.id)
     with pytest.raises(openai.NotFoundError, match="not found"):
         sdk.responses.retrieve(made.id)

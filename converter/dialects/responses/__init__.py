@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from converter.conversation import Conversation
-from converter.dialects.dialect import Dialect, Form, ReplyContext
+from converter.conversation import Conversation, RequestError
+from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
 from converter.dialects.reasoning_fields import Mapped
 from converter.dialects.responses import errors, kept_answers, state
 from converter.dialects.responses.context import ResponseContext
@@ -26,9 +26,12 @@ def _recognises(said: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, _mapped: Mapping[str, Mapped], _counting: bool, memory: Memory
+    body: object, _mapped: Mapping[str, Mapped], _counting: bool, memory: Memory | None
 ) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept."""
+    if memory is None:
+        request = read(body)
+        return replace(request.conversation, own=request)
     history = state.complete(memory, body)
     request = read(body, history.items)
     fields = body if isinstance(body, dict) else {}
@@ -42,9 +45,13 @@ def _context(context: ReplyContext) -> ResponseContext:
     own = context.own
     if not isinstance(own, ResponsesRequest):
         return said
-    return replace(
-        said, toolbox=own.toolbox, echo=own.echo, encrypted=own.encrypted, keep=own.keep
-    )
+    return replace(said, toolbox=own.toolbox, echo=own.echo, encrypted=own.encrypted, keep=own.keep)
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    status = error.status if isinstance(error, state.UnknownError) else 400
+    code = error.code if isinstance(error, state.UnknownError) else ""
+    return status, errors.error_body(error.message, status, error.place, code)
 
 
 def _error_reply(status: int, body: bytes, _counted: int | None) -> tuple[int, bytes]:
@@ -64,8 +71,10 @@ RESPONSES = Dialect(
     error=errors.write,
     error_reply=_error_reply,
     recognises=_recognises,
-    ping=b'event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n',
     error_event="error",
     native_option="responses",
-    answer=kept_answers.answer,
+    splices=False,  # each event has a number, and what was said is told again whole
+    refusal=_refusal,
+    counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
+    kept=kept_answers.answer,
 )

@@ -74,6 +74,10 @@ class ResponsesDecoder:
         except (json_text.UnreadableError, KeyError, TypeError):
             return [OpaqueFrame(Own(NAME, raw=frame.raw))]
 
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+        """Return that frames of this dialect are to be read."""
+        return False
+
     def _read(self, event: Fields) -> Iterator[Event]:
         kind = str(event.get("type") or "")
         if event.get("object") == "response":

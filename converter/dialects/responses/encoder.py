@@ -9,7 +9,7 @@ from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.growing_items import Json
 from converter.dialects.responses.response_events import ResponseEvents
-from converter.events import Event, OpaqueFrame
+from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -39,6 +39,9 @@ class ResponsesStreamEncoder:
             out += map(_frame, self._events.feed(event))
         return out
 
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of nothing: all words come through `feed`."""
+
     def ping(self) -> list[bytes]:
         """Return a sign of life, which begins the response if nothing has."""
         begun = list(map(_frame, self._events.start()))
@@ -47,10 +50,6 @@ class ResponsesStreamEncoder:
     def close(self) -> list[bytes]:
         """End the stream, or say in it why it has no end."""
         return list(map(_frame, self._events.close()))
-
-    def abort(self, reason: str) -> list[bytes]:
-        """Say in the stream why it is not whole."""
-        return list(map(_frame, self._events.abort(reason)))
 
 
 def _frame(event: Json) -> bytes:
@@ -80,14 +79,16 @@ class ResponsesWholeEncoder:
             self._fold(self._events.feed(event))
         return []
 
+    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+        """Take note of nothing: all words come through `feed`."""
+
+    def ping(self) -> list[bytes]:
+        """Return nothing: a body has no place for it."""
+        return []
+
     def close(self) -> list[bytes]:
         """Return the response."""
         self._fold(self._events.close())
-        return [self._written()]
-
-    def abort(self, reason: str) -> list[bytes]:
-        """Return the error."""
-        self._fold(self._events.abort(reason))
         return [self._written()]
 
     def _fold(self, events: Iterable[Json]) -> None:

@@ -55,10 +55,12 @@ def error_reply(status: int, body: bytes) -> tuple[int, Body]:
 
 
 def failure(message: str, kind: str = "", status: int = 0) -> Body:
-    """Return the error of a failed response, inside a stream."""
+    """Return the error of a failed response, inside a stream. A status of 500 says that the same
+    would happen again, as it does of a whole reply.
+    """
     if too_long := context_length.find(message):
         return {"code": OVERFLOW, "message": _too_long(too_long)}
-    if kind in _REFUSALS or 400 <= status < 429:
+    if kind in _REFUSALS or 400 <= status < 429 or status == 500:
         return {"code": "invalid_prompt", "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
     return {"code": code, "message": message}

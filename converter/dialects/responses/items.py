@@ -45,11 +45,12 @@ type Part = Text | Image | Document
 
 @dataclass(slots=True)
 class Items:
-    """The items read so far. `left_out`: types of items and parts that have no place in a
-    conversation.
+    """The items read so far. `whole`: they begin with the conversation. `left_out`: types of items
+    and parts that have no place in a conversation.
     """
 
     toolbox: Toolbox
+    whole: bool = True
     turns: list[Turn] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
     _calls: dict[str, str] = field(default_factory=dict)  # call_id or item id -> call_id
@@ -99,11 +100,11 @@ class Items:
 
     def _result(self, item: Fields, kind: str) -> ToolResult:
         said = item.optional("call_id", str) or item.optional("id", str) or ""
-        if said not in self._calls:
+        if said not in self._calls and self.whole:
             raise item.error("call_id", NO_CALL.format(said))
         content = _OUTPUTS[kind](item, self)
         failed = item.values.get("status") == "failed"
-        return ToolResult(self._calls[said], tuple(content), failed)
+        return ToolResult(self._calls.get(said, said), tuple(content), failed)
 
     def _server_call(self, item: Fields, kind: str) -> None:
         name, keys, outputs = _SERVER_CALLS[kind]

@@ -7,9 +7,9 @@ and 5xx cost it 6.5 seconds and 400 its turn.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from converter.conversation import RequestError
+from converter.dialects.dialect import Body, KeptRequest
 from converter.dialects.responses import state
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.growing_items import Json
@@ -25,21 +25,10 @@ NO_COMPACTION = (
 NO_SUCH = "Invalid URL ({} {})"
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A request that needs no model. `id`: a name for what it creates, `created_at` its time."""
-
-    method: str
-    path: str
-    body: bytes = b""
-    id: str = "0"
-    created_at: int = 0
+type _Row = Callable[[Memory, KeptRequest, str], Json]
 
 
-type _Row = Callable[[Memory, Asking, str], Json]
-
-
-def answer(asking: Asking, memory: Memory) -> tuple[int, bytes]:
+def answer(asking: KeptRequest, memory: Memory) -> tuple[int, Body]:
     """Return the status and body."""
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
@@ -50,27 +39,27 @@ def answer(asking: Asking, memory: Memory) -> tuple[int, bytes]:
     return _refused(NO_SUCH.format(asking.method, path), 404)
 
 
-def _answered(row: _Row, memory: Memory, asking: Asking, key: str) -> tuple[int, bytes]:
+def _answered(row: _Row, memory: Memory, asking: KeptRequest, key: str) -> tuple[int, Body]:
     try:
-        return 200, json_text.write(row(memory, asking, key))
+        return 200, row(memory, asking, key)
     except UnknownError as error:
         return _refused(error.message, error.status)
     except (RequestError, json_text.UnreadableError) as error:
         return _refused(str(error), 400)
 
 
-def _refused(message: str, status: int) -> tuple[int, bytes]:
-    return status, json_text.write(error_body(message, status))
+def _refused(message: str, status: int) -> tuple[int, Body]:
+    return status, error_body(message, status)
 
 
 def _refusing(message: str) -> _Row:
-    def refuse(_: Memory, __: Asking, ___: str) -> Json:
+    def refuse(_: Memory, __: KeptRequest, ___: str) -> Json:
         raise RequestError("", message)
 
     return refuse
 
 
-def _create(memory: Memory, asking: Asking, _: str) -> Json:
+def _create(memory: Memory, asking: KeptRequest, _: str) -> Json:
     body = json_text.read(asking.body or b"{}")
     return state.create_conversation(memory, body, f"conv_{asking.id}", asking.created_at)
 

@@ -102,7 +102,7 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     _refuse(request)
     entries = _entries(request, items)
     toolbox = _toolbox(request, entries)
-    reading = Items(toolbox)
+    reading = Items(toolbox, whole=items is not None or not _has_history(request))
     for entry in entries:
         reading.add(entry)
     notes: list[str] = []

@@ -112,11 +112,6 @@ class ResponseEvents:
         else:
             yield from self._fail(EMPTY)
 
-    def abort(self, reason: str) -> Iterator[Json]:
-        """Send what is held, and say why the response is not whole."""
-        if not self._over:
-            yield from self._fail(reason)
-
     def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
         """Begin the response, once: a client that waits long wants a sign before the first word.
         `own`: what a server of this dialect says of it.

@@ -183,7 +183,14 @@ def _items(value: bytes) -> Iterator[object]:
 
 
 def _with_id(item: object, name: str) -> object:
-    return {"id": f"msg_{name}", "type": "message", **item} if isinstance(item, dict) else item
+    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    if not isinstance(item, dict):
+        return item
+    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    if isinstance(content := item.get("content"), str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        shown["content"] = [{"type": kind, "text": content}]
+    return shown
 
 
 def _kept(memory: Memory, key: str) -> Json:

@@ -52,20 +52,6 @@ def test_a_response_that_is_over_gives_no_sign() -> None:
     assert encoder.feed([OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True)]) == []
 
 
-def test_a_reply_that_broke_sends_what_it_held_and_says_why() -> None:
-    encoder = ResponsesStreamEncoder(context_of())
-    begun = encoder.feed([HEAD, Text("a")])
-    events = stream(begun, encoder.abort("the server closed the connection"))
-    assert events[-1]["response"]["error"]["message"] == "the server closed the connection"  # type: ignore[index]
-    assert encoder.close() == encoder.abort("again") == []
-
-
-def test_a_whole_reply_that_broke_says_why() -> None:
-    encoder = ResponsesWholeEncoder(context_of())
-    encoder.feed([HEAD, Text("a")])
-    assert json.loads(encoder.abort("broken")[0])["error"]["message"] == "broken"
-
-
 def test_what_was_mended_is_noted() -> None:
     encoder = ResponsesStreamEncoder(context_of())
     encoder.feed([HEAD, ToolCall(0, "c", "f", "no json"), STOP, End()])

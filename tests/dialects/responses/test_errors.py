@@ -43,7 +43,8 @@ def test_a_prompt_too_long_has_the_only_code_that_codex_compacts_on() -> None:
     ("kind", "status", "code"),
     [
         ("", 0, "server_error"),
-        ("api_error", 500, "server_error"),
+        ("api_error", 502, "server_error"),
+        ("api_error", 500, "invalid_prompt"),
         ("invalid_request_error", 0, "invalid_prompt"),
         ("", 400, "invalid_prompt"),
         ("", 429, "rate_limit_exceeded"),

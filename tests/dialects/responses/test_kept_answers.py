@@ -1,9 +1,9 @@
-import json
 from typing import Any
 
 import pytest
 
-from converter.dialects.responses.kept_answers import Asking, answer
+from converter.dialects.dialect import KeptRequest
+from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import complete, keep
 from converter.memory import Memory
 
@@ -17,15 +17,15 @@ def memory() -> Memory:
 
 
 def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
-    status, said = answer(Asking(method, path, body, "x", 5), memory)
-    return status, json.loads(said)
+    status, said = answer(KeptRequest(method, path, body, "x", 5), memory)
+    return status, dict(said)
 
 
 @pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])
 def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str) -> None:
     path = f"{prefix}/responses/resp_1"
     assert asked(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
-    assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"] == "hi"
+    assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
     assert asked(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
     status, said = asked(memory, "GET", path)
     assert (status, said["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
