@@ -8,7 +8,7 @@ which knows no proxy.
 
 import logging
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
 from converter.endpoints import Endpoint
 from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest, begin, is_stream
+from converter.memory import Memory
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
 from converter.servers.probes import estimate_tokens
@@ -40,6 +41,9 @@ from converter.shell.upstream_client import UpstreamClient, credentials
 from converter.shell.views import Views
 from converter.wire import json_text
 
+MEMORY = {"think_memory_replies", "think_memory_megabytes"}
+"""Options of the memory, which begins anew with each change."""
+
 
 class ThinkAddon:
     """The addon."""
@@ -49,6 +53,7 @@ class ThinkAddon:
         self._settings = settings.read()
         self._filter: flowfilter.TFilter | None = None
         self._known = KnownServers()
+        self._memory = _memory(self._settings)
         self._client = UpstreamClient(self._known)
         self._telling = ThoughtTeller()
         self._live = LiveView()
@@ -77,6 +82,8 @@ class ThinkAddon:
             self._settings, self._filter = options.chosen()
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
+        if updated & MEMORY:
+            self._memory = _memory(self._settings)
 
     def running(self) -> None:
         """Where people look at flows or keep them, streamed bodies are to be kept as well."""
@@ -123,21 +130,32 @@ class ThinkAddon:
             del self._kept[flow.id]  # mitmproxy's server replay has what the client got
             return
         record.asks(flow.request)
-        exchange, notes = record.exchange, list[str]()
-        if exchange.endpoint in OURS:
-            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
-            flow.response = messages.made(Answer(200, JSON, empty))
-        elif exchange.translated and exchange.endpoint.is_request:
-            flow.response = await self._answer_or_translate(flow, record, notes)
-        elif exchange.endpoint.is_chat:
-            record.request = exchange.note(messages.body(flow.request, notes))
-        record.awaited = AwaitedReply(record.request or ReadRequest(exchange), record.server)
+        notes: list[str] = []
+        flow.response = await self._answered(flow, record, notes)
+        asked = record.request or ReadRequest(record.exchange)
+        record.awaited = AwaitedReply(asked, record.server)
         if not flow.response:
             self._prepare(flow, record)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             self._kept.pop(flow.id, None)
             record.finish(flow)
+
+    async def _answered(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Return the answer to a request that goes no further; None for one that does."""
+        exchange = record.exchange
+        if exchange.endpoint in OURS:
+            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
+            return messages.made(Answer(200, JSON, empty))
+        if exchange.endpoint.is_kept:
+            return self._answer_of_memory(flow, exchange, notes)
+        if exchange.translated and exchange.endpoint.is_request:
+            return await self._answer_or_translate(flow, record, notes)
+        if exchange.endpoint.is_chat:
+            record.request = exchange.note(messages.body(flow.request, notes))
+        return None
 
     def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
@@ -266,8 +284,9 @@ class ThinkAddon:
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
         reverse = is_reverse(flow)
         headers = {name.lower(): value for name, value in flow.request.headers.items()}
+        request, at = flow.request, int(flow.request.timestamp_start)
         return begin(
-            flow.request.method, flow.request.path, headers, self._settings, flow.id, reverse
+            request.method, request.path, headers, self._settings, flow.id, reverse, created_at=at
         )
 
     async def _answer_or_translate(
@@ -283,12 +302,19 @@ class ThinkAddon:
             notes.append(words)
             return messages.made(answer)
 
+    def _answer_of_memory(
+        self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
+    ) -> Response | None:
+        body = messages.body(flow.request, notes)
+        answer = exchange.kept(flow.request.method, flow.request.path, body, self._memory)
+        return messages.made(answer) if answer else None
+
     async def _translate(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
     ) -> Response | None:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
-        read = exchange.read(messages.body(flow.request, notes))
+        read = exchange.read(messages.body(flow.request, notes), self._memory)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
             record.server = exchange.settings.server
@@ -297,9 +323,10 @@ class ThinkAddon:
         record.server_parses = self._known.takes_thinking_out(upstream)
         record.request = asked = read.written(record.server, record.server_parses)
         notes += asked.notes
-        if exchange.endpoint is Endpoint.COUNT_TOKENS:
+        if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body)
-            return _count_answer(counted, asked.body, record.server.name)
+            answer = exchange.counted(counted or estimate_tokens(asked.body))
+            return _counted_by(answer, "estimate" if counted is None else record.server.name)
         headers = flow.request.headers
         headers.update(client)
         headers.pop("x-api-key", None)
@@ -310,12 +337,15 @@ class ThinkAddon:
         return None
 
 
-def _count_answer(counted: int | None, body: Mapping[str, object], server: str) -> Response:
-    """Return the count of a prompt's tokens: the server's, else an estimate."""
-    tokens = json_text.write({"input_tokens": counted or estimate_tokens(body)})
-    answer = messages.made(Answer(200, JSON, tokens))
-    answer.headers["x-think-tokens-counted-by"] = "estimate" if counted is None else server
-    return answer
+def _counted_by(answer: Answer, counter: str) -> Response:
+    """Return the count of a prompt's tokens, and who counted."""
+    response = messages.made(answer)
+    response.headers["x-think-tokens-counted-by"] = counter
+    return response
+
+
+def _memory(chosen: settings.Settings) -> Memory:
+    return Memory(chosen.memory_replies, chosen.memory_megabytes * 1024 * 1024)
 
 
 addons = [ThinkAddon()]

@@ -55,9 +55,7 @@ class AwaitedReply:
             server_form,
             form or (server_form if exchange.native else request.form),
             server=exchange.server_dialect,
-            model=request.model,
-            shown=request.shown,
-            reply_id=exchange.id,
+            context=request.reply_context,
             expected=self.expected,
         )
 

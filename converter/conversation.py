@@ -164,7 +164,8 @@ class Sampling:
 class Conversation:
     """All a request asks. `extensions`: what it asks of the server in the server's own words.
     `output_name` and `output_strict`: of the output schema, where the client's dialect has them.
-    `notes` says in one line each what was left out, for a log.
+    `notes` says in one line each what was left out, for a log. `own`: what the client's dialect
+    wants to know again when it writes the reply; nobody else reads it.
     """
 
     model: str
@@ -185,3 +186,4 @@ class Conversation:
     user_id: str | None = None
     extensions: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    own: object = field(default=None, compare=False, repr=False)

@@ -11,8 +11,9 @@ _PREFIX = r"(?P<prefix>[^?]*?)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Row:
-    """`path`: a regular expression. `dialect`: the name of the dialect that its clients speak.
-    `is_chat`: the reply is a model's. `is_request`: its body asks a model something.
+    """`method` and `path`: regular expressions. `dialect`: the name of the dialect that its clients
+    speak. `is_chat`: the reply is a model's. `is_request`: its body asks a model something; with
+    `is_count`, how many tokens it has. `is_kept`: it is about replies that the addon keeps.
     """
 
     method: str
@@ -20,6 +21,8 @@ class _Row:
     dialect: str
     is_chat: bool = False
     is_request: bool = False
+    is_count: bool = False
+    is_kept: bool = False
     prefix: str = _PREFIX
 
 
@@ -28,7 +31,19 @@ class Endpoint(enum.Enum):
 
     CHAT = _Row("POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True)
     MESSAGES = _Row("POST", "/v1/messages", "anthropic", is_chat=True, is_request=True)
-    COUNT_TOKENS = _Row("POST", "/v1/messages/count_tokens", "anthropic", is_request=True)
+    COUNT_TOKENS = _Row(
+        "POST", "/v1/messages/count_tokens", "anthropic", is_request=True, is_count=True
+    )
+    RESPONSES = _Row("POST", "(?:/v1)?/responses", "responses", is_chat=True, is_request=True)
+    INPUT_TOKENS = _Row(
+        "POST", "(?:/v1)?/responses/input_tokens", "responses", is_request=True, is_count=True
+    )
+    KEPT = _Row(
+        "GET|DELETE|POST",
+        "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
+        "responses",
+        is_kept=True,
+    )
     MODELS = _Row("GET", "/v1/models(?:/[^?]+?)?", "anthropic")
     HELLO = _Row("HEAD", "", "anthropic", prefix="(?P<prefix>)")  # with a prefix it would be any
     TELEMETRY = _Row("POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic")
@@ -44,13 +59,27 @@ class Endpoint(enum.Enum):
         return self.value.is_request
 
     @property
+    def is_count(self) -> bool:
+        """Tell whether the tokens of its body are to be counted, and no more."""
+        return self.value.is_count
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether it is about replies that the addon keeps."""
+        return self.value.is_kept
+
+    @property
     def dialect(self) -> str:
         """Return the name of the dialect that its clients speak."""
         return self.value.dialect
 
 
 _PATTERNS = [
-    (endpoint.value.method, re.compile(rf"{endpoint.value.prefix}{end}(?:\?.*)?"), endpoint)
+    (
+        re.compile(endpoint.value.method),
+        re.compile(rf"{endpoint.value.prefix}{end}(?:\?.*)?"),
+        endpoint,
+    )
     for endpoint in Endpoint
     for end in [f"{endpoint.value.path}/?" if endpoint.value.path else "/"]
 ]
@@ -61,6 +90,6 @@ def find(method: str, path: str) -> tuple[Endpoint, str] | None:
     know.
     """
     for known, pattern, endpoint in _PATTERNS:
-        if method == known and (found := pattern.fullmatch(path)):
+        if known.fullmatch(method) and (found := pattern.fullmatch(path)):
             return endpoint, found["prefix"].rstrip("/")
     return None

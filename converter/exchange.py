@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models
+from converter.dialects.dialect import KeptRequest
 from converter.dialects.openai_chat import request_writer
 from converter.dialects.openai_chat.request_writer import RequestSettings
-from converter.dialects.table import OPENAI_CHAT, Dialect, Form, by_name
+from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext, by_name
 from converter.endpoints import Endpoint, find
 from converter.initial_state import InitialState
+from converter.memory import Memory
 from converter.observe.thought_events import conversation_id
 from converter.servers import think_prompt
 from converter.servers.known_servers import KnownServers, Upstream
@@ -48,7 +50,7 @@ class Exchange:
     """A request that the addon acts on, before its body is read.
 
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
-    gives none.
+    gives none. `created_at`: when it came, in seconds since 1970.
     """
 
     endpoint: Endpoint
@@ -56,6 +58,7 @@ class Exchange:
     prefix: str = ""
     id: str = "0"
     client: Dialect = OPENAI_CHAT
+    created_at: int = 0
 
     @property
     def native(self) -> bool:
@@ -99,13 +102,13 @@ class Exchange:
             budget=next(budgets, None),
         )
 
-    def read(self, body: bytes) -> "ReadRequest":
-        """Read a request of another dialect. Raises RequestError or UnreadableError when it breaks
-        the format.
+    def read(self, body: bytes, memory: Memory | None = None) -> "ReadRequest":
+        """Read a request of another dialect. `memory`: replies that it may refer to. Raises
+        RequestError or UnreadableError when it breaks the format.
         """
         said = json_text.read(body)
-        counting = self.endpoint is Endpoint.COUNT_TOKENS
-        asked = self.client.read_request(said, self.settings.map, counting)
+        counting = self.endpoint.is_count
+        asked = self.client.read_request(said, self.settings.map, counting, memory)
         thinking = asked.thinking
         return ReadRequest(
             self,
@@ -116,8 +119,23 @@ class Exchange:
             notes=asked.notes,
         )
 
+    def kept(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
+        """Return the answer to a request about replies that are kept; None: it is about none."""
+        if not self.endpoint.is_kept or self.native or self.client.kept is None:
+            return None
+        asked = KeptRequest(method, path, body, self.id, self.created_at)
+        status, said = self.client.kept(asked, memory)
+        return Answer(status, JSON, json_text.write(said))
+
+    def counted(self, tokens: int) -> Answer:
+        """Return the answer to a request whose tokens were counted."""
+        return Answer(200, JSON, json_text.write(self.client.counted(tokens)))
+
     def refusal(self, error: Exception) -> tuple[str, Answer]:
         """Return the words for the log and the answer to a request that goes no further."""
+        if isinstance(error, RequestError) and self.client.refusal:
+            refused, said = self.client.refusal(error)
+            return str(error), Answer(refused, JSON, json_text.write(said))
         status, kind = 500, "api_error"
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
         if isinstance(error, RequestError | json_text.UnreadableError):
@@ -173,6 +191,13 @@ class ReadRequest:
         thinking = self.conversation.thinking if self.conversation else None
         return thinking is None or thinking.shown
 
+    @property
+    def reply_context(self) -> ReplyContext:
+        """The facts that the reply takes from the request."""
+        asked, exchange = self.conversation, self.exchange
+        own, at = asked.own if asked else None, exchange.created_at
+        return ReplyContext(self.model, exchange.id, self.shown, created_at=at, own=own)
+
     def written(self, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:
         it takes the thinking out of the text itself.
@@ -203,19 +228,22 @@ def begin(
     settings: Settings,
     name: str,
     reverse: bool,
+    *,
+    created_at: int = 0,
 ) -> Exchange | None:
     """Return the exchange that a request begins, None for one that is not ours.
 
     `headers`: names in lower case. `name`: for a reply that has none. `reverse`: all that comes is
-    for one server.
+    for one server. `created_at`: in seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
-    if endpoint is None or (endpoint in OURS and not reverse):
+    if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):
         return None
     if endpoint is Endpoint.MODELS and not speaks_anthropic(headers):
         return None
-    exchange = Exchange(endpoint, settings, prefix, name, by_name(endpoint.dialect))
-    return None if exchange.native and endpoint is Endpoint.COUNT_TOKENS else exchange
+    client = by_name(endpoint.dialect)
+    exchange = Exchange(endpoint, settings, prefix, name, client, created_at)
+    return None if exchange.native and not endpoint.is_chat else exchange
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

@@ -5,9 +5,10 @@ chunk -> Pipeline -> event -> Encoder -> chunk
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
-from converter.events import Event, OpaqueFrame, ThinkingEnd
+from converter.events import Event, Failure, OpaqueFrame, ThinkingEnd
 from converter.fast_path import FastPath, decoded
 from converter.initial_state import InitialState
 from converter.observe.summary import Summary
@@ -25,6 +26,10 @@ _CORRECTIONS = {
 _FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
+
+
+NO_CONTEXT = ReplyContext()
+"""Of a reply whose request nobody knows."""
 
 
 class _Spoiled:
@@ -60,8 +65,7 @@ class Rewriter:
     Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in
-    the server's own dialect the form stays. `model` and `reply_id`: for a server that names none.
-    `shown`: whether the client wants to see thinking.
+    the server's own dialect the form stays. `context`: what the reply takes from its request.
 
     After each call `events` holds what that call told the client, and `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
@@ -76,9 +80,7 @@ class Rewriter:
         client_form: Form | None = None,
         *,
         server: Dialect = OPENAI_CHAT,
-        model: str = "",
-        shown: bool = True,
-        reply_id: str = "0",
+        context: ReplyContext = NO_CONTEXT,
         expected: Expected | None = None,
     ) -> None:
         self._client = client
@@ -87,10 +89,11 @@ class Rewriter:
         expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self._form)
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
-        context = ReplyContext(model, reply_id, shown, settings.fields, settings.signature)
+        context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.encoders[self._form](context)
         streamed = server_form is self._form is Form.STREAM
-        self._fast = FastPath() if settings.fast and streamed and server.keeps_raw else None
+        hurries = settings.fast and streamed and server.keeps_raw and client.splices
+        self._fast = FastPath() if hurries else None
         self._keeps_thoughts = expected.budget is not None
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
@@ -177,8 +180,7 @@ class Rewriter:
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing, for silence in mid-stream; none where none may stand."""
-        can = not self.closed and self._form is Form.STREAM
-        return [self._client.ping] if can else []
+        return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
         self.thoughts = self._pipeline.take_thoughts()
@@ -262,7 +264,10 @@ class Rewriter:
         if self._same_dialect:
             return [raw] if raw else []
         self._broken = True
-        said = self._client.error(words, "api_error", 500)
+        try:
+            return [*self._encoder.feed([Failure(words, status=500)]), *self._encoder.close()]
+        except Exception:  # it is the encoder that is broken
+            said = self._client.error(words, "api_error", 500)
         streamed = self._form is Form.STREAM
         return [write_frame(said, self._client.error_event) if streamed else said]
 

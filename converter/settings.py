@@ -22,7 +22,7 @@ _STARTS = tuple(
 )
 _PROMPTS = ("off", "tags")
 _BUDGETS = ("server", "proxy")
-_MESSAGES = ("translate", "native")
+_ENDPOINTS = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
@@ -85,6 +85,12 @@ def _read_seconds(written: object) -> int:
     return written
 
 
+def _read_count(written: object) -> int:
+    if type(written) is not int or written < 0:
+        raise ValueError(f"expected a whole number from 0, got {written!r}")
+    return written
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -136,11 +142,23 @@ OPTIONS = (
     Option(
         "messages",
         str,
-        _MESSAGES[0],
+        _ENDPOINTS[0],
         "translate Messages requests, or mend a server's own replies",
-        _one_of(_MESSAGES),
-        _MESSAGES,
+        _one_of(_ENDPOINTS),
+        _ENDPOINTS,
     ),
+    Option(
+        "responses",
+        str,
+        _ENDPOINTS[0],
+        "translate Responses requests, or mend a server's own replies",
+        _one_of(_ENDPOINTS),
+        _ENDPOINTS,
+    ),
+    Option(
+        "memory_replies", int, 500, "replies kept for previous_response_id; 0: none", _read_count
+    ),
+    Option("memory_megabytes", int, 32, "megabytes of replies kept, at most", _read_count),
     Option(
         "server",
         str,
@@ -196,6 +214,8 @@ NOT_RECORDED = (
     "ping",
     "early_start",
     "hosts",
+    "memory_replies",
+    "memory_megabytes",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -222,6 +242,9 @@ class Settings:
     print: bool
     stats: bool
     messages: str
+    responses: str
+    memory_replies: int
+    memory_megabytes: int
     server: Server | None
     history: History
     order: Order

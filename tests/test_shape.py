@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
 
 FLOORS = (
-    {"events", "conversation", "endpoints", "initial_state"},
+    {"events", "conversation", "endpoints", "initial_state", "memory"},
     {"wire"},
     {"parsing", "observe"},
     {"servers"},
@@ -34,7 +34,7 @@ FLOORS = (
 )
 """A module imports from floors below its own, and from its own room."""
 RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
-DIALECTS = {"anthropic", "openai_chat"}
+DIALECTS = {"anthropic", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {"converter.recordings.flow_file"}  # mitmproxy.io and plain values only

@@ -47,7 +47,7 @@ LEAVES = [
     *[
         "/",
         "/v1/completions",
-        "/v1/responses",
+        "/v1/embeddings",
         "/v1/embeddings",
         "/v1/models",
         "/x?y=/v1/chat/completions",

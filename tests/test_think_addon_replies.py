@@ -95,7 +95,7 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
         assert "content-length" not in flow.response.headers
 
 
-@pytest.mark.parametrize("path", [CHAT, "/v1/responses"])
+@pytest.mark.parametrize("path", [CHAT, "/v1/embeddings"])
 def test_the_servers_connection_is_used_once_for_a_stream_and_the_client_is_not_told(
     path: str,
 ) -> None:

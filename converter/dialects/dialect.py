@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.conversation import Conversation
+from converter.conversation import Conversation, RequestError
 from converter.dialects.reasoning_fields import Mapped
 from converter.events import Event, Text, Thinking
+from converter.memory import Memory
 from converter.wire.sse import Frame
 
 
@@ -24,6 +25,8 @@ class ReplyContext:
 
     `model` and `id`: for a server that names none. `shown`: whether the client wants to see
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
+    `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
+    of requests left for its reply.
     """
 
     model: str = ""
@@ -31,6 +34,8 @@ class ReplyContext:
     shown: bool = True
     fields: tuple[str, ...] = ("reasoning_content",)
     signature: str = ""
+    created_at: int = 0
+    own: object = None
 
 
 class Decoder(Protocol):
@@ -62,13 +67,17 @@ class Encoder(Protocol):
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Take note of words that were written like the last ones of this kind."""
 
+    def ping(self) -> list[bytes]:
+        """Write a frame that says nothing, for silence; none where none may stand."""
+
     def close(self) -> list[bytes]:
         """Write what is left."""
 
 
-type RequestReader = Callable[[object, Mapping[str, Mapped], bool], Conversation]
-"""Takes a request's JSON, the user's field map, and whether its tokens are only to be counted;
-raises RequestError for what breaks the format.
+type RequestReader = Callable[[object, Mapping[str, Mapped], bool, Memory | None], Conversation]
+"""Takes a request's JSON, the user's field map, whether its tokens are only to be counted, and the
+memory of earlier replies (None: the request stands alone). Raises RequestError for what breaks the
+format.
 """
 type ErrorWriter = Callable[[str, str, int], bytes]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
@@ -76,6 +85,20 @@ type ErrorReplyWriter = Callable[[int, bytes, int | None], tuple[int, bytes] | N
 """Takes a server's status and body, and the prompt's tokens if they were counted; returns those of
 the client, None for an error that may pass as it came.
 """
+type Body = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRequest:
+    """A request about replies that are kept, which needs no model. `id`: a name for what it creates,
+    at `created_at`, in seconds since 1970.
+    """
+
+    method: str
+    path: str
+    body: bytes = b""
+    id: str = "0"
+    created_at: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +106,12 @@ class Dialect:
     """One wire format. `name`: in commands and file names; `title`: for people, behind the word *an*.
 
     `decoder` takes the user's field map. `encoders`: one for each form. `recognises` tells whether a
-    frame's or reply's JSON is of this dialect. `ping`: a frame that says nothing, for silence.
-    `error_event`: the name of the event that holds an error in a stream.
+    frame's or reply's JSON is of this dialect. `error_event`: the name of the event that holds an
+    error in a stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect.
+    `refusal` answers a request that breaks the format with more than an error's words; `counted`
+    says how many tokens a request has; `kept` answers a request about replies that are kept.
     """
 
     name: str
@@ -97,10 +122,13 @@ class Dialect:
     error: ErrorWriter
     error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
-    ping: bytes
     error_event: str = ""
     keeps_raw: bool = False
+    splices: bool = True
     native_option: str = ""
+    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
+    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
+    kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

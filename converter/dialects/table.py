@@ -3,11 +3,13 @@
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
 from converter.dialects.openai_chat import OPENAI_CHAT
+from converter.dialects.responses import RESPONSES
 
 __all__ = [
     "ANTHROPIC",
     "DIALECTS",
     "OPENAI_CHAT",
+    "RESPONSES",
     "Decoder",
     "Dialect",
     "Encoder",
@@ -17,7 +19,7 @@ __all__ = [
     "recognise",
 ]
 
-DIALECTS = (OPENAI_CHAT, ANTHROPIC)
+DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES)
 """In the order in which a reply is recognised."""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
 from converter.laws.failures import BrokenLawError
+from converter.laws.response_view import as_message, read_response
 from converter.laws.server_words import ServerWords, listen
 from converter.laws.strict_reader import read_strictly
-from converter.laws.variants import Way, body_of
+from converter.laws.variants import IN_BLOCKS, Way, body_of
 from converter.recordings.recording import Recording
 
 type Told = list[tuple[object, ...]]
@@ -19,8 +20,8 @@ _WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
 def message_of(recording: Recording, way: Way) -> dict[str, Any]:
-    """Return what an Anthropic client has at the end, read strictly: an error under `error`, beside
-    what came before.
+    """Return what a client that reads blocks has at the end, in the words of a message, read
+    strictly: an error under `error`, beside what came before.
     """
     return read_message(body_of(recording, way), way)
 
@@ -29,8 +30,10 @@ def read_message(body: bytes, way: Way) -> dict[str, Any]:
     """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
     if way.form is Form.WHOLE:
         message: dict[str, Any] = json.loads(body)
-        return message
+        return as_message(message) if way.client is RESPONSES else message
     try:
+        if way.client is RESPONSES:
+            return as_message(read_response(body))
         reader = read_strictly(body)
     except AssertionError as error:
         raise BrokenLawError(str(way), str(error)) from error
@@ -46,7 +49,7 @@ def completion_of(recording: Recording, way: Way) -> ServerWords:
 
 def told(recording: Recording, way: Way) -> Told:
     """Return what this client was told."""
-    if way.client is ANTHROPIC:
+    if way.client in IN_BLOCKS:
         return list(told_message(message_of(recording, way)))
     return list(told_completion(completion_of(recording, way)))
 

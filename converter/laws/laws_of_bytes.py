@@ -5,11 +5,11 @@ whatever they are.
 import random
 from collections.abc import Iterator
 
-from converter.dialects.table import ANTHROPIC, Form
+from converter.dialects.table import Form
 from converter.laws.client_view import read_message
 from converter.laws.failures import BrokenLawError, compare_bytes
 from converter.laws.server_words import frames, listen
-from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, ways
+from converter.laws.variants import IN_BLOCKS, Way, body_of, cut_anywhere, luck, rewrite, ways
 from converter.recordings.recording import Recording
 
 _PIECES = 12
@@ -51,14 +51,14 @@ def law_1(recording: Recording, drawn: int) -> None:
 
 
 def law_8(recording: Recording, drawn: int) -> None:
-    """Cut off, changed and with more behind it, a reply raises nothing; an Anthropic client reads a
-    message or an error.
+    """Cut off, changed and with more behind it, a reply raises nothing; a client of blocks reads
+    a message or an error.
     """
     drawing = luck(recording, 8)
     for name, body in spoiled(recording.body, drawn, drawing):
         for way in ways(recording):
             out = b"".join(rewrite(recording, way, cut_anywhere(body, _PIECES, drawing)))
-            if way.client is ANTHROPIC:
+            if way.client in IN_BLOCKS:
                 _check_message(out, Way(way.client, way.form), name)
 
 
@@ -86,20 +86,15 @@ def _check_message(out: bytes, way: Way, name: str) -> None:
 
 
 def law_9(recording: Recording, drawn: int) -> None:
-    """Every Anthropic stream is in order; one that broke off before its finish ends in an error,
-    and no other does.
+    """Every stream of blocks or items is in order; one that broke off before its finish ends in an
+    error, and no other does.
     """
-    for way in ways(recording, ANTHROPIC):
-        if way.form is Form.STREAM:
-            _check_end(recording, way, recording.body, "all of it")
-    if recording.server_form is Form.STREAM:
-        for place in _endings(recording, drawn):
-            _check_end(
-                recording,
-                Way(ANTHROPIC, Form.STREAM),
-                recording.body[:place],
-                f"dead at byte {place}",
-            )
+    streams = [way for way in ways(recording) if way == Way(way.client, Form.STREAM)]
+    for way in (way for way in streams if way.client in IN_BLOCKS):
+        _check_end(recording, way, recording.body, "all of it")
+        if recording.server_form is Form.STREAM:
+            for place in _endings(recording, drawn):
+                _check_end(recording, way, recording.body[:place], f"dead at byte {place}")
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:

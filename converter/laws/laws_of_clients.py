@@ -3,10 +3,11 @@
 import warnings
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
 from converter.laws.client_view import read_message, told_completion
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
+from converter.laws.response_view import as_message
 from converter.laws.server_words import ServerWords, listen
 from converter.laws.variants import Way, body_of, ways
 from converter.recordings.recording import Recording
@@ -14,6 +15,8 @@ from converter.recordings.recording import Recording
 type Message = dict[str, Any]
 _HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
 _KNOWN = ("text", "thinking", "tool_use")
+_FAILED = 502
+"""Status of a whole reply that failed."""
 _REFUSED = ("length", "content_filter")
 """Finishes at which `stream` of openai 3 raises, whoever sent them."""
 
@@ -131,4 +134,31 @@ def _sums_up(plain: ServerWords, way: Way) -> bool:
     return way.form is Form.STREAM and not ends & set(_REFUSED) and not parts
 
 
-_READERS = {ANTHROPIC: _check_anthropic, OPENAI_CHAT: _check_openai}
+def _check_responses(case: Case, way: Way, wire: Any, sdk: Any) -> None:
+    body = body_of(case.recording, way)
+    plain = read_message(body, way)
+    if plain.get("error") and way.form is Form.WHOLE:
+        raised = sdk.responses_error(wire, body, _FAILED)
+        compare(f"{way}, the openai SDK's error", [plain["error"]["message"]], [raised])
+        return
+    try:
+        seen = sdk.responses_read(wire, body, way.form)
+    except Exception as error:
+        raise BrokenLawError(
+            str(way), f"the openai SDK raises {type(error).__name__}: {error}"
+        ) from error
+    for response in seen:
+        again = as_message(response)
+        compare(f"{way}, the openai SDK's items", _blocks(plain), _blocks(again))
+        compare(
+            f"{way}, the openai SDK's head",
+            [plain["id"], plain["usage"]],
+            [again["id"], again["usage"]],
+        )
+
+
+_READERS = {
+    ANTHROPIC: _check_anthropic,
+    OPENAI_CHAT: _check_openai,
+    RESPONSES: _check_responses,
+}

@@ -5,7 +5,7 @@ it raises nothing of ours.
 import json
 import warnings
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.exchange import Answer
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.laws_of_bytes import spoiled
@@ -14,7 +14,11 @@ from converter.laws.variants import luck
 from converter.recordings.recording import Recording
 from converter.recordings.replay import for_client
 
-_WAY = "Anthropic client"
+_SHAPES = {
+    ANTHROPIC: ("Anthropic client", ["message", "type"]),
+    RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
+}
+"""What the errors hold that are written in a dialect's words."""
 
 
 def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
@@ -31,7 +35,7 @@ def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> 
 
 
 def error_4(recording: Recording, _: int) -> None:
-    """A chat completions client gets the bytes; an Anthropic client the status' error, with the
+    """A chat completions client gets the bytes; others the status' error in their dialect, with the
     server's words.
     """
     plain = answer(recording, OPENAI_CHAT)
@@ -40,15 +44,16 @@ def error_4(recording: Recording, _: int) -> None:
         [recording.answered.status, recording.body],
         [plain.status, plain.body],
     )
-    made = json.loads(answer(recording, ANTHROPIC).body)
-    compare(_WAY, ["error", ["message", "type"]], [made.get("type"), sorted(made.get("error", ()))])
     words = _words(recording.body)
-    if (
-        words and "tokens" not in words and words not in made["error"]["message"]
-    ):  # too long a prompt is said in the API's words
-        raise BrokenLawError(
-            _WAY, f"the server's words\n  expected: {words}\n  got:      {made['error']['message']}"
-        )
+    for client, (way, names) in _SHAPES.items():
+        made = json.loads(answer(recording, client).body)
+        compare(way, names, sorted(made.get("error", ())))
+        said = made["error"]["message"]
+        # too long a prompt is said in the API's words
+        if words and "tokens" not in words and words not in said:
+            raise BrokenLawError(
+                way, f"the server's words\n  expected: {words}\n  got:      {said}"
+            )
 
 
 def _words(body: bytes) -> str:
@@ -62,23 +67,31 @@ def _words(body: bytes) -> str:
 
 
 def error_7(recording: Recording, _: int) -> None:
-    """The anthropic SDK raises the error of this status."""
-    made = answer(recording, ANTHROPIC)
-    with warnings.catch_warnings(action="ignore"):
-        sdk = readers()
-        raised = sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status)
-    words = json.loads(made.body)["error"]["message"]
-    if words not in raised or made.status < 400:
-        raise BrokenLawError(
-            _WAY,
-            f"the SDK's error of status {made.status}\n  expected: {words}\n  got:      {raised or 'none'}",
-        )
+    """The SDKs raise the error of this status."""
+    for client, (way, _names) in _SHAPES.items():
+        made = answer(recording, client)
+        with warnings.catch_warnings(action="ignore"):
+            raised = _raised(client, made)
+        words = json.loads(made.body)["error"]["message"]
+        if words not in raised or made.status < 400:
+            raise BrokenLawError(
+                way,
+                f"the SDK's error of status {made.status}\n  expected: {words}\n  got:      {raised or 'none'}",
+            )
+
+
+def _raised(client: Dialect, made: Answer) -> str:
+    sdk = readers()
+    if client is RESPONSES:
+        return str(sdk.responses_error(sdk.Wire(), made.body, made.status))
+    return str(sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status))
 
 
 def error_8(recording: Recording, drawn: int) -> None:
-    """Whatever the body is, an Anthropic client gets an error, and nothing is raised."""
+    """Whatever the body is, clients of other dialects get an error, and nothing is raised."""
     for name, body in spoiled(recording.body, drawn, luck(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
-        made = answer(recording, ANTHROPIC, body)
-        if json.loads(made.body).get("type") != "error":
-            raise BrokenLawError(f"{_WAY}, {name}", f"no error: {made.body[:200]!r}")
+        for client, (way, keys) in _SHAPES.items():
+            made = answer(recording, client, body)
+            if sorted(json.loads(made.body).get("error", ())) != keys:
+                raise BrokenLawError(f"{way}, {name}", f"no error: {made.body[:200]!r}")

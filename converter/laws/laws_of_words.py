@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
 from converter.initial_state import InitialState
 from converter.laws.client_view import completion_of, message_of, told, told_completion
 from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_for
@@ -15,7 +15,7 @@ from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
 from converter.laws.recut import fold, recut_words, unfold
 from converter.laws.server_words import Heard, ServerWords
-from converter.laws.variants import Way, body_of, cut_anywhere, luck, ways, with_body
+from converter.laws.variants import IN_BLOCKS, Way, body_of, cut_anywhere, luck, ways, with_body
 from converter.recordings.recording import Recording
 
 _PIECES = 6
@@ -64,14 +64,14 @@ def law_3(recording: Recording, _: int) -> None:
         if streamed is recording
         else recording
     )
-    _check_same(
-        [Way(ANTHROPIC, form) for form in Form],
-        [whole, streamed],
-        skip=(streamed, Form.STREAM),
-    )
+    clients = [client for client in IN_BLOCKS if next(ways(recording, client), None)]
+    for client in clients:
+        to = [Way(client, form) for form in Form]
+        _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
     starts = {"start": _start(recording)}
     settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
-    _check_same([Way(ANTHROPIC, form) for form in Form], settled)
+    for client in clients:
+        _check_same([Way(client, form) for form in Form], settled)
     if recording.server_dialect is OPENAI_CHAT:
         _check_completions(*settled)
 
@@ -108,7 +108,7 @@ def law_4(recording: Recording, _: int) -> None:
     """
     case = Case(recording)
     for way in ways(recording):
-        if way.client is ANTHROPIC:
+        if way.client in IN_BLOCKS:
             _check_message(case, way)
         else:
             _check_completion(case, way)
@@ -162,9 +162,10 @@ def _check_message(case: Case, way: Way) -> None:
             for said in heard.others.get(name, ())
             if isinstance(said, str)
         ]
+        stops = [] if way.client is RESPONSES else stops  # it has no place for one
         compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
-    if type(output) is int:
+    if type(output) is int and message["usage"]:
         compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
 
@@ -232,7 +233,7 @@ def law_5(recording: Recording, _: int) -> None:
     shown = recording.awaited().request.shown
     for way in ways(recording):
         reading = reading_for(recording, is_whole(recording, way.form))
-        if way.client is ANTHROPIC:
+        if way.client in IN_BLOCKS:
             message = message_of(recording, way)
             blocks = [
                 block
@@ -286,7 +287,7 @@ def law_6(recording: Recording, _: int) -> None:
 
 
 def _told_texts(recording: Recording, way: Way) -> Iterator[tuple[int, list[str]]]:
-    if way.client is ANTHROPIC:
+    if way.client in IN_BLOCKS:
         yield (
             0,
             [

@@ -10,6 +10,7 @@ import anthropic
 import httpx2
 import openai
 from anthropic.types import Message, RawMessageStreamEvent
+from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from converter.dialects.reasoning_fields import TAKEN
@@ -17,6 +18,8 @@ from converter.dialects.table import Form
 
 STREAM_EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MESSAGE = TypeAdapter(Message)
+RESPONSE_EVENTS: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
+_COMPLETED = "response.completed"
 _TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
 _QUESTION: list[Any] = [{"role": "user", "content": "hi"}]
 
@@ -152,6 +155,41 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
     except openai.APIError as error:
         told = error.body if isinstance(error.body, dict) else {}
         return str(told.get("message", error.body))
+    return ""
+
+
+def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
+    """What `create` returns, and what the SDK puts together of a stream; every event must be of its
+    types. It puts nothing together of a response that is not complete.
+    """
+    wire.serve(body, form)
+    if form is Form.WHOLE:
+        whole = wire.openai.responses.create(model="small", input="hi").to_dict()
+        Response.model_validate(whole)
+        return [whole]
+    with wire.openai.responses.stream(model="small", input="hi") as stream:
+        for event in stream:
+            _check_event(event.to_dict())
+        last = event.to_dict()
+        summed = [stream.get_final_response().to_dict()] if event.type == _COMPLETED else []
+    return [last["response"], *summed]  # type: ignore[list-item]
+
+
+def _check_event(event: dict[str, Any]) -> None:
+    if event["type"] == "keepalive":
+        return
+    error = (event.get("response") or {}).get("error") or {}
+    if error.get("code") == "context_length_exceeded":  # the API's, and not among the SDK's types
+        error["code"] = "server_error"
+    RESPONSE_EVENTS.validate_python(event)
+
+
+def responses_error(wire: Wire, body: bytes, status: int) -> str:
+    """The words of what the SDK raises, or nothing."""
+    try:
+        wire.serve(body, Form.WHOLE, status).openai.responses.create(model="small", input="hi")
+    except openai.APIError as error:
+        return str(error.body.get("message")) if isinstance(error.body, dict) else ""
     return ""
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.laws.failures import BrokenLawError
 from converter.recordings.recording import Chunk, Recording
 from converter.rewriter import Rewriter
@@ -16,7 +16,13 @@ DRAWN = 8
 name is the seed.
 """
 _CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
-_NAMES = {OPENAI_CHAT: "chat completions client", ANTHROPIC: "Anthropic client"}
+_NAMES = {
+    OPENAI_CHAT: "chat completions client",
+    ANTHROPIC: "Anthropic client",
+    RESPONSES: "Responses client",
+}
+IN_BLOCKS = (ANTHROPIC, RESPONSES)
+"""Dialects whose replies are blocks in order, whoever the server is."""
 _FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 
@@ -34,15 +40,14 @@ class Way:
 def ways(recording: Recording, dialect: Dialect | None = None) -> Iterator[Way]:
     """Return all ways a reply can go, or those to a client of one dialect.
 
-    A server's own Messages reply goes to Anthropic clients only, and between two of a dialect the
-    form stays.
+    A reply of a server's own endpoint goes to clients of its dialect only, and between two of a
+    dialect the form stays.
     """
-    if recording.server_dialect is OPENAI_CHAT and dialect is not ANTHROPIC:
-        yield Way(OPENAI_CHAT, recording.server_form)
-    if dialect is OPENAI_CHAT:
-        return
-    forms = Form if recording.server_dialect is OPENAI_CHAT else [recording.server_form]
-    yield from (Way(ANTHROPIC, form) for form in forms)
+    server = recording.server_dialect
+    for client in DIALECTS if server is OPENAI_CHAT else (server,):
+        if dialect in (None, client):
+            forms = [recording.server_form] if client is server else Form
+            yield from (Way(client, form) for form in forms)
 
 
 def rewrite(recording: Recording, way: Way, pieces: Iterable[bytes] | None = None) -> list[bytes]:

@@ -4,9 +4,19 @@ import json
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, by_name, recognise
+from converter.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+    ReplyContext,
+    by_name,
+    recognise,
+)
 from converter.endpoints import Endpoint
-from converter.events import OpaqueFrame
+from converter.events import OpaqueFrame, Start
 from converter.wire.sse import FrameDecoder
 
 
@@ -27,15 +37,22 @@ def test_every_endpoint_names_a_dialect_of_the_table(endpoint: Endpoint) -> None
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> None:
-    assert recognise(json.loads(dialect.error("no", "api_error", 500))) is dialect
+    """OpenAI's two dialects have the same one."""
+    own = OPENAI_CHAT if dialect is RESPONSES else dialect
+    assert recognise(json.loads(dialect.error("no", "api_error", 500))) is own
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
-def test_a_ping_is_one_frame_that_says_nothing_of_the_reply(dialect: Dialect) -> None:
-    (frame,) = FrameDecoder().feed(dialect.ping)
-    (event,) = dialect.decoder({}).feed(frame)
-    assert isinstance(event, OpaqueFrame)
-    assert event.comment
+def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
+    dialect: Dialect,
+) -> None:
+    streamed, whole = (dialect.encoders[form](ReplyContext()) for form in Form)
+    frames = FrameDecoder().feed(b"".join(streamed.ping()))
+    decoder = dialect.decoder({})
+    assert frames
+    for event in (event for frame in frames for event in decoder.feed(frame)):
+        assert isinstance(event, Start) or (isinstance(event, OpaqueFrame) and event.comment)
+    assert whole.ping() == []
 
 
 @pytest.mark.parametrize(
@@ -46,6 +63,8 @@ def test_a_ping_is_one_frame_that_says_nothing_of_the_reply(dialect: Dialect) ->
         ({"error": {"message": "no"}}, OPENAI_CHAT),
         ({"type": "error", "error": {}}, ANTHROPIC),
         ({"type": "message_start"}, ANTHROPIC),
+        ({"type": "response.created", "response": {}}, RESPONSES),
+        ({"object": "response", "output": []}, RESPONSES),
         ({"type": "ping"}, None),
         ({}, None),
         ([], None),

@@ -243,7 +243,7 @@ def test_no_second_request_goes_to_a_connection_that_had_a_stream(
 
 def test_nor_when_the_stream_is_not_the_addons_own(client: Client, server: ScriptedServer) -> None:
     server.answer(Reply(GOOD.steps, once=True))
-    assert {client.ask("/v1/responses", b"{}").status for _ in range(5)} == {200}
+    assert {client.ask("/v1/embeddings", b"{}").status for _ in range(5)} == {200}
 
 
 def test_whole_replies_share_a_connection(

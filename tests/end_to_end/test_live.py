@@ -216,7 +216,7 @@ def test_each_of_several_choices_has_its_own_thought(
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/responses",
+        "/v1/embeddings",
         "/completion",
         "/api/generate",
         "/v1/chat/completions/extra",

@@ -44,10 +44,10 @@ def test_a_regular_proxy_rewrites_what_passes(
 
 def test_a_regular_proxy_leaves_other_paths_alone(regular: Client, server: ScriptedServer) -> None:
     server.answer(GOOD)
-    answer = regular.ask(f"{server.address}/v1/responses?x=1", question(stream=True))
+    answer = regular.ask(f"{server.address}/v1/embeddings?x=1", question(stream=True))
     assert answer.body == b"".join(step for step in GOOD.steps if isinstance(step, bytes))
     assert (server.asked[0].target, server.asked[0].body) == (
-        "/v1/responses?x=1",
+        "/v1/embeddings?x=1",
         question(stream=True),
     )
 

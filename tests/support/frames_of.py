@@ -80,8 +80,7 @@ def rewriter(
         client,
         server_form,
         client_form,
-        model=ASKED.model,
-        reply_id=ASKED.id,
+        context=ASKED,
     )
 
 

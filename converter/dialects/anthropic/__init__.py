@@ -9,6 +9,7 @@ from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import read
 from converter.dialects.dialect import Dialect, Form
 from converter.dialects.reasoning_fields import Mapped, without
+from converter.memory import Memory
 from converter.wire import json_text
 
 _TYPES = frozenset(
@@ -31,7 +32,9 @@ def _recognises(said: Mapping[str, object]) -> bool:
     return isinstance(kind, str) and kind in _TYPES
 
 
-def _read_request(body: object, mapped: Mapping[str, Mapped], counting: bool) -> Conversation:
+def _read_request(
+    body: object, mapped: Mapping[str, Mapped], counting: bool, _memory: Memory | None
+) -> Conversation:
     """Blocks that the user's own rows made of a reply are left out: no server knows them."""
     return read(without(body, {row.block for row in mapped.values()}), counting=counting)
 
@@ -55,5 +58,4 @@ ANTHROPIC = Dialect(
     recognises=_recognises,
     error_event="error",
     native_option="messages",
-    ping=b'event: ping\ndata: {"type": "ping"}\n\n',
 )

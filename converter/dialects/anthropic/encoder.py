@@ -15,6 +15,8 @@ from converter.wire import json_text
 from converter.wire.partial_json import WRAPPED
 from converter.wire.sse import write_frame
 
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+
 
 class AnthropicStreamEncoder:
     """Events in, frames out. `signature`: of every thinking block."""
@@ -44,6 +46,10 @@ class AnthropicStreamEncoder:
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Count words that were written like the last ones of this kind."""
         self._events.spliced(kind, characters)
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing."""
+        return [PING]
 
     def close(self) -> list[bytes]:
         """End the stream, or say in it why it has no end."""
@@ -83,6 +89,10 @@ class AnthropicWholeEncoder:
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Take note of nothing: no words go around a whole message."""
+
+    def ping(self) -> list[bytes]:
+        """Return nothing: a body has no place for it."""
+        return []
 
     def close(self) -> list[bytes]:
         """Return the message."""

@@ -5,7 +5,7 @@ in it.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.events import Finish, Opaque, Usage
+from converter.events import Finish, Usage
 
 STOP_REASONS = {
     "stop": "end_turn",
@@ -14,16 +14,6 @@ STOP_REASONS = {
     "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
 }
 _CALLS = ("tool_calls", "function_call")
-_SILENT = {
-    "role",
-    "logprobs",
-    "stop_reason",
-    "matched_stop",
-    "token_ids",
-    "annotations",
-    "native_finish_reason",
-}
-"""Fields of chat completions that a message says otherwise, or that nobody reads."""
 
 
 @dataclass(slots=True)
@@ -107,17 +97,3 @@ def _thinking(usage: Usage, share: float) -> int:
     not take out itself.
     """
     return min(usage.thinking, usage.output) if usage.thinking else round(usage.output * share)
-
-
-def left_out(event: Opaque) -> set[str]:
-    """Return the names of fields that say something and have no place in a message.
-
-    The frame's own fields beside its choices (timings, provider, ...) are not among them: they are
-    about the reply, not of it.
-    """
-    silent = {*_SILENT, *event.told}
-    return {
-        name
-        for name, value in {**event.outer, **event.inner}.items()
-        if name not in silent and value
-    }

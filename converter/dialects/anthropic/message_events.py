@@ -7,9 +7,10 @@ Strictly sequential: one block is open at a time, and which one is a single fact
 from collections.abc import Iterable, Iterator
 
 from converter.dialects.anthropic.decoder import NAME
-from converter.dialects.anthropic.ending import Ending, left_out
+from converter.dialects.anthropic.ending import Ending
 from converter.dialects.anthropic.errors import error_body
 from converter.dialects.dialect import ReplyContext
+from converter.dialects.left_out import left_out
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.events import (
     Block,

@@ -26,10 +26,9 @@ OPENAI_CHAT = Dialect(
         Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
         Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
     },
-    read_request=lambda body, _mapped, _counting: read(body),
+    read_request=lambda body, _mapped, _counting, _memory: read(body),
     error=error_body,
     error_reply=lambda _status, _body, _counted: None,
     recognises=_recognises,
-    ping=b": ping\n\n",
     keeps_raw=True,
 )

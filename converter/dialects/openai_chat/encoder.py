@@ -11,6 +11,8 @@ from converter.wire.sse import write_frame
 
 _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 
+PING = b": ping\n\n"
+
 
 class OpenAIStreamEncoder:
     """Events in, frames out: none, one or more for one frame of the server's. `fields`: the names
@@ -33,6 +35,10 @@ class OpenAIStreamEncoder:
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Take note of nothing: the first of such words has changed all there is to change."""
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing."""
+        return [PING]
 
     def close(self) -> list[bytes]:
         """Return nothing: an end that the server left out (`[DONE]`, a finish) is not made up."""
@@ -76,6 +82,10 @@ class OpenAIWholeEncoder:
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Take note of nothing: no words go around a whole body."""
+
+    def ping(self) -> list[bytes]:
+        """Return nothing: a body has no place for it."""
+        return []
 
     def close(self) -> list[bytes]:
         """Return the body; as it came when nothing in it was to change or could be read."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.dialects.anthropic.ending import Ending, counts, left_out, stop
-from converter.events import Finish, Opaque, Usage
+from converter.dialects.anthropic.ending import Ending, counts, stop
+from converter.events import Finish, Usage
 
 
 @pytest.mark.parametrize(
@@ -48,22 +48,6 @@ def test_an_input_is_never_less_than_nothing() -> None:
 def test_thinking_tokens(thinking: int | None, expected: int) -> None:
     told = counts(Usage(1, 8, thinking=thinking), 75, 25)
     assert told["output_tokens_details"] == {"thinking_tokens": expected}
-
-
-def test_what_says_something_and_has_no_place_is_named() -> None:
-    inner = {"role": "assistant", "content": None, "audio": {"id": 1}, "refusal": ""}
-    assert left_out(Opaque("anthropic", inner, {"logprobs": {}, "vendor": 1})) == {
-        "audio",
-        "vendor",
-    }
-
-
-def test_what_is_told_otherwise_is_not_named() -> None:
-    assert left_out(
-        Opaque(
-            "anthropic", {"content": [1], "plan": "a", "vendor": 1}, {}, told=("content", "plan")
-        )
-    ) == {"vendor"}
 
 
 def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:

@@ -1,0 +1,80 @@
+"""OpenAI's Responses API: spoken by Codex, the Agents SDK and newer OpenAI clients."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from converter.conversation import Conversation, RequestError
+from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
+from converter.dialects.reasoning_fields import Mapped
+from converter.dialects.responses import errors, kept_answers, state
+from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.decoder import NAME, ResponsesDecoder
+from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
+from converter.dialects.responses.request_reader import ResponsesRequest, read
+from converter.memory import Memory
+from converter.wire import json_text
+
+LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
+
+
+def _recognises(said: Mapping[str, object]) -> bool:
+    kind = said.get("type")
+    return said.get("object") == "response" or (
+        isinstance(kind, str) and kind.startswith("response.")
+    )
+
+
+def _read_request(
+    body: object, _mapped: Mapping[str, Mapped], _counting: bool, memory: Memory | None
+) -> Conversation:
+    """Read a request with the history that it refers to; its response will be kept."""
+    if memory is None:
+        request = read(body)
+        return replace(request.conversation, own=request)
+    history = state.complete(memory, body)
+    request = read(body, history.items)
+    fields = body if isinstance(body, dict) else {}
+    own = replace(request, keep=partial(state.keep, memory, fields, history))
+    notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
+    return replace(request.conversation, own=own, notes=(*request.conversation.notes, *notes))
+
+
+def _context(context: ReplyContext) -> ResponseContext:
+    said = ResponseContext(context.model, context.id, context.created_at, context.shown)
+    own = context.own
+    if not isinstance(own, ResponsesRequest):
+        return said
+    return replace(said, toolbox=own.toolbox, echo=own.echo, encrypted=own.encrypted, keep=own.keep)
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    status = error.status if isinstance(error, state.UnknownError) else 400
+    code = error.code if isinstance(error, state.UnknownError) else ""
+    return status, errors.error_body(error.message, status, error.place, code)
+
+
+def _error_reply(status: int, body: bytes, _counted: int | None) -> tuple[int, bytes]:
+    status, error = errors.error_reply(status, body)
+    return status, json_text.write(error)
+
+
+RESPONSES = Dialect(
+    name=NAME,
+    title="OpenAI Responses",
+    decoder=lambda _: ResponsesDecoder(),
+    encoders={
+        Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),
+        Form.WHOLE: lambda context: ResponsesWholeEncoder(_context(context)),
+    },
+    read_request=_read_request,
+    error=errors.write,
+    error_reply=_error_reply,
+    recognises=_recognises,
+    error_event="error",
+    native_option="responses",
+    splices=False,  # each event has a number, and what was said is told again whole
+    refusal=_refusal,
+    counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
+    kept=kept_answers.answer,
+)

@@ -1,0 +1,46 @@
+"""What a response takes from its request, and the response as it begins."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from converter.dialects.responses.tools import Toolbox
+
+type Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseContext:
+    """Facts that a response takes from its request. `id`: of the response and of its items;
+    `created_at`: in seconds since 1970. `shown`: the client wants to see thinking. `keep` gets the
+    whole response, before its last event.
+    """
+
+    model: str = ""
+    id: str = "0"
+    created_at: int = 0
+    shown: bool = True
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    echo: Mapping[str, object] = field(default_factory=dict)
+    encrypted: bool = False
+    keep: Callable[[Json], None] = lambda _: None
+
+
+def begun(context: ResponseContext, model: str) -> Json:
+    """Return the response of the first events. The request's long fields wait for the last event:
+    Codex's tools alone are 39 kB.
+    """
+    return {
+        "id": f"resp_{context.id}",
+        "object": "response",
+        "created_at": context.created_at,
+        "status": "in_progress",
+        "background": False,
+        "error": None,
+        "incomplete_details": None,
+        "model": context.model or model,
+        "output": [],
+        "parallel_tool_calls": context.echo.get("parallel_tool_calls", True),
+        "tool_choice": context.echo.get("tool_choice", "auto"),
+        "tools": [],
+        "usage": None,
+    }

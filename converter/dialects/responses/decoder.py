@@ -1,0 +1,221 @@
+"""Replies of the Responses API, read: a server's own, frames of a stream or one whole response.
+
+Text, thoughts and plain function calls become neutral events as they come. An item of any other
+kind goes on whole, when it is finished. Events that only announce or repeat are not needed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from converter.dialects.reasoning_fields import ReasoningMerger, words_of
+from converter.events import (
+    Block,
+    End,
+    Event,
+    Failure,
+    Finish,
+    OpaqueFrame,
+    Own,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    Usage,
+)
+from converter.wire import json_text
+from converter.wire.sse import Frame
+
+type Fields = dict[str, object]
+
+NAME = "responses"
+"""The dialect's name, on what only it can write back."""
+REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_OF_START = ("id", "created_at")
+_FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomplete_details")
+"""Fields of a response that neutral events tell."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """What was told of one item so far."""
+
+    said: int = 0
+    merger: ReasoningMerger | None = None
+
+
+class ResponsesDecoder:
+    """Frames in, events out; nothing is raised."""
+
+    def __init__(self) -> None:
+        self._items: dict[int, _Item] = {}
+        self._started = self._called = False
+        self._readers: dict[str, Callable[[Fields, int], Iterator[Event]]] = {
+            "response.output_text.delta": self._text,
+            "response.refusal.delta": self._text,
+            "response.reasoning_text.delta": self._thought,
+            "response.reasoning_summary_text.delta": self._thought,
+            "response.function_call_arguments.delta": self._arguments,
+            "response.output_item.added": self._added,
+            "response.output_item.done": lambda event, index: self._done(
+                _dict(event["item"]), index
+            ),
+        }
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
+        if frame.data is None:
+            return [OpaqueFrame(Own(NAME, raw=frame.raw), frame.comment)]
+        if frame.data.strip() == b"[DONE]":
+            return []
+        try:
+            return list(self._read(_dict(json_text.read(frame.data))))
+        except (json_text.UnreadableError, KeyError, TypeError):
+            return [OpaqueFrame(Own(NAME, raw=frame.raw))]
+
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
+        """Return that frames of this dialect are to be read."""
+        return False
+
+    def _read(self, event: Fields) -> Iterator[Event]:
+        kind = str(event.get("type") or "")
+        if event.get("object") == "response":
+            yield from self._whole(event)
+        elif kind in _ENDS:
+            yield from self._end(_dict(event["response"]))
+        elif isinstance(event.get("response"), dict):
+            yield from self._start(_dict(event["response"]))
+        elif kind in self._readers:
+            yield from self._readers[kind](event, _index(event))
+        elif kind == "error" or isinstance(event.get("error"), dict):
+            yield _failure(event)
+
+    def _whole(self, response: Fields) -> Iterator[Event]:
+        yield from self._start(response)
+        output = response.get("output")
+        for index, item in enumerate(output if isinstance(output, list) else []):
+            yield from self._done(_dict(item), index)
+        yield from self._end(response)
+
+    def _start(self, response: Fields) -> Iterator[Event]:
+        if not self._started:
+            self._started = True
+            own: Fields = {name: response[name] for name in _OF_START if name in response}
+            yield Start(_string(response.get("id")), _string(response.get("model")), Own(NAME, own))
+
+    def _end(self, response: Fields) -> Iterator[Event]:
+        if response.get("status") == "failed":
+            yield _failure(response)
+            return
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else None
+        ended = "tool_calls" if self._called else "stop"
+        yield Finish(REASONS.get(str(reason), ended), server_word=_string(reason))
+        if isinstance(usage := response.get("usage"), dict):
+            yield _usage(usage)
+        own = {name: value for name, value in response.items() if name not in _FIELDS_APART}
+        yield End(Own(NAME, own))
+
+    # Items.
+
+    def _item(self, index: int) -> _Item:
+        return self._items.setdefault(index, _Item())
+
+    def _text(self, event: Fields, index: int) -> Iterator[Event]:
+        delta = _string(event["delta"])
+        self._item(index).said += len(delta)
+        yield Text(delta, refusal="refusal" in str(event["type"]))
+
+    def _thought(self, event: Fields, index: int) -> Iterator[Event]:
+        """Servers send the thought raw, as a summary, or both."""
+        item = self._item(index)
+        item.merger = item.merger or ReasoningMerger()
+        new = item.merger.feed(str(event["type"]), _string(event["delta"]))
+        item.said += len(new)
+        if new:
+            yield Thinking(new)
+
+    def _arguments(self, event: Fields, index: int) -> Iterator[Event]:
+        delta = _string(event["delta"])
+        self._item(index).said += len(delta)
+        yield ToolCall(index, "", "", delta)
+
+    def _added(self, event: Fields, index: int) -> Iterator[Event]:
+        item = _dict(event["item"])
+        if _is_plain_call(item):
+            yield from self._call(item, index)
+
+    def _call(self, item: Fields, index: int) -> Iterator[Event]:
+        self._called = True
+        arguments = _string(item.get("arguments"))
+        self._item(index).said += len(arguments)
+        yield ToolCall(index, _string(item.get("call_id")), _string(item.get("name")), arguments)
+
+    def _done(self, item: Fields, index: int) -> Iterator[Event]:
+        """Tell what of the item no delta told."""
+        known = index in self._items
+        said = self._item(index).said
+        kind = item.get("type")
+        if kind == "message":
+            yield from () if said else _parts(item)
+        elif kind == "reasoning":
+            text = words_of(item.get("content") or []) or words_of(item.get("summary") or [])
+            yield from [Thinking(text)] if text and not said else []
+            yield ThinkingEnd()
+        elif _is_plain_call(item):
+            if not known:
+                yield from self._call(item, index)
+            elif rest := _string(item.get("arguments"))[said:]:
+                yield ToolCall(index, "", "", rest)
+        else:
+            self._called = self._called or str(kind).endswith("_call")
+            yield Block(NAME, item)
+
+
+def _is_plain_call(item: Fields) -> bool:
+    return item.get("type") == "function_call" and not item.get("namespace")
+
+
+def _parts(item: Fields) -> Iterator[Event]:
+    content = item.get("content")
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, dict) and (text := part.get("text") or part.get("refusal")):
+            yield Text(_string(text), refusal="refusal" in part)
+
+
+def _failure(event: Fields) -> Failure:
+    error = event.get("error")
+    said = error if isinstance(error, dict) else event
+    return Failure(str(said.get("message") or said), str(said.get("code") or "api_error"))
+
+
+def _usage(entry: Fields) -> Usage:
+    given, made = entry.get("input_tokens_details"), entry.get("output_tokens_details")
+    return Usage(
+        _number(entry, "input_tokens") or 0,
+        _number(entry, "output_tokens") or 0,
+        cached=_number(given, "cached_tokens"),
+        created=_number(given, "cache_write_tokens"),
+        thinking=_number(made, "reasoning_tokens"),
+    )
+
+
+def _number(fields: object, name: str) -> int | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    return value if type(value) is int and value >= 0 else None
+
+
+def _index(event: Fields) -> int:
+    value = event.get("output_index")
+    return value if type(value) is int else 0
+
+
+def _dict(value: object) -> Fields:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,44 @@
+"""How a response ends: its status, and what it cost."""
+
+from collections.abc import Mapping
+
+from converter.events import Finish, Usage
+
+INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Finish reason -> why a response is incomplete; any other reason completes it."""
+
+
+def outcome(finish: Finish) -> dict[str, object]:
+    """Return the status, and the reason when the response is not complete."""
+    if reason := INCOMPLETE.get(finish.reason):
+        return {"status": "incomplete", "incomplete_details": {"reason": reason}}
+    return {"status": "completed"}
+
+
+def counts(usage: Usage | None, thought: int, said: int) -> Mapping[str, object] | None:
+    """Return the tokens; None when the server did not count. `thought` and `said`: characters that
+    went out as thinking, and as anything else.
+
+    Codex 0.169 fails the turn when `total_tokens` is missing, and compacts by it.
+    """
+    if usage is None:
+        return None
+    return {
+        "input_tokens": usage.input,
+        "input_tokens_details": {
+            "cached_tokens": usage.cached or 0,
+            "cache_write_tokens": usage.created or 0,
+        },
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": _thinking(usage, thought, said)},
+        "total_tokens": usage.input + usage.output,
+    }
+
+
+def _thinking(usage: Usage, thought: int, said: int) -> int:
+    """Return the server's count, else the share of the characters: a server that does not take the
+    thinking out itself does not count it.
+    """
+    if usage.thinking or not thought:
+        return min(usage.thinking or 0, usage.output)
+    return round(usage.output * thought / (thought + said))

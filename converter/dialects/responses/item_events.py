@@ -1,0 +1,140 @@
+"""The items of a response, one after another: neutral content in, the events of its items out.
+
+One item is open at a time, because Codex 0.169 gives every delta to the item opened last. A call is
+finished only when it is whole: Codex runs it at once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.decoder import NAME
+from converter.dialects.responses.growing_items import (
+    COMPLETED,
+    Finished,
+    FunctionCall,
+    GrowingItem,
+    Json,
+    Message,
+    OtherCall,
+    Reasoning,
+    done,
+)
+from converter.dialects.tool_pieces import ToolCalls, ToolPiece
+from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
+from converter.parsing.think_parser import Thought
+
+type Content = Text | Thinking | ThinkingEnd | ToolCall | Block
+
+
+class ItemEvents:
+    """Content in, events out. `output`: the items that are finished. `cut`: a call was not whole.
+    `thought` and `said`: characters that went out as thinking, and as anything else.
+    """
+
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
+        self._open: GrowingItem | None = None
+        self._blanks: list[str] = []
+        self._thought = Thought()
+        self._calls = ToolCalls()
+        self._calls.reply = context.id
+        self._delayed: list[Content] = []
+        self.output: list[Json] = []
+        self.cut = False
+        self.thought = self.said = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended, a line each."""
+        return self._calls.notes
+
+    def feed(self, event: Content) -> Iterator[Json]:
+        """Return the events that can go out."""
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | Block() if self._calls.open:
+                self._delayed.append(event)  # its item would tear the call apart
+            case Text():
+                yield from self._text(event.text)
+            case Thinking():
+                yield from self._thinking(event.text)
+            case ThinkingEnd():
+                yield from self._leave() if isinstance(self._open, Reasoning) else ()
+            case ToolCall():
+                yield from self._tool_pieces(self._calls.feed(event))
+                yield from self._undelayed()
+            case Block() if event.dialect == NAME:
+                yield from self._enter(partial(Finished, item=dict(event.event)))
+                yield from self._leave()
+
+    def end(self, whole: bool, status: str) -> Iterator[Json]:
+        """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
+        still.
+        """
+        yield from self._tool_pieces(self._calls.end(whole))
+        yield from self._undelayed()
+        call = isinstance(self._open, FunctionCall | OtherCall)
+        yield from self._leave(COMPLETED if call else status)
+
+    def _text(self, text: str) -> Iterator[Json]:
+        if not isinstance(self._open, Message):
+            self._blanks.append(text)
+            if text.isspace():  # an answer of nothing but blanks is none
+                return
+            text = "".join(self._blanks)
+            yield from self._enter(Message)
+        self.said += len(text)
+        yield from self._fill(text)
+
+    def _thinking(self, text: str) -> Iterator[Json]:
+        for event in self._thought.feed(text):
+            self.thought += len(event.text)
+            if not self._context.shown:
+                continue
+            if not isinstance(self._open, Reasoning):
+                yield from self._enter(partial(Reasoning, encrypted=self._context.encrypted))
+            yield from self._fill(event.text)
+
+    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Json]:
+        for piece in pieces:
+            if piece.begins:
+                tool = self._context.toolbox.find(piece.name)
+                kind = FunctionCall if tool.kind == "function" else OtherCall
+                yield from self._enter(partial(kind, call_id=piece.id, tool=tool))
+            elif piece.cut:
+                self.cut = True
+                self._open = None  # never finished: a client would run it
+            else:
+                self.said += len("".join(piece.json.split()))
+                yield from self._fill(piece.json)
+
+    def _undelayed(self) -> Iterator[Json]:
+        if not self._calls.open:
+            delayed, self._delayed = self._delayed, []
+            for event in delayed:
+                yield from self.feed(event)
+
+    def _fill(self, text: str) -> list[Json]:
+        return self._open.feed(text) if self._open else []
+
+    def _enter(self, make: Callable[[str, int], GrowingItem]) -> Iterator[Json]:
+        """Begin another item; its name is like no other item's of any response."""
+        yield from self._leave()
+        index = len(self.output)
+        self._open = item = make(f"{self._context.id}_{index}", index)
+        self._blanks = []
+        if not isinstance(item, Reasoning):
+            self._thought.end()
+        yield from item.start()
+
+    def _leave(self, status: str = COMPLETED) -> Iterator[Json]:
+        """Finish the open item. What ends a thought's text ends its held blanks."""
+        if self._open is None:
+            return
+        if isinstance(self._open, Reasoning):
+            self._thought.end()
+        item, events = self._open.finish(status)
+        self._open = None
+        yield from events
+        yield done(item, len(self.output))
+        self.output.append(item)

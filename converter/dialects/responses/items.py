@@ -1,0 +1,275 @@
+"""The items of a Responses request, read: one reader per type, to blocks of a conversation.
+
+A call and its output that OpenAI's servers ran in an earlier turn (web search, MCP, ...) are a
+tool's call and result like any other: the model reads what it once did. What has no meaning for
+another server is left out and named once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from converter.conversation import (
+    Block,
+    Data,
+    Document,
+    Image,
+    RedactedThinking,
+    Role,
+    Stored,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.dialects.openai_parts import document_of, read_arguments, source_of
+from converter.dialects.responses import thoughts
+from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
+from converter.dialects.responses.tools import Toolbox
+from converter.wire import json_text
+from converter.wire.checked import Fields
+
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+NO_CALL = "No tool call found for function call output with call_id {}."
+OFFERING = ("additional_tools", "tool_search_output")
+"""Types of items that bring tools."""
+SILENT = ("additional_tools", "item_reference", "compaction_trigger", "configuration_update")
+"""Read elsewhere, or nothing that a model could be told."""
+type Part = Text | Image | Document
+
+
+@dataclass(slots=True)
+class Items:
+    """The items read so far. `whole`: they begin with the conversation. `left_out`: types of items
+    and parts that have no place in a conversation.
+    """
+
+    toolbox: Toolbox
+    whole: bool = True
+    turns: list[Turn] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+    _calls: dict[str, str] = field(default_factory=dict)  # call_id or item id -> call_id
+
+    def add(self, item: Fields) -> None:
+        """Read one item. Raises RequestError for one that breaks the format."""
+        kind = kind_of(item)
+        if kind == "message":
+            role = ROLES[item.one_of("role", tuple(ROLES))]
+            self._say(role, read_parts(item, "content", self.left_out))
+        elif kind == "reasoning":
+            self._say("assistant", _thoughts(item))
+        elif kind in KIND_OF_ITEM or kind in _OTHER_CALLS:
+            self._call(item, kind)
+        elif kind in _OUTPUTS:
+            self._say("user", [self._result(item, kind)])
+        elif kind in _SERVER_CALLS:
+            self._server_call(item, kind)
+        elif kind == "compaction":
+            self._compaction(item)
+        elif kind not in SILENT:
+            self.left_out.add(kind)
+
+    def _say(self, role: Role, blocks: Iterable[Block]) -> None:
+        """Add to the turn of the model, or of its tools; messages of others stand alone."""
+        said = tuple(blocks)
+        if role == "assistant" and not said:
+            return
+        last = self.turns[-1] if self.turns else None
+        joins = role == "assistant" or (bool(said) and isinstance(said[0], ToolResult))
+        if last and joins and last.role == role and _alike(last.blocks, said):
+            self.turns[-1] = Turn(role, (*last.blocks, *said))
+        else:
+            self.turns.append(Turn(role, said))
+
+    def _call(self, item: Fields, kind: str) -> None:
+        name, given = _other_use(item, kind) if kind in _OTHER_CALLS else self._use(item, kind)
+        call = item.optional("call_id", str) or item.optional("id", str) or ""
+        self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
+        self._say("assistant", [ToolUse(call, name, given)])
+
+    def _use(self, item: Fields, kind: str) -> tuple[str, Mapping[str, object]]:
+        known = KIND_OF_ITEM[kind]
+        name = item.required("name", str) if known in ("function", "custom") else known
+        flat = self.toolbox.flat(name, item.optional("namespace", str) or "")
+        return flat, CALL_KINDS[known].read(item)
+
+    def _result(self, item: Fields, kind: str) -> ToolResult:
+        said = item.optional("call_id", str) or item.optional("id", str) or ""
+        if said not in self._calls and self.whole:
+            raise item.error("call_id", NO_CALL.format(said))
+        content = _OUTPUTS[kind](item, self)
+        failed = item.values.get("status") == "failed"
+        return ToolResult(self._calls.get(said, said), tuple(content), failed)
+
+    def _server_call(self, item: Fields, kind: str) -> None:
+        name, keys, outputs = _SERVER_CALLS[kind]
+        call = item.optional("id", str) or f"{kind}_{len(self.turns)}"
+        given = _given(item, keys)
+        self._say("assistant", [ToolUse(call, item.optional("name", str) or name, given)])
+        content = [part for key in outputs for part in _found(item.values.get(key))]
+        self._say("user", [ToolResult(call, tuple(content), bool(item.values.get("error")))])
+
+    def _compaction(self, item: Fields) -> None:
+        """Read a compaction of our own; another can only be read where it was made."""
+        text = thoughts.decode(item.optional("encrypted_content", str) or "")
+        if text is None:
+            self.left_out.add("compaction")
+        else:
+            self._say("user", [Text(text)])
+
+
+def kind_of(item: Fields) -> str:
+    """Return an item's type; a message may leave it out."""
+    return item.optional("type", str) or "message"
+
+
+def _alike(before: Iterable[Block], after: Iterable[Block]) -> bool:
+    """Tell whether two runs of one role are both of tool results, or both of none."""
+    return len({isinstance(block, ToolResult) for block in (*before, *after)}) == 1
+
+
+def _thoughts(item: Fields) -> Iterator[Block]:
+    """The encoded text is whole; a client may have cut or left out the others."""
+    sealed = item.optional("encrypted_content", str) or ""
+    text = thoughts.decode(sealed)
+    if text is None:
+        parts = [*item.children("content")] or item.children("summary")
+        text = "\n\n".join(part.optional("text", str) or "" for part in parts)
+    if text:
+        yield Thinking(text)
+    elif sealed:
+        yield RedactedThinking(sealed)
+
+
+# Content.
+
+
+def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
+    """Return the parts of a field that is a string or a list; none when it is absent."""
+    content = item.values.get(name)
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    parts: list[Part] = []
+    for part in item.children(name):
+        kind = part.optional("type", str) or "input_text"
+        if kind in _PARTS:
+            parts.append(_PARTS[kind](part))
+        else:
+            left_out.add(kind)
+    return parts
+
+
+def _text(part: Fields) -> Text:
+    return Text(part.optional("text", str) or "")
+
+
+def _image(part: Fields) -> Image:
+    url = part.optional("image_url", str)
+    return Image(source_of(url) if url else Stored(part.optional("file_id", str) or ""))
+
+
+def _audio(part: Fields) -> Document:
+    audio = part.child("input_audio") or part
+    kind = audio.optional("format", str) or "wav"
+    return Document(Data(f"audio/{kind}", audio.optional("data", str) or ""))
+
+
+_PARTS: dict[str, Callable[[Fields], Part]] = {
+    **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), _text),
+    "refusal": lambda part: Text(part.optional("refusal", str) or ""),
+    "input_image": _image,
+    "computer_screenshot": _image,
+    "input_file": document_of,
+    "input_audio": _audio,
+}
+
+
+# Outputs of the client's own tools.
+
+
+def _output(item: Fields, items: Items) -> list[Part]:
+    if isinstance(item.values.get("output"), dict):  # a computer's screenshot
+        return read_parts(Fields({"output": [item.values["output"]]}), "output", items.left_out)
+    return read_parts(item, "output", items.left_out)
+
+
+def _found_tools(item: Fields, items: Items) -> list[Part]:
+    found = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
+    return [Text(f"Tools found: {', '.join(found) or 'none'}")]
+
+
+def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
+    name = tool.optional("name", str) or ""
+    if tool.values.get("type") != "namespace":
+        return [toolbox.flat(name)]
+    return [toolbox.flat(str(inner.values.get("name")), name) for inner in tool.children("tools")]
+
+
+def _shell(item: Fields, items: Items) -> list[Part]:
+    if isinstance(item.values.get("output"), str):
+        return _output(item, items)
+    return [Text(_shell_words(output)) for output in item.children("output")]
+
+
+def _shell_words(output: Fields) -> str:
+    outcome = output.child("outcome") or Fields({})
+    code = outcome.values.get("exit_code")
+    end = "timed out" if outcome.values.get("type") == "timeout" else f"exit code {code}"
+    texts = (output.optional("stdout", str), output.optional("stderr", str))
+    return "\n".join((*(text for text in texts if text), f"[{end}]"))
+
+
+def _patch(item: Fields, items: Items) -> list[Part]:
+    return _output(item, items) or [Text(item.optional("status", str) or "completed")]
+
+
+_OUTPUTS: dict[str, Callable[[Fields, Items], list[Part]]] = {
+    "function_call_output": _output,
+    "custom_tool_call_output": _output,
+    "computer_call_output": _output,
+    "local_shell_call_output": _output,
+    "tool_search_output": _found_tools,
+    "shell_call_output": _shell,
+    "apply_patch_call_output": _patch,
+    "program_output": lambda item, _: [Text(item.optional("result", str) or "")],
+}
+
+
+# Calls that OpenAI's servers ran.
+
+
+def _given(item: Fields, keys: Iterable[str]) -> Mapping[str, object]:
+    given = {key: value for key in keys if (value := item.values.get(key)) is not None}
+    return read_arguments(given["arguments"]) if "arguments" in given else given
+
+
+def _other_use(item: Fields, kind: str) -> tuple[str, Mapping[str, object]]:
+    name, keys = _OTHER_CALLS[kind]
+    return name, _given(item, keys)
+
+
+def _found(value: object) -> Iterator[Part]:
+    """Return what a call gave: text, or whatever it is, as JSON."""
+    if isinstance(value, str):
+        yield Text(value)
+    elif value:
+        yield Text(json_text.write(value).decode())
+
+
+_SERVER_CALLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "web_search_call": ("web_search", ("action",), ()),
+    "file_search_call": ("file_search", ("queries",), ("results",)),
+    "code_interpreter_call": ("code_interpreter", ("code",), ("outputs",)),
+    "image_generation_call": ("image_generation", ("revised_prompt",), ("status",)),
+    "mcp_call": ("mcp", ("arguments",), ("output", "error")),
+}
+"""Type -> the tool's name, the fields that were its input, and those that are its output."""
+_OTHER_CALLS = {"computer_call": ("computer", ("action",)), "program": ("program", ("code",))}
+"""Calls whose outputs are items of their own."""

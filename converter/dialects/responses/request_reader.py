@@ -1,0 +1,253 @@
+"""A request of the Responses API, read: the conversation it asks for, and all that its reply needs
+to be one of this API again.
+
+Fields that only OpenAI's servers use are dropped in silence (`include`, `store` towards the server,
+`client_metadata`, `prompt_cache_key`, `service_tier`, `text.verbosity`, ...), because Codex sends
+them with every request and chat servers refuse them. What a client will miss is refused, or left
+out with a note.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from converter.conversation import (
+    Conversation,
+    RequestError,
+    Sampling,
+    ThinkingSwitch,
+    Tool,
+    ToolChoice,
+    ToolChoiceMode,
+)
+from converter.dialects.responses.echo import echo
+from converter.dialects.responses.items import OFFERING, Items, kind_of
+from converter.dialects.responses.tools import Toolbox
+from converter.dialects.server_fields import SERVER_FIELDS
+from converter.wire.checked import Fields
+
+EFFORTS = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "max",
+}
+CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
+BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
+PROMPT = "Prompt templates are kept by OpenAI: this server has none"
+SILENT = frozenset(
+    {
+        "access_programs",
+        "client_metadata",
+        "context_management",
+        "include",
+        "max_tool_calls",
+        "metadata",
+        "moderation",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream_options",
+    }
+)
+"""Fields of the API that mean nothing to a local server and that nobody misses."""
+_READ = frozenset(
+    {
+        "background",
+        "conversation",
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "model",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "prompt",
+        "reasoning",
+        "stream",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+        "truncation",
+        "user",
+    }
+)
+_ENCRYPTED = "reasoning.encrypted_content"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsesRequest:
+    """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
+    repeats. `encrypted`: the client wants thoughts as opaque content too. `keep` gets the response.
+    """
+
+    conversation: Conversation
+    toolbox: Toolbox = field(default_factory=Toolbox)
+    echo: Mapping[str, object] = field(default_factory=dict)
+    encrypted: bool = False
+    keep: Callable[[dict[str, object]], None] = lambda _: None
+
+
+def read(body: object, items: Iterable[object] | None = None) -> ResponsesRequest:
+    """Return what the request asks. `body` is its parsed JSON; `items`: its whole history, where a
+    memory has completed it. Raises RequestError.
+    """
+    request = Fields(body)
+    _refuse(request)
+    entries = _entries(request, items)
+    toolbox = _toolbox(request, entries)
+    reading = Items(toolbox, whole=items is not None or not _has_history(request))
+    for entry in entries:
+        reading.add(entry)
+    notes: list[str] = []
+    form = _format(request)
+    choice, toolbox.tools = _choice(request, toolbox, notes)
+    conversation = Conversation(
+        model=request.required("model", str),
+        turns=tuple(reading.turns),
+        system=tuple(text for text in [request.optional("instructions", str)] if text),
+        max_tokens=request.optional("max_output_tokens", int),
+        tools=tuple(toolbox.tools),
+        tool_choice=choice,
+        parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
+        sampling=Sampling(
+            request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
+        ),
+        stream=request.optional("stream", bool) or False,
+        thinking=_thinking(request),
+        effort=EFFORTS.get(_effort(request)),
+        output_schema=form.optional("schema", dict),
+        output_name=form.optional("name", str) or "",
+        output_strict=form.optional("strict", bool),
+        user_id=request.optional("user", str),
+        extensions=_extensions(request, form),
+        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
+    )
+    include = request.optional("include", list) or []
+    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include)
+
+
+def _refuse(request: Fields) -> None:
+    """Refuse what would be answered wrongly in silence."""
+    if request.optional("background", bool):
+        raise request.error("background", BACKGROUND)
+    if request.child("prompt"):
+        raise request.error("prompt", PROMPT)
+
+
+def _entries(request: Fields, items: Iterable[object] | None) -> list[Fields]:
+    if items is not None:
+        return [Fields(item, f"input.{index}") for index, item in enumerate(items)]
+    return [Fields(item, f"input.{index}") for index, item in enumerate(input_items(request))]
+
+
+def input_items(request: Fields) -> list[object]:
+    """Return the request's own items; a string is a user's message."""
+    said = request.values.get("input")
+    if isinstance(said, str):
+        return [{"type": "message", "role": "user", "content": said}]
+    if said is None and not _has_history(request):
+        raise RequestError("input", "Missing required parameter: 'input'.")
+    return request.optional("input", list) or []
+
+
+def _has_history(request: Fields) -> bool:
+    return any(request.values.get(name) for name in ("previous_response_id", "conversation"))
+
+
+# Tools.
+
+
+def _toolbox(request: Fields, entries: Iterable[Fields]) -> Toolbox:
+    """Offer the request's tools, and those that its items bring."""
+    toolbox = Toolbox()
+    for tool in request.children("tools"):
+        toolbox.offer(tool)
+    for entry in entries:
+        if kind_of(entry) in OFFERING:
+            for tool in entry.children("tools"):
+                toolbox.offer(tool)
+    return toolbox
+
+
+def _choice(
+    request: Fields, toolbox: Toolbox, notes: list[str]
+) -> tuple[ToolChoice | None, list[Tool]]:
+    """Return the choice, and the tools that it allows."""
+    value = request.values.get("tool_choice")
+    if value is None:
+        return None, toolbox.tools
+    if isinstance(value, str):
+        return ToolChoice(CHOICES[request.one_of("tool_choice", tuple(CHOICES))]), toolbox.tools
+    asked = Fields(value, "tool_choice")
+    offered = {tool.name for tool in toolbox.tools}
+    if asked.required("type", str) == "allowed_tools":
+        allowed = {_flat(tool, toolbox) for tool in asked.children("tools")}
+        mode = CHOICES[asked.one_of("mode", ("auto", "required"))]
+        return ToolChoice(mode), [tool for tool in toolbox.tools if tool.name in allowed]
+    name = _flat(asked, toolbox)
+    if name in offered:
+        return ToolChoice("named", name), toolbox.tools
+    notes.append(f"tool_choice {name!r} left out: no such tool is offered, the model chooses")
+    return ToolChoice("auto"), toolbox.tools
+
+
+def _flat(tool: Fields, toolbox: Toolbox) -> str:
+    name = tool.optional("name", str) or tool.optional("type", str) or ""
+    return toolbox.flat(name, tool.optional("namespace", str) or "")
+
+
+# Thinking, and the form of the answer.
+
+
+def _effort(request: Fields) -> str:
+    reasoning = request.child("reasoning")
+    return (reasoning.optional("effort", str) if reasoning else None) or ""
+
+
+def _thinking(request: Fields) -> ThinkingSwitch | None:
+    """An effort leaves it to the model whether to think, as adaptive thinking does."""
+    effort = _effort(request)
+    if effort == "none":
+        return ThinkingSwitch("disabled")
+    return ThinkingSwitch("adaptive") if effort in EFFORTS else None
+
+
+def _format(request: Fields) -> Fields:
+    text = request.child("text")
+    return (text.child("format") if text else None) or Fields({}, "text.format")
+
+
+def _extensions(request: Fields, form: Fields) -> dict[str, object]:
+    said = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
+    stop = {"stop": request.values["stop"]} if request.values.get("stop") else {}
+    if form.values.get("type") == "json_object":
+        return {**said, **stop, "response_format": {"type": "json_object"}}
+    return said | stop
+
+
+# For the log and for the reply.
+
+
+def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
+    known = _READ | SILENT | SERVER_FIELDS | {"stop"}
+    asked = {name for name, value in request.values.items() if value not in (None, False, [], {})}
+    rows = (
+        ("fields left out, which a chat server does not know", asked - known),
+        ("tools left out, which only OpenAI's servers can run", set(toolbox.left_out)),
+        ("items left out, which only OpenAI's servers can use", items),
+    )
+    for words, names in rows:
+        if names:
+            yield f"{words}: {', '.join(sorted(names))}"
+    if request.values.get("truncation") == "auto":
+        yield "truncation left out: a history too long is answered with an error"
+    effort = _effort(request)
+    if effort not in ("", "none", *EFFORTS):
+        yield f"reasoning.effort left out: {effort!r} is not known"

@@ -1,0 +1,164 @@
+"""The events of a response, in order: `response.created`, `response.in_progress`, then its items,
+and `response.completed`, `incomplete` or `failed`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
+
+from converter.dialects.left_out import left_out
+from converter.dialects.responses.context import ResponseContext, begun
+from converter.dialects.responses.decoder import NAME
+from converter.dialects.responses.ending import counts, outcome
+from converter.dialects.responses.errors import failure
+from converter.dialects.responses.growing_items import COMPLETED, INCOMPLETE, Json
+from converter.dialects.responses.item_events import Content, ItemEvents
+from converter.events import (
+    End,
+    Event,
+    Failure,
+    Fields,
+    Finish,
+    Opaque,
+    OpaqueFrame,
+    Start,
+    Usage,
+    Vendor,
+    own_fields,
+)
+
+CUT_SHORT = "the server's reply was cut short: it ended without a finish"
+CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
+EMPTY = "the server's reply was empty"
+UNREAD = "the server's reply is no chat completion: "
+_SAMPLE = 200
+"""Bytes of an unreadable reply that are worth showing."""
+_CONTENT = get_args(Content.__value__)
+
+
+class ResponseEvents:
+    """Neutral events in, events of the stream out, as values."""
+
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
+        self._items = ItemEvents(context)
+        self._response: Json | None = None
+        self._over = False
+        self._sequence = 0
+        self._finish: Finish | None = None
+        self._usage: Usage | None = None
+        self._own: Fields = {}
+        self._left_out: set[str] = set()
+        self._unread = b""
+        self.failure = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was mended or left out, a line each."""
+        names = ", ".join(sorted(self._left_out))
+        said = [f"fields that a response has no place for: {names}"] if names else []
+        return [*said, *self._items.notes]
+
+    @property
+    def started(self) -> bool:
+        """Tell whether `response.created` is out and the last event is not."""
+        return self._response is not None and not self._over
+
+    def feed(self, event: Event) -> Iterator[Json]:
+        """Return the events that can go out. A response has one choice: nobody can ask for more."""
+        if self._over or getattr(event, "choice", 0) != 0:
+            return
+        if isinstance(event, _CONTENT):
+            yield from self.start()
+            yield from self._numbered(self._items.feed(event))
+        else:
+            yield from self._course(event)
+
+    def _course(self, event: Event) -> Iterator[Json]:
+        match event:
+            case Start():
+                yield from self.start(event.model, own_fields(event.own, NAME))
+            case End() if self._response is not None:
+                self._own = own_fields(event.own, NAME) or {}
+                yield from self._end(self._finish or Finish("stop"))
+            case Failure():
+                yield from self._fail(event.message, event.kind, event.status)
+            case _:
+                self._note(event)
+
+    def _note(self, event: Event) -> None:
+        """Keep what only the end can tell."""
+        match event:
+            case Finish():
+                self._finish = event
+            case Usage():
+                self._usage = event
+            case OpaqueFrame(comment=False) if not self._unread:
+                self._unread = event.own.raw[:_SAMPLE]
+            case Vendor():
+                self._left_out.add(event.key)
+            case Opaque():
+                self._left_out |= left_out(event)
+
+    def close(self) -> Iterator[Json]:
+        """End the response, or say why it has no end."""
+        if self._over:
+            return
+        if self._response is not None and self._finish:
+            yield from self._end(self._finish)
+        elif self._response is not None:
+            yield from self._fail(CUT_SHORT)
+        elif unread := self._unread.decode(errors="replace").strip():
+            yield from self._fail(UNREAD + unread)
+        else:
+            yield from self._fail(EMPTY)
+
+    def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
+        """Begin the response, once: a client that waits long wants a sign before the first word.
+        `own`: what a server of this dialect says of it.
+        """
+        if self._response is not None:
+            return
+        self._response = {**begun(self._context, model), **(own or {})}
+        for kind in ("created", "in_progress"):
+            yield self._number({"type": f"response.{kind}", "response": self._response})
+
+    def keepalive(self) -> Json:
+        """Return an event that says nothing: Codex drops a stream after 300 s without one, and
+        comments do not count.
+        """
+        return self._number({"type": "keepalive"})
+
+    def _end(self, finish: Finish) -> Iterator[Json]:
+        ending = outcome(finish)
+        whole = ending["status"] == COMPLETED
+        yield from self._numbered(self._items.end(whole, COMPLETED if whole else INCOMPLETE))
+        if whole and self._items.cut:
+            self.failure = CUT_CALL
+            ending = {"status": "failed", "error": failure(CUT_CALL)}
+        yield self._last(ending)
+
+    def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:
+        yield from self.start()
+        yield from self._numbered(self._items.end(False, INCOMPLETE))
+        self.failure = message
+        yield self._last({"status": "failed", "error": failure(message, kind, status)})
+
+    def _last(self, ending: Mapping[str, object]) -> Json:
+        self._over = True
+        response: Json = {
+            **(self._response or {}),
+            **self._context.echo,
+            **self._own,
+            **ending,
+            "output": self._items.output,
+            "usage": counts(self._usage, self._items.thought, self._items.said),
+        }
+        self._context.keep(response)
+        return self._number({"type": f"response.{ending['status']}", "response": response})
+
+    def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
+        yield from map(self._number, events)
+
+    def _number(self, event: Json) -> Json:
+        number, self._sequence = self._sequence, self._sequence + 1
+        return {"type": event["type"], "sequence_number": number, **event}

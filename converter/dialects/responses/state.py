@@ -1,0 +1,214 @@
+"""Responses kept for clients that leave their history with the server: `previous_response_id`,
+`conversation`, `item_reference`, and the endpoints that show and delete what is kept.
+
+What is not known, or no longer, is refused in the API's words: a lone tool result or a chat without
+its beginning would be answered with nonsense.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from converter.conversation import RequestError
+from converter.dialects.responses.growing_items import Json
+from converter.dialects.responses.request_reader import input_items
+from converter.memory import Memory
+from converter.wire import json_text
+from converter.wire.checked import Fields
+
+BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
+KEPT = ("completed", "incomplete")
+_REASONING = "rs_"
+"""Begins the ids of reasoning items, which a conversation can do without."""
+
+
+class UnknownError(RequestError):
+    """Something that the request names is not kept here."""
+
+    def __init__(self, place: str, problem: str, status: int = 404, code: str = "") -> None:
+        super().__init__(place, problem)
+        self.message = problem
+        self.status, self.code = status, code
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A request's whole input. `own`: the items that it brings itself; `previous`: the key of the
+    exchange before it; `left_out`: references to thoughts that are no longer known.
+    """
+
+    items: list[object]
+    own: list[object]
+    previous: str = ""
+    left_out: int = 0
+
+
+def complete(memory: Memory, body: object) -> History:
+    """Return the request's input with all that it refers to. Raises RequestError."""
+    request = Fields(body)
+    previous = _previous(memory, request)
+    before = memory.history(previous) if previous else []
+    if before is None:
+        raise _no_response(previous)
+    items = [item for value in before for item in _items(value)]
+    own: list[object] = []
+    left_out = 0
+    for item in input_items(request):
+        found = _resolved(memory, item)
+        left_out += found is None
+        own += [] if found is None else [found]
+    return History([*items, *own], own, previous, left_out)
+
+
+def keep(memory: Memory, body: Mapping[str, object], history: History, response: Json) -> None:
+    """Keep a response with its own input, unless its client does not want that."""
+    if body.get("store") is False or response.get("status") not in KEPT:
+        return
+    key = str(response["id"])
+    own = [
+        _with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
+    ]
+    output = response["output"] if isinstance(response["output"], list) else []
+    names = [str(item.get("id")) for item in (*own, *output) if isinstance(item, dict)]
+    value = json_text.write({"response": response, "input": own})
+    memory.keep(key, value, history.previous, [*names, *_conversation(body)])
+
+
+def retrieve(memory: Memory, key: str) -> Json:
+    """Return a kept response. Raises UnknownError."""
+    response = _kept(memory, key).get("response")
+    if not isinstance(response, dict):
+        raise _not_found(key)
+    return response
+
+
+def delete(memory: Memory, key: str) -> Json:
+    """Drop a kept response, and say so. Raises UnknownError."""
+    if not memory.forget(key):
+        raise _not_found(key)
+    return {"id": key, "object": "response", "deleted": True}
+
+
+def list_input(memory: Memory, key: str) -> Json:
+    """Return a kept response's own input, the last item first. Raises UnknownError."""
+    items = _kept(memory, key).get("input")
+    data = items[::-1] if isinstance(items, list) else []
+    ids = [item.get("id") for item in data if isinstance(item, dict)]
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": ids[0] if ids else None,
+        "last_id": ids[-1] if ids else None,
+        "has_more": False,
+    }
+
+
+def create_conversation(memory: Memory, body: object, key: str, created_at: int) -> Json:
+    """Begin a conversation of this id, with the items that the request brings."""
+    request = Fields(body)
+    own = [
+        _with_id(item, f"{key}_in{at}")
+        for at, item in enumerate(request.optional("items", list) or [])
+    ]
+    metadata = request.optional("metadata", dict) or {}
+    conversation = {
+        "id": key,
+        "object": "conversation",
+        "created_at": created_at,
+        "metadata": metadata,
+    }
+    memory.keep(key, json_text.write({"conversation": conversation, "input": own}), names=[key])
+    return conversation
+
+
+def retrieve_conversation(memory: Memory, key: str) -> Json:
+    """Return a conversation that was created here. Raises UnknownError."""
+    value = memory.get(key)
+    conversation = json.loads(value).get("conversation") if value else None
+    if not isinstance(conversation, dict):
+        raise _no_conversation(key)
+    return conversation
+
+
+def delete_conversation(memory: Memory, key: str) -> Json:
+    """Drop a conversation's beginning, so that it cannot go on. Raises UnknownError."""
+    if not memory.forget(key):
+        raise _no_conversation(key)
+    return {"id": key, "object": "conversation.deleted", "deleted": True}
+
+
+def _previous(memory: Memory, request: Fields) -> str:
+    previous = request.optional("previous_response_id", str)
+    names = list(_conversation(request.values))
+    if previous and names:
+        raise RequestError("previous_response_id", BOTH)
+    if not names:
+        return previous or ""
+    if found := memory.find(names[0]):
+        return found
+    raise _no_conversation(names[0])
+
+
+def _conversation(body: Mapping[str, object]) -> Iterator[str]:
+    """Yield the conversation's id, if there is one: a string, or in an object."""
+    said = body.get("conversation")
+    found = said.get("id") if isinstance(said, dict) else said
+    if isinstance(found, str) and found:
+        yield found
+
+
+def _resolved(memory: Memory, item: object) -> object | None:
+    """Return the item, or the one that it refers to; None for a thought that is not known."""
+    name = item.get("id") if isinstance(item, dict) and _is_reference(item) else None
+    if not isinstance(name, str):
+        return item
+    kept = memory.get(memory.find(name))
+    for known in _items(kept) if kept else ():
+        if isinstance(known, dict) and known.get("id") == name:
+            return known
+    if name.startswith(_REASONING):
+        return None
+    raise UnknownError("input", f"Item with id '{name}' not found.")
+
+
+def _is_reference(item: Mapping[str, object]) -> bool:
+    """The AI SDK names the type; without one, an id alone is a reference too."""
+    return item.get("type") == "item_reference" or item.keys() == {"id"}
+
+
+def _items(value: bytes) -> Iterator[object]:
+    kept = json.loads(value)
+    yield from kept.get("input", ())
+    yield from kept.get("response", {}).get("output", ())
+
+
+def _with_id(item: object, name: str) -> object:
+    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    if not isinstance(item, dict):
+        return item
+    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    if isinstance(content := item.get("content"), str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        shown["content"] = [{"type": kind, "text": content}]
+    return shown
+
+
+def _kept(memory: Memory, key: str) -> Json:
+    value = memory.get(key)
+    if value is None:
+        raise _not_found(key)
+    kept: Json = json.loads(value)
+    return kept
+
+
+def _not_found(key: str) -> UnknownError:
+    return UnknownError("", f"Response with id '{key}' not found.")
+
+
+def _no_conversation(key: str) -> UnknownError:
+    return UnknownError("conversation", f"Conversation with id '{key}' not found.")
+
+
+def _no_response(key: str) -> UnknownError:
+    problem = f"Previous response with id '{key}' not found."
+    return UnknownError("previous_response_id", problem, 400, "previous_response_not_found")

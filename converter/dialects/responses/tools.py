@@ -1,0 +1,177 @@
+"""Tools of the Responses API, offered to a chat model as plain functions and mapped back in its reply.
+
+Chat completions know functions with flat names and nothing else. A namespace is joined with its
+tools' names; a tool that takes free text becomes a function of one string; the shell and patch
+tools, which clients run themselves, become functions with the fields of their calls. Codex 0.169
+refuses a call whose name, namespace or kind is not the one it offered, so the reply needs the way
+back.
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from converter.conversation import Tool
+from converter.wire.checked import Fields
+
+NAME_LIMIT = 64
+"""Longest name of a function that OpenAI's and vLLM's checks let through."""
+CUSTOM_INPUT = "input"
+"""Key of the free text in the input of a custom tool's function."""
+NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """A tool as its client knows it. `kind`: one of the rows of `calls.py`."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+def _schema(required: tuple[str, ...], **properties: Mapping[str, object]) -> Mapping[str, object]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+_STRING = {"type": "string"}
+_STRINGS = {"type": "array", "items": _STRING}
+_INTEGER = {"type": "integer"}
+_TEXT = _schema((CUSTOM_INPUT,), input=_STRING)
+_QUERY = _schema(("query",), query=_STRING)
+_COMMANDS = _schema(
+    ("commands",), commands=_STRINGS, timeout_ms=_INTEGER, max_output_length=_INTEGER
+)
+_COMMAND = _schema(("command",), command=_STRINGS, working_directory=_STRING, timeout_ms=_INTEGER)
+_OPERATION = _schema(
+    ("type", "path"),
+    type={"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
+    path=_STRING,
+    diff={**_STRING, "description": "What to create or update: a V4A diff, without file headers."},
+)
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """The tools offered so far. `left_out`: kinds that only OpenAI's own servers can run."""
+
+    tools: list[Tool] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    _names: dict[str, ToolName] = field(default_factory=dict)
+    _flat: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def offer(self, entry: Fields) -> None:
+        """Offer one entry of a request's tools, which may be a whole namespace."""
+        kind = entry.optional("type", str) or "function"
+        if kind == "namespace":
+            self._offer_all(entry)
+        elif kind not in _BUILDERS or not _is_clients(kind, entry):
+            self.left_out.append(kind)
+        else:
+            self._add(kind, entry, "", "")
+
+    def _offer_all(self, entry: Fields) -> None:
+        namespace = entry.required("name", str)
+        about = entry.optional("description", str) or ""
+        for tool in entry.children("tools"):
+            self._add(tool.optional("type", str) or "function", tool, namespace, about)
+            about = ""  # once is enough
+
+    def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
+        name = entry.required("name", str) if kind in ("function", "custom") else kind
+        if (namespace, name) in self._flat:
+            return  # offered twice: Codex repeats what a tool search found
+        flat = self._free(flat_name(name, namespace))
+        self._flat[namespace, name] = flat
+        self._names[flat] = ToolName(kind, name, namespace)
+        build = _BUILDERS.get(kind, _BUILDERS["function"])
+        description = "\n\n".join(text for text in (about, _description(entry)) if text)
+        self.tools.append(build(flat, description, entry))
+
+    def _free(self, flat: str) -> str:
+        """Return the name, changed if another tool has it."""
+        count, free = 1, flat
+        while free in self._names:
+            count += 1
+            free = f"{flat[: NAME_LIMIT - 4]}_{count}"
+        return free
+
+    def flat(self, name: str, namespace: str = "") -> str:
+        """Return the function's name for a tool, of this request or of an earlier one."""
+        return self._flat.get((namespace, name)) or flat_name(name, namespace)
+
+    def find(self, said: str) -> ToolName:
+        """Return the tool that a model means. A bare or dotted name counts when it fits one tool
+        only; a name that nobody offered is a function of that name.
+        """
+        if known := self._names.get(said):
+            return known
+        fitting = [
+            tool
+            for tool in self._names.values()
+            if tool.namespace and said in (tool.name, f"{tool.namespace}.{tool.name}")
+        ]
+        return fitting[0] if len(fitting) == 1 else ToolName("function", said)
+
+
+def flat_name(name: str, namespace: str = "") -> str:
+    """Return a name that chat completions allow; one too long keeps its head and a checksum."""
+    if not namespace:
+        return name
+    joined = _UNFIT.sub("_", f"{namespace.rstrip('_')}__{name}")
+    if len(joined) <= NAME_LIMIT:
+        return joined
+    return f"{joined[: NAME_LIMIT - 9]}_{zlib.crc32(joined.encode()):08x}"
+
+
+def _is_clients(kind: str, entry: Fields) -> bool:
+    """Tell whether the client runs the tool itself."""
+    if kind == "tool_search":
+        return entry.values.get("execution") == "client"
+    environment = entry.values.get("environment")
+    place = environment.get("type") if isinstance(environment, dict) else "local"
+    return kind != "shell" or place == "local"
+
+
+def _description(entry: Fields) -> str:
+    return entry.optional("description", str) or _DESCRIPTIONS.get(
+        str(entry.values.get("type")), ""
+    )
+
+
+def _function(name: str, description: str, entry: Fields) -> Tool:
+    parameters = entry.optional("parameters", dict) or NO_PARAMETERS
+    return Tool(name, parameters, description, entry.optional("strict", bool) or False)
+
+
+def _custom(name: str, description: str, entry: Fields) -> Tool:
+    form = entry.child("format")
+    definition = form.optional("definition", str) if form else None
+    if form and definition:
+        syntax = form.optional("syntax", str) or "text"
+        description += f"\n\nThe input is free text that fits this {syntax} grammar:\n{definition}"
+    return Tool(name, _TEXT, description.strip())
+
+
+def _of(schema: Mapping[str, object]) -> Callable[[str, str, Fields], Tool]:
+    return lambda name, description, entry: Tool(
+        name, entry.optional("parameters", dict) or schema, description
+    )
+
+
+_BUILDERS: dict[str, Callable[[str, str, Fields], Tool]] = {
+    "function": _function,
+    "custom": _custom,
+    "tool_search": _of(_QUERY),
+    "shell": _of(_COMMANDS),
+    "local_shell": _of(_COMMAND),
+    "apply_patch": _of(_OPERATION),
+}
+_DESCRIPTIONS = {
+    "tool_search": "Search for more tools; those found can be called afterwards.",
+    "shell": "Run shell commands on the user's machine and return their output.",
+    "local_shell": "Run one command on the user's machine and return its output.",
+    "apply_patch": "Create, update or delete one file on the user's machine.",
+}

@@ -1,0 +1,83 @@
+"""A bounded memory of replies by id, for clients that leave their history with the server.
+
+An entry holds what one exchange added and names the one before it, so that a long conversation is
+kept once. The least recently used entry goes first; reading a history counts as use of all of it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`value`: what the exchange added, as bytes. `previous`: the id of the entry before it, or
+    empty. `names`: other names under which the entry is found.
+    """
+
+    value: bytes
+    previous: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Return the bytes that the entry costs."""
+        return len(self.value) + sum(map(len, self.names))
+
+
+class Memory:
+    """Entries by id, at most `count` of them with at most `size` bytes together."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self._count, self._limit = count, size
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._names: dict[str, str] = {}
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def keep(self, key: str, value: bytes, previous: str = "", names: Iterable[str] = ()) -> None:
+        """Keep an entry in place of one of the same id. One larger than the memory is not kept."""
+        self.forget(key)
+        entry = Entry(value, previous, tuple(names))
+        if entry.size > self._limit or not self._count:
+            return
+        self._entries[key] = entry
+        self._names |= dict.fromkeys(entry.names, key)
+        self.size += entry.size
+        while len(self._entries) > self._count or self.size > self._limit:
+            self.forget(next(iter(self._entries)))
+
+    def forget(self, key: str) -> bool:
+        """Drop an entry; tell whether there was one."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return False
+        self.size -= entry.size
+        for name in entry.names:
+            if self._names.get(name) == key:
+                del self._names[name]
+        return True
+
+    def find(self, name: str) -> str:
+        """Return the id of the last entry kept under this name; empty when there is none."""
+        return self._names.get(name, "")
+
+    def get(self, key: str) -> bytes | None:
+        """Return an entry's value."""
+        if key not in self._entries:
+            return None
+        self._entries.move_to_end(key)
+        return self._entries[key].value
+
+    def history(self, key: str) -> list[bytes] | None:
+        """Return the values up to this entry, oldest first; None when one of them is gone."""
+        values: list[bytes] = []
+        while key:
+            value = self.get(key)
+            if value is None or len(values) > len(self._entries):  # gone, or a circle
+                return None
+            values.append(value)
+            key = self._entries[key].previous
+        return values[::-1]

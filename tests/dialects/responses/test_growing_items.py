@@ -1,0 +1,38 @@
+import pytest
+
+from converter.dialects.responses.growing_items import (
+    COMPLETED,
+    INCOMPLETE,
+    FunctionCall,
+    GrowingItem,
+    Message,
+    OtherCall,
+    Reasoning,
+)
+from converter.dialects.responses.tools import ToolName
+
+ITEMS: dict[str, GrowingItem] = {
+    "message": Message("1", 3),
+    "reasoning": Reasoning("1", 3, encrypted=False),
+    "function_call": FunctionCall("1", 3, "c", ToolName("function", "f", "n")),
+    "custom_tool_call": OtherCall("1", 3, "c", ToolName("custom", "f", "n")),
+    "shell_call": OtherCall("1", 3, "c", ToolName("shell", "shell")),
+}
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+def test_every_event_names_the_same_item_at_the_same_place(kind: str) -> None:
+    item = ITEMS[kind]
+    events = [*item.start(), *item.feed('{"a": '), *item.feed("1}")]
+    whole, last = item.finish(COMPLETED)
+    assert (whole["type"], whole["status"]) == (kind, COMPLETED)
+    for event in (*events, *last):
+        announced = event.get("item")
+        assert event["output_index"] == 3
+        assert (announced["id"] if isinstance(announced, dict) else event["item_id"]) == whole["id"]
+
+
+def test_a_message_that_was_cut_says_so() -> None:
+    message = Message("1", 0)
+    message.feed("a")
+    assert message.finish(INCOMPLETE)[0]["status"] == INCOMPLETE

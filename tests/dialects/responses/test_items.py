@@ -1,0 +1,279 @@
+import base64
+from typing import Any
+
+import pytest
+from openai.types.responses import ResponseInputItemParam
+from pydantic import TypeAdapter
+
+from converter.conversation import (
+    Data,
+    Document,
+    Image,
+    Link,
+    RedactedThinking,
+    RequestError,
+    Stored,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.dialects.responses import thoughts
+from converter.dialects.responses.items import Items
+from converter.dialects.responses.tools import Toolbox
+from converter.wire.checked import Fields
+
+ITEM = TypeAdapter[Any](ResponseInputItemParam)
+CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1}'}
+
+
+def read(*items: dict[str, Any]) -> Items:
+    reading = Items(Toolbox())
+    for item in items:
+        reading.add(Fields(item))
+    return reading
+
+
+def turns(*items: dict[str, Any]) -> list[Turn]:
+    reading = read(*items)
+    assert reading.left_out == set()
+    return reading.turns
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant")],
+)
+@pytest.mark.parametrize("kind", [{}, {"type": "message"}])
+def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str]) -> None:
+    assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (Text("a"),))]
+
+
+TEXT = base64.b64encode(b"a = 1").decode()
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ({"type": "input_text", "text": "a"}, Text("a")),
+        ({"type": "output_text", "text": "a", "annotations": []}, Text("a")),
+        ({"type": "refusal", "refusal": "no"}, Text("no")),
+        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"))),
+        ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
+        ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
+        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Link("http://h/a.pdf"))),
+        ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
+        (
+            {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
+            Document((Text("a = 1"),), "a.py"),
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
+            Document(Data("audio/mp3", "aGk=")),
+        ),
+    ],
+)  # fmt: skip
+def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
+    assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("item", "block"),
+    [
+        ({"summary": [{"type": "summary_text", "text": "s"}]}, Thinking("s")),
+        ({"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}, Thinking("r")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": None}, Thinking("s")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, Thinking("s")),
+        ({"summary": [], "encrypted_content": thoughts.encode("t")}, Thinking("t")),
+        (
+            {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": thoughts.encode("t")},
+            Thinking("t"),
+        ),
+        ({"summary": [], "encrypted_content": "gAAA"}, RedactedThinking("gAAA")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, Thinking("s")),
+    ],
+)  # fmt: skip
+def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
+    assert turns({"type": "reasoning", "id": "rs_1", **item}) == [Turn("assistant", (block,))]  # type: ignore[arg-type]
+
+
+def test_an_empty_thought_is_no_turn() -> None:
+    assert turns({"type": "reasoning", "id": "rs_1", "summary": []}) == []
+
+
+def test_what_the_model_did_in_a_row_is_one_turn() -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]}
+    second = {**CALL, "call_id": "c2"}
+    outputs = [
+        {"type": "function_call_output", "call_id": name, "output": name} for name in ("c1", "c2")
+    ]
+    assert turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs) == [
+        Turn("assistant", (Thinking("t"), Text("a"), ToolUse("c1", "f", {"a": 1}), ToolUse("c2", "f", {"a": 1}))),
+        Turn("user", (ToolResult("c1", (Text("c1"),)), ToolResult("c2", (Text("c2"),)))),
+    ]  # fmt: skip
+
+
+def test_messages_of_others_stand_alone() -> None:
+    said = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
+    assert len(turns(*said)) == 2
+
+
+def test_an_output_may_be_a_list_with_pictures() -> None:
+    parts = [
+        {"type": "input_text", "text": "a"},
+        {"type": "input_image", "image_url": "http://h/p"},
+    ]
+    output = {"type": "function_call_output", "call_id": "c1", "output": parts}
+    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (Text("a"), Image(Link("http://h/p")))),)  # fmt: skip
+
+
+CALLS: list[tuple[dict[str, Any], ToolUse]] = [
+    ({**CALL, "namespace": "n"}, ToolUse("c1", "n__f", {"a": 1})),
+    ({"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "t"}, ToolUse("c1", "f", {"input": "t"})),
+    (
+        {"type": "tool_search_call", "call_id": "c1", "execution": "client", "arguments": {"query": "q"}},
+        ToolUse("c1", "tool_search", {"query": "q"}),
+    ),
+    (
+        {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"], "timeout_ms": None}},
+        ToolUse("c1", "shell", {"commands": ["ls"]}),
+    ),
+    (
+        {"type": "local_shell_call", "id": "l1", "call_id": "c1", "status": "completed", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+        ToolUse("c1", "local_shell", {"command": ["ls"]}),
+    ),
+    (
+        {"type": "apply_patch_call", "call_id": "c1", "status": "completed", "operation": {"type": "delete_file", "path": "p"}},
+        ToolUse("c1", "apply_patch", {"type": "delete_file", "path": "p"}),
+    ),
+    (
+        {"type": "computer_call", "id": "x", "call_id": "c1", "status": "completed", "pending_safety_checks": [], "action": {"type": "wait"}},
+        ToolUse("c1", "computer", {"action": {"type": "wait"}}),
+    ),
+    (
+        {"type": "program", "id": "x", "call_id": "c1", "code": "1", "fingerprint": "z"},
+        ToolUse("c1", "program", {"code": "1"}),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "block"), CALLS, ids=[item["type"] for item, _ in CALLS])
+def test_each_call_of_the_history_is_a_call(item: dict[str, Any], block: ToolUse) -> None:
+    ITEM.validate_python(item)
+    assert turns(item) == [Turn("assistant", (block,))]
+
+
+OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
+    ({"type": "function_call_output", "output": "o"}, ToolResult("c1", (Text("o"),))),
+    ({"type": "custom_tool_call_output", "output": "o"}, ToolResult("c1", (Text("o"),))),
+    ({"type": "local_shell_call_output", "id": "c1", "output": "o"}, ToolResult("c1", (Text("o"),))),
+    (
+        {"type": "shell_call_output", "output": [
+            {"stdout": "a\n", "stderr": "b", "outcome": {"type": "exit", "exit_code": 1}},
+            {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
+        ]},
+        ToolResult("c1", (Text("a\n\nb\n[exit code 1]"), Text("[timed out]"))),
+    ),
+    ({"type": "apply_patch_call_output", "status": "completed"}, ToolResult("c1", (Text("completed"),))),
+    (
+        {"type": "apply_patch_call_output", "status": "failed", "output": "no"},
+        ToolResult("c1", (Text("no"),), is_error=True),
+    ),
+    (
+        {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": "http://h/p"}},
+        ToolResult("c1", (Image(Link("http://h/p")),)),
+    ),
+    (
+        {"type": "tool_search_output", "tools": [
+            {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "f"}]}
+        ]},
+        ToolResult("c1", (Text("Tools found: n__f"),)),
+    ),
+    ({"type": "tool_search_output", "tools": []}, ToolResult("c1", (Text("Tools found: none"),))),
+    (
+        {"type": "program_output", "id": "x", "result": "1", "status": "completed"},
+        ToolResult("c1", (Text("1"),)),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "block"), OUTPUTS, ids=[item["type"] for item, _ in OUTPUTS])
+def test_each_output_of_the_history_is_a_result(item: dict[str, Any], block: ToolResult) -> None:
+    item = item if item["type"] == "local_shell_call_output" else {**item, "call_id": "c1"}
+    ITEM.validate_python(item)
+    assert turns(CALL, item)[1:] == [Turn("user", (block,))]
+
+
+def test_an_output_without_its_call_is_refused_in_the_apis_words() -> None:
+    with pytest.raises(RequestError, match="No tool call found for function call output"):
+        read({"type": "function_call_output", "call_id": "c9", "output": "o"})
+
+
+SERVED: list[tuple[dict[str, Any], ToolUse, tuple[object, ...]]] = [
+    (
+        {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "q"}},
+        ToolUse("ws", "web_search", {"action": {"type": "search", "query": "q"}}),
+        (),
+    ),
+    (
+        {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["q"], "results": [{"text": "t"}]},
+        ToolUse("fs", "file_search", {"queries": ["q"]}),
+        (Text('[{"text":"t"}]'),),
+    ),
+    (
+        {"type": "code_interpreter_call", "id": "ci", "status": "completed", "container_id": "k", "code": "1", "outputs": [{"type": "logs", "logs": "1"}]},
+        ToolUse("ci", "code_interpreter", {"code": "1"}),
+        (Text('[{"type":"logs","logs":"1"}]'),),
+    ),
+    (
+        {"type": "mcp_call", "id": "m", "name": "f", "server_label": "s", "arguments": '{"a": 1}', "output": "o"},
+        ToolUse("m", "f", {"a": 1}),
+        (Text("o"),),
+    ),
+    (
+        {"type": "image_generation_call", "id": "ig", "status": "completed", "result": "aGk="},
+        ToolUse("ig", "image_generation", {}),
+        (Text("completed"),),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("item", "use", "content"), SERVED, ids=[item["type"] for item, *_ in SERVED]
+)
+def test_what_openais_servers_once_ran_is_a_call_and_its_result(
+    item: dict[str, Any], use: ToolUse, content: Any
+) -> None:
+    ITEM.validate_python(item)
+    assert turns(item) == [Turn("assistant", (use,)), Turn("user", (ToolResult(use.id, content),))]
+
+
+def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
+    ours = {"type": "compaction", "encrypted_content": thoughts.encode("so far")}
+    assert turns(ours) == [Turn("user", (Text("so far"),))]
+    theirs = read({"type": "compaction", "encrypted_content": "gAAA"})
+    assert (theirs.turns, theirs.left_out) == ([], {"compaction"})
+
+
+@pytest.mark.parametrize("kind", ["mcp_list_tools", "mcp_approval_request", "something_new"])
+def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
+    assert read({"type": kind}).left_out == {kind}
+
+
+def test_a_part_without_a_meaning_here_is_named() -> None:
+    assert read({"role": "user", "content": [{"type": "input_smell"}]}).left_out == {"input_smell"}
+
+
+@pytest.mark.parametrize(
+    ("item", "place"),
+    [
+        ({"role": "nobody", "content": "a"}, "role"),
+        ({"role": "user", "content": 1}, "content"),
+        ({"type": "function_call", "call_id": "c"}, "name"),
+    ],
+)
+def test_a_wrong_item_is_refused_with_its_place(item: dict[str, Any], place: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        read(item)
+    assert raised.value.place == place

@@ -1,0 +1,63 @@
+from typing import Any
+
+import pytest
+
+from converter.dialects.dialect import KeptRequest
+from converter.dialects.responses.kept_answers import answer
+from converter.dialects.responses.state import complete, keep
+from converter.memory import Memory
+
+
+@pytest.fixture
+def memory() -> Memory:
+    kept = Memory(10, 10_000)
+    body = {"input": "hi"}
+    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    return kept
+
+
+def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
+    status, said = answer(KeptRequest(method, path, body, "x", 5), memory)
+    return status, dict(said)
+
+
+@pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])
+def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str) -> None:
+    path = f"{prefix}/responses/resp_1"
+    assert asked(memory, "GET", f"{path}?include=x")[1]["id"] == "resp_1"
+    assert asked(memory, "GET", f"{path}/input_items")[1]["data"][0]["content"][0]["text"] == "hi"
+    assert asked(memory, "DELETE", path) == (200, {"id": "resp_1", "object": "response", "deleted": True})  # fmt: skip
+    status, said = asked(memory, "GET", path)
+    assert (status, said["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
+
+
+def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:
+    created = asked(memory, "POST", "/v1/conversations", b'{"metadata": {"a": "b"}}')
+    expected = {"id": "conv_x", "object": "conversation", "created_at": 5, "metadata": {"a": "b"}}
+    assert created == asked(memory, "GET", "/v1/conversations/conv_x") == (200, expected)
+    assert asked(memory, "DELETE", "/v1/conversations/conv_x")[1]["deleted"] is True
+    assert asked(memory, "GET", "/v1/conversations/conv_x")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/responses", 426),
+        ("POST", "/v1/responses/compact", 400),
+        ("POST", "/v1/responses/resp_1/cancel", 400),
+        ("GET", "/v1/responses/resp_9", 404),
+        ("DELETE", "/v1/responses/resp_9", 404),
+        ("DELETE", "/v1/conversations/conv_9", 404),
+        ("PUT", "/v1/responses/resp_1", 404),
+    ],
+)
+def test_what_there_is_not_is_refused_plainly(
+    memory: Memory, method: str, path: str, status: int
+) -> None:
+    got, said = asked(memory, method, path)
+    assert got == status
+    assert said["error"]["message"]
+
+
+def test_a_body_that_is_no_json_is_refused(memory: Memory) -> None:
+    assert asked(memory, "POST", "/v1/conversations", b"{")[0] == 400

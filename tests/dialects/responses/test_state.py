@@ -1,0 +1,153 @@
+from typing import Any
+
+import pytest
+from openai.types.responses.response_item_list import ResponseItemList
+
+from converter.conversation import RequestError
+from converter.dialects.responses.state import (
+    BOTH,
+    UnknownError,
+    complete,
+    create_conversation,
+    delete,
+    keep,
+    list_input,
+    retrieve,
+)
+from converter.memory import Memory
+
+OUTPUT: list[dict[str, Any]] = [
+    {"id": "rs_{}", "type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]},
+    {"id": "msg_{}", "type": "message", "role": "assistant", "status": "completed", "content": []},
+]
+
+
+def memory() -> Memory:
+    return Memory(10, 100_000)
+
+
+def turn(kept: Memory, name: str, **body: Any) -> list[object]:
+    """One exchange: its whole input, and its response kept."""
+    history = complete(kept, body)
+    output = [{**item, "id": item["id"].format(name)} for item in OUTPUT]
+    response: dict[str, Any] = {"id": f"resp_{name}", "status": "completed", "output": output}
+    keep(kept, body, history, response)
+    return history.items
+
+
+def kinds(items: list[object]) -> list[Any]:
+    return [(item["type"], item.get("role")) for item in items if isinstance(item, dict)]
+
+
+TURN = [("message", "user"), ("reasoning", None), ("message", "assistant")]
+
+
+def test_a_response_goes_on_where_its_previous_one_ended() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    turn(kept, "b", input="two", previous_response_id="resp_a")
+    items = turn(kept, "c", input="three", previous_response_id="resp_b")
+    assert kinds(items) == [*TURN, *TURN, ("message", "user")]
+
+
+def test_two_may_go_on_from_the_same_response() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    for name in ("b", "c"):
+        assert len(turn(kept, name, input="two", previous_response_id="resp_a")) == 4
+
+
+@pytest.mark.parametrize("form", ["conv_1", {"id": "conv_1"}])
+def test_a_conversation_grows_by_itself(form: object) -> None:
+    kept = memory()
+    create_conversation(kept, {"items": [{"role": "user", "content": "zero"}]}, "conv_1", 5)
+    turn(kept, "a", input="one", conversation=form)
+    items = turn(kept, "b", input="two", conversation=form)
+    assert kinds(items) == [("message", "user"), *TURN, ("message", "user")]
+
+
+def test_a_reference_is_the_item_that_was_sent() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    said = [{"type": "item_reference", "id": "rs_a"}, {"id": "msg_a"}]
+    assert kinds(complete(kept, {"input": said}).items) == TURN[1:]
+
+
+def test_a_thought_that_is_no_longer_known_is_left_out_and_counted() -> None:
+    history = complete(memory(), {"input": [{"type": "item_reference", "id": "rs_x"}]})
+    assert (history.items, history.left_out) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        (
+            {"input": "a", "previous_response_id": "resp_x"},
+            400,
+            "previous_response_not_found",
+            "Previous response with id 'resp_x' not found.",
+        ),
+        ({"input": "a", "conversation": "conv_x"}, 404, "", "Conversation with id 'conv_x' not found."),
+        (
+            {"input": [{"type": "item_reference", "id": "msg_x"}]},
+            404,
+            "",
+            "Item with id 'msg_x' not found.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_refused_in_the_apis_words(
+    body: dict[str, Any], status: int, code: str, words: str
+) -> None:
+    with pytest.raises(UnknownError) as raised:
+        complete(memory(), body)
+    assert (raised.value.status, raised.value.code, raised.value.message) == (status, code, words)
+
+
+def test_two_histories_at_once_are_refused() -> None:
+    body = {"input": "a", "previous_response_id": "resp_x", "conversation": "conv_x"}
+    with pytest.raises(RequestError, match="Mutually exclusive") as raised:
+        complete(memory(), body)
+    assert BOTH in raised.value.message
+
+
+def test_a_history_with_a_gap_is_refused() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    turn(kept, "b", input="two", previous_response_id="resp_a")
+    delete(kept, "resp_a")
+    with pytest.raises(UnknownError):
+        complete(kept, {"input": "three", "previous_response_id": "resp_b"})
+
+
+def test_a_client_that_stores_nothing_leaves_nothing() -> None:
+    kept = memory()
+    turn(kept, "a", input="one", store=False)
+    assert len(kept) == 0
+
+
+def test_a_failed_response_is_not_kept() -> None:
+    kept = memory()
+    keep(
+        kept, {}, complete(kept, {"input": "a"}), {"id": "resp_a", "status": "failed", "output": []}
+    )
+    assert len(kept) == 0
+
+
+def test_a_kept_response_is_shown_and_deleted() -> None:
+    kept = memory()
+    turn(kept, "a", input="one")
+    assert retrieve(kept, "resp_a")["id"] == "resp_a"
+    assert delete(kept, "resp_a") == {"id": "resp_a", "object": "response", "deleted": True}
+    for asking in (retrieve, delete, list_input):
+        with pytest.raises(UnknownError, match="Response with id 'resp_a' not found"):
+            asking(kept, "resp_a")
+
+
+def test_a_responses_input_is_listed_last_first() -> None:
+    kept = memory()
+    said = [{"role": "user", "content": [{"type": "input_text", "text": text}]} for text in "ab"]
+    turn(kept, "a", input=[{**item, "status": "completed"} for item in said])
+    listed = list_input(kept, "resp_a")
+    ResponseItemList.model_validate(listed)
+    assert [listed["first_id"], listed["last_id"]] == ["msg_a_in1", "msg_a_in0"]

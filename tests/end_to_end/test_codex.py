@@ -1,0 +1,181 @@
+"""Codex itself, through the addon: on the small model, and with tools in front of a server that
+plays a model.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.codex import Session, ask, install
+from tests.support.frames import DONE, ROLE, USAGE, data, delta, finish, stream, text
+from tests.support.harness import Proxy
+from tests.support.npm import MissingError
+
+pytest_plugins = ["tests.support.front"]
+
+type Ask = Callable[..., Session]
+PATCH = "*** Begin Patch\n*** Add File: made.txt\n+hello\n*** End Patch\n"
+PATCHING_MODEL = "gpt-5.5"
+"""Codex offers apply_patch to models that it knows by name."""
+OVERFLOW = {
+    "error": {
+        "code": 400,
+        "message": "request (20000 tokens) exceeds the available context size (16384 tokens)",
+        "type": "exceed_context_size_error",
+    }
+}
+ANSWER = Says(steps=stream("<think>There it is.</think>", "It says hello."))
+
+
+def calls(name: str, arguments: str, *, reason: str = "tool_calls") -> Says:
+    """A thought, some words and a call."""
+    function = {"name": name, "arguments": arguments}
+    call = {"index": 0, "id": "call_1", "type": "function", "function": function}
+    said = text("<think>I should look.</think>", "Let me see.")
+    return Says(steps=[ROLE, *said, delta(tool_calls=[call]), finish(reason), USAGE, DONE])
+
+
+@pytest.fixture(scope="session")
+def program(request: pytest.FixtureRequest) -> Path:
+    """It is downloaded once; where that cannot be, the tests are left out, and say so."""
+    try:
+        return install()
+    except MissingError as missing:
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        assert reporter is not None
+        reporter.write_line(f"\nCodex is NOT tested: {missing}", yellow=True, bold=True)
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def codex(program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path) -> Iterator[Ask]:
+    """Ask it something; the server is the scripted one, whose replies come one after another."""
+    assert not model.asked
+    mark = front_proxy.mark()
+    yield lambda prompt, **options: ask(program, front_proxy.ports[0], tmp_path, prompt, **options)
+    front_proxy.check(mark)
+
+
+def offered(body: dict[str, object]) -> list[str]:
+    tools = body["tools"]
+    assert isinstance(tools, list)
+    return [tool["function"]["name"] for tool in tools]
+
+
+@pytest.mark.parametrize("variant", ["tags", "extracted"])
+def test_it_shows_thinking_and_answer_of_the_small_model(
+    program: Path, llamas: dict[str, Llama], variant: str, tmp_path: Path
+) -> None:
+    session = ask(program, llamas[variant].port, tmp_path, "12 * 7", tools=False)
+    assert session.status == 0, session
+    assert {"reasoning", "agent_message"} <= {*session.kinds}
+    assert "think>" not in json.dumps(session.items)
+    assert (
+        session.end["usage"]["output_tokens"] > session.end["usage"]["reasoning_output_tokens"] > 0
+    )
+
+
+def test_it_runs_a_command_and_answers_with_what_it_gave(codex: Ask, model: ByPathServer) -> None:
+    model.rows[CHAT] = [calls("exec_command", '{"cmd": "echo hello from a tool"}'), ANSWER]
+    session = codex("Say hello.")
+    assert session.kinds == ["reasoning", "agent_message", "command_execution", "reasoning", "agent_message"]  # fmt: skip
+    ran = session.items[2]
+    assert (ran["exit_code"], ran["aggregated_output"]) == (0, "hello from a tool\n")
+    assert (session.status, session.items[-1]["text"]) == (0, "It says hello.")
+
+
+def test_the_server_gets_the_result_and_the_thought_before_it(
+    codex: Ask, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [calls("exec_command", '{"cmd": "echo hello from a tool"}'), ANSWER]
+    codex("Say hello.")
+    first, second = model.bodies()
+    assert [message["role"] for message in first["messages"]] == ["system", "user"]
+    assistant, result = second["messages"][-2:]
+    assert assistant["content"] == "<think>I should look.</think>\n\nLet me see."
+    assert assistant["tool_calls"][0]["function"]["name"] == "exec_command"
+    assert (result["role"], result["tool_call_id"]) == ("tool", "call_1")
+    assert "hello from a tool" in result["content"]
+    assert second["messages"][: len(first["messages"])] == first["messages"], (
+        "a server's prompt cache fits what did not change"
+    )
+
+
+def test_it_applies_a_patch_that_came_as_a_functions_argument(
+    codex: Ask, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [calls("apply_patch", json.dumps({"input": PATCH})), ANSWER]
+    session = codex("Make a file.", model=PATCHING_MODEL)
+    assert "apply_patch" in offered(model.bodies()[0])
+    assert session.kinds[2] == "file_change", session
+    assert (session.folder / "made.txt").read_text() == "hello\n"
+
+
+def test_it_calls_a_tool_of_an_mcp_server_by_its_namespace(codex: Ask, model: ByPathServer) -> None:
+    def reply(_: object) -> Says:
+        bodies = model.bodies()
+        name = next(name for name in offered(bodies[0]) if name.endswith("echo"))
+        return calls(name, '{"text": "hi"}') if len(bodies) == 1 else ANSWER
+
+    model.rows[CHAT] = reply
+    session = codex("Echo hi.")
+    call = session.items[2]
+    assert (call["type"], call["server"], call["tool"]) == ("mcp_tool_call", "echo", "echo"), (
+        session
+    )
+    assert "echo: hi" in model.bodies()[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("reason", ["length", "tool_calls"])
+def test_it_never_runs_a_call_that_was_cut(codex: Ask, model: ByPathServer, reason: str) -> None:
+    cut = calls("exec_command", '{"cmd": "touch made.txt', reason=reason)
+    model.rows[CHAT] = [cut, ANSWER]
+    session = codex("Make a file.")
+    assert "command_execution" not in session.kinds
+    assert not (session.folder / "made.txt").exists()
+
+
+def test_it_compacts_when_the_prompt_is_too_long(codex: Ask, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(OVERFLOW, 400)
+    session = codex("Say hello.")
+    assert "context window" in session.end["error"]["message"]
+    assert session.status == 1
+    assert len(model.bodies()) == 1, "it would not help to ask again"
+
+
+def test_it_is_patient_in_a_silence(codex: Ask, model: ByPathServer) -> None:
+    go_on = threading.Event()
+    model.rows[CHAT] = Says(
+        steps=[ROLE, *text("<think>hm"), go_on, *stream("</think>", "done")[1:]]
+    )
+    threading.Timer(40, go_on.set).start()
+    began = time.monotonic()
+    session = codex("Wait.", settings=["stream_idle_timeout_ms = 300000"])
+    assert session.items[-1]["text"] == "done", session
+    assert time.monotonic() - began >= 40
+    assert len(model.bodies()) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "most"),
+    [
+        (Says({"error": {"message": "no such template"}}, 500), 1),
+        (Says(steps=[ROLE, data({"error": {"message": "bad grammar", "type": "BadRequestError", "code": 400}}), DONE]), 1),
+    ],
+    ids=["status 500", "an error in the stream"],
+)  # fmt: skip
+def test_what_does_not_heal_is_asked_once_and_said_in_the_servers_words(
+    codex: Ask, model: ByPathServer, reply: Says, most: int
+) -> None:
+    model.rows[CHAT] = reply
+    session = codex("Say hello.")
+    words = json.dumps(session.lines)
+    assert "no such template" in words or "bad grammar" in words
+    assert session.status == 1
+    assert len(model.bodies()) == most

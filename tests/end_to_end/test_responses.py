@@ -1,0 +1,259 @@
+"""The Responses API as the official SDK sees it, through the addon: on llama.cpp and the small
+model, and in front of a server that plays a model.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from openai.types.responses import Response
+from pydantic import BaseModel
+
+from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import Client, Live
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
+from tests.support.harness import Proxy
+from tests.support.prompts import MODEL
+from tests.support.responses_of import check, read_frame, types
+from tests.support.sdks import openai_client
+
+pytest_plugins = ["tests.support.front"]
+
+PATH = "/v1/responses"
+ASKED: dict[str, Any] = {
+    "model": MODEL,
+    "input": "12 * 7",
+    "max_output_tokens": 200,
+    "temperature": 0,
+}
+WEATHER: dict[str, Any] = {
+    "type": "function",
+    "name": "weather",
+    "description": "d",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+CALL = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Rome"}'},
+}
+CALLS = [
+    ROLE,
+    *text("<think>Rome.</think>"),
+    delta(tool_calls=[CALL]),
+    finish("tool_calls"),
+    USAGE,
+    DONE,
+]
+TOO_LONG = {"error": {"message": "request (20000 tokens) exceeds the available context size (16384 tokens)", "code": 400}}  # fmt: skip
+
+
+@pytest.fixture(params=["tags", "extracted", "opened by the template"])
+def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[openai.OpenAI]:
+    chosen = llamas[request.param]
+    mark = chosen.proxy.mark()
+    with openai_client(chosen.port) as client:
+        yield client
+    chosen.proxy.check(mark)
+
+
+@pytest.fixture
+def sdk(front_proxy: Proxy) -> Iterator[openai.OpenAI]:
+    mark = front_proxy.mark()
+    with openai_client(front_proxy.ports[0]) as client:
+        yield client
+    front_proxy.check(mark)
+
+
+def said(response: Response) -> list[tuple[str, str]]:
+    """Each item's type and words, without the ids, which are others in each reply."""
+    words: list[tuple[str, str]] = []
+    for item in response.output:
+        match item.type:
+            case "message":
+                words.append(
+                    (item.type, "".join(getattr(part, "text", "") for part in item.content))
+                )
+            case "reasoning":
+                words.append((item.type, "".join(part.text for part in item.summary)))
+            case "function_call":
+                words.append((item.type, item.arguments))
+    return words
+
+
+def test_thinking_and_answer_are_items_streamed_as_whole(llama: openai.OpenAI) -> None:
+    response = llama.responses.create(**ASKED)
+    assert [kind for kind, _ in said(response)] == ["reasoning", "message"]
+    assert "think>" not in response.to_json()
+    with llama.responses.stream(**ASKED) as events:
+        streamed = events.get_final_response()
+    assert said(streamed) == said(response)
+    assert response.usage
+    assert response.usage.total_tokens == response.usage.input_tokens + response.usage.output_tokens
+    assert 0 < response.usage.output_tokens_details.reasoning_tokens < response.usage.output_tokens
+
+
+def test_a_response_goes_on_from_the_one_before(llama: openai.OpenAI) -> None:
+    first = llama.responses.create(**ASKED)
+    second = llama.responses.create(**ASKED | {"input": "3 * 3"}, previous_response_id=first.id)
+    assert second.usage
+    assert first.usage
+    assert second.usage.input_tokens > first.usage.input_tokens
+    assert second.previous_response_id == first.id
+
+
+class Answer(BaseModel):
+    """A form that the server makes the model keep."""
+
+    answer: int
+
+
+@pytest.mark.parametrize("llama", ["tags"], indirect=True)
+def test_a_schema_is_kept_and_parsed(llama: openai.OpenAI) -> None:
+    asked = {name: value for name, value in ASKED.items() if name != "temperature"}
+    response = llama.responses.parse(**asked, text_format=Answer)
+    assert isinstance(response.output_parsed, Answer)
+
+
+def test_a_tool_is_called_and_its_result_answered(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    model.rows[CHAT] = [Says(steps=CALLS), Says(steps=stream("It is warm."))]
+    with sdk.responses.stream(model="m", input="Rome?", tools=[WEATHER]) as events:  # type: ignore[list-item]
+        first = events.get_final_response()
+    assert said(first)[1] == ("function_call", '{"city": "Rome"}')
+    result = {"type": "function_call_output", "call_id": "call_1", "output": "warm"}
+    with sdk.responses.stream(
+        model="m",
+        input=[result],  # type: ignore[list-item]
+        tools=[WEATHER],  # type: ignore[list-item]
+        previous_response_id=first.id,
+    ) as events:
+        assert events.get_final_response().output_text == "It is warm."
+    roles = [message["role"] for message in model.bodies()[1]["messages"]]
+    assert roles == ["user", "assistant", "tool"]
+
+
+def test_the_server_is_asked_in_its_own_words(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(whole("hi"))
+    sdk.responses.create(
+        model="m",
+        instructions="be brief",
+        input=[{"role": "developer", "content": "really"}, {"role": "user", "content": "hi"}],
+        include=["reasoning.encrypted_content"],
+        prompt_cache_key="k",
+        text={"verbosity": "low"},
+        max_output_tokens=9,
+        extra_body={"seed": 1},
+    )
+    (body,) = model.bodies()
+    assert body == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "be brief\n\nreally"},
+            {"role": "user", "content": "hi"},
+        ],
+        "max_tokens": 9,
+        "seed": 1,
+    }
+
+
+def test_a_thought_comes_back_to_the_server_from_its_opaque_content(
+    sdk: openai.OpenAI, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [Says(whole("<think>hm</think>hello")), Says(whole("again"))]
+    first = sdk.responses.create(
+        model="m", input="hi", store=False, include=["reasoning.encrypted_content"]
+    )
+    items = [item.to_dict() for item in first.output]
+    items[0]["summary"] = []
+    sdk.responses.create(model="m", input=[*items, {"role": "user", "content": "so?"}], store=False)  # type: ignore[list-item]
+    assert model.bodies()[1]["messages"][0]["content"] == "<think>hm</think>\n\nhello"
+
+
+def test_what_is_kept_can_be_read_listed_and_deleted(
+    sdk: openai.OpenAI, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = Says(whole("<think>hm</think>hello"))
+    made = sdk.responses.create(model="m", input="hi")
+    assert sdk.responses.retrieve(made.id).output_text == "hello"
+    (item,) = sdk.responses.input_items.list(made.id).data
+    assert item.to_dict()["content"] == [{"type": "input_text", "text": "hi"}]
+    sdk.responses.delete(made.id)
+    with pytest.raises(openai.NotFoundError, match="not found"):
+        sdk.responses.retrieve(made.id)
+    with pytest.raises(openai.BadRequestError) as raised:
+        sdk.responses.create(model="m", input="so?", previous_response_id=made.id)
+    assert raised.value.code == "previous_response_not_found"
+    assert len(model.bodies()) == 1
+
+
+def test_a_conversation_grows_by_itself(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(whole("hello"))
+    conversation = sdk.conversations.create(items=[{"role": "user", "content": "one"}])
+    for said_now in ("two", "three"):
+        sdk.responses.create(model="m", input=said_now, conversation=conversation.id)
+    contents = [message["content"] for message in model.bodies()[1]["messages"]]
+    assert contents == ["one\n\ntwo", "hello", "three"]
+
+
+def test_a_client_that_stores_nothing_leaves_nothing(
+    sdk: openai.OpenAI, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = Says(whole("hello"))
+    made = sdk.responses.create(model="m", input="hi", store=False)
+    with pytest.raises(openai.NotFoundError):
+        sdk.responses.retrieve(made.id)
+
+
+def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathServer) -> None:
+    go_on = threading.Event()
+    model.rows[CHAT] = Says(steps=[ROLE, *text("<think>hm"), go_on, *text("</think>hi"), finish(), USAGE, DONE])  # fmt: skip
+    body = json.dumps({"model": "m", "input": "hi", "stream": True}).encode()
+    reply = Live(front.send(PATH, body))
+    reply.until(b"reasoning_summary_text.delta")
+    go_on.set()
+    seen = reply.rest()
+    events = [read_frame(frame) for frame in seen.decode().split("\n\n")[:-1]]
+    check(events)
+    assert types(events)[-1] == "completed"
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_prompt_too_long_has_the_code_that_clients_act_on(
+    sdk: openai.OpenAI, model: ByPathServer, streamed: bool
+) -> None:
+    model.rows[CHAT] = Says(TOO_LONG, 400)
+    with pytest.raises(openai.BadRequestError) as raised:
+        sdk.responses.create(model="m", input="hi", stream=streamed)
+    assert raised.value.code == "context_length_exceeded"
+
+
+@pytest.mark.parametrize(
+    ("asked", "param"),
+    [({"background": True}, "background"), ({"input": [{"role": "nobody", "content": "a"}]}, "input[0].role")],
+)  # fmt: skip
+def test_what_cannot_be_answered_is_refused_before_any_server_is_asked(
+    sdk: openai.OpenAI, model: ByPathServer, asked: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        sdk.responses.create(**{"model": "m", "input": "hi", **asked})
+    assert raised.value.param == param
+    assert model.bodies() == []
+
+
+def test_tokens_are_counted(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    counted = sdk.responses.input_tokens.count(model="m", input="hello there")
+    assert counted.input_tokens > 0
+    assert model.bodies() == []
+
+
+def test_a_websocket_is_refused_so_that_codex_goes_on_at_once(
+    front: Client, model: ByPathServer
+) -> None:
+    headers = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-key": "a", "sec-websocket-version": "13"}  # fmt: skip
+    assert front.ask(PATH, b"", headers, method="GET").status == 426
+    assert model.asked == []

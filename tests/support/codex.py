@@ -1,0 +1,144 @@
+"""Codex, the real one, as a client of the addon: installed with npm, run without a terminal, its
+events read back.
+
+`python -m tests.support.codex [PROMPT]`, from the repository root, runs it through the addon
+against llama.cpp's server and the small model, and prints its events.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.harness import TESTS, Program, start_proxy
+from tests.support.npm import install as install_package
+
+VERSION = "0.169.0"
+SECONDS_TO_ANSWER = 120
+CONTEXT = "16384"
+SETTINGS = """
+model_provider = "local"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+web_search = "disabled"
+{settings}
+
+[model_providers.local]
+name = "local"
+base_url = "http://127.0.0.1:{port}/v1"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+
+[mcp_servers.echo]
+command = "{python}"
+args = ["{mcp}"]
+enabled = {tools}
+
+[skills]
+include_instructions = false
+
+[features]
+goals = false
+multi_agent = false
+shell_tool = {tools}
+unified_exec = {tools}
+"""
+"""It speaks to the addon and to nobody else, and its prompt is short."""
+BRIEF = """
+model_instructions_file = "{brief}"
+include_permissions_instructions = false
+include_environment_context = false
+"""
+"""For a small model: its own prompt is 20 kB, and its tools are more."""
+
+
+def install() -> Path:
+    """Return the program, which a second call finds where the first has put it."""
+    return install_package(f"@openai/codex@{VERSION}", "codex")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What it printed, an object a line, and how it ended. `folder`: where it worked."""
+
+    status: int
+    lines: list[dict[str, Any]]
+    errors: str
+    folder: Path
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """What was finished, in order, without what it says of its own settings."""
+        said = [line["item"] for line in self.lines if line["type"] == "item.completed"]
+        return [item for item in said if item["type"] != "error"]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types of these items."""
+        return [item["type"] for item in self.items]
+
+    @property
+    def end(self) -> dict[str, Any]:
+        """Its last line: the turn as it was completed, or failed."""
+        return self.lines[-1]
+
+
+def ask(
+    program: Path,
+    port: int,
+    folder: Path,
+    prompt: str,
+    *,
+    model: str = "tiny",
+    settings: Sequence[str] = (),
+    tools: bool = True,
+) -> Session:
+    """One prompt, in an empty home and an empty folder of work."""
+    home, work = folder / "home", folder / "work"
+    for made in (home, work):
+        made.mkdir(exist_ok=True)
+    (home / "brief.md").write_text("be brief")
+    lines = [f'model = "{model}"', *settings]
+    lines += [] if tools else [BRIEF.format(brief=home / "brief.md")]
+    written = SETTINGS.format(
+        port=port,
+        settings="\n".join(lines),
+        python=sys.executable,
+        mcp=TESTS / "support" / "echo_mcp.py",
+        tools=str(tools).lower(),
+    )
+    (home / "config.toml").write_text(written)
+    done = subprocess.run(
+        [str(program), "exec", "--json", "--skip-git-repo-check", prompt],
+        cwd=work,
+        env={"HOME": str(home), "CODEX_HOME": str(home), "PATH": os.environ["PATH"]},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=SECONDS_TO_ANSWER,
+    )
+    read = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
+    return Session(done.returncode, read, done.stderr.decode(errors="replace"), work)
+
+
+def main(prompt: str) -> None:
+    program = install()
+    serve = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", CONTEXT]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        with Program(serve, folder / "llama.log", folder / "llama.errors") as server:
+            address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
+            with start_proxy([f"reverse:{address}"], [], folder, "proxy") as proxy:
+                session = ask(program, proxy.ports[0], folder, prompt, tools=False)
+                print("\n".join(map(json.dumps, session.lines)), session.errors)
+
+
+if __name__ == "__main__":
+    main(" ".join(sys.argv[1:]) or "12 * 7")
