@@ -202,7 +202,8 @@ def test_error_laws_find_an_error_that_lost_its_words(
 ) -> None:
     made = json.dumps({"type": "error", "error": {"type": "api_error", "message": "lost"}})
     monkeypatch.setattr(
-        "converter.dialects.anthropic.error_reply", lambda *_: (200 if number == 7 else 404, json.loads(made))
+        "converter.dialects.anthropic.error_reply",
+        lambda *_: (200 if number == 7 else 404, json.loads(made)),
     )
     (law,) = (law for law in ERROR_LAWS if law.number == number)
     (broken,) = check_one(law, GOOD["an error"]())
