@@ -217,7 +217,7 @@ class _Reader:
         while found := self._pattern(place).match(self.rest, place):
             kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
             kind = next((name for name in kinds if found[name]), "")
-            if kind == "tool" and not self._is_call(0, place):
+            if kind == "tool" and not self._is_call(0, place, answer=True):
                 place += 1
             elif kind:
                 return kind, found
@@ -231,7 +231,7 @@ class _Reader:
         here = Here(head, self.closer, self.bare and not stray, stray, self.offered)
         return _pattern(self.families, self.attributes, here)
 
-    def _is_call(self, begin: int, place: int) -> bool:
+    def _is_call(self, begin: int, place: int, answer: bool = False) -> bool:
         """Tell whether the tool mark at `place` begins a call, in what began at `begin`."""
         row = BY_OPENER[_tool_mark(self.rest, place)]
         if not row.ambiguous_in_prose:
@@ -241,6 +241,8 @@ class _Reader:
         if before in _QUOTES:
             return False
         parted = before != "\n" and before.isspace()
+        if answer and not parted:
+            return True
         if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
             return True
         return not parted and _CALL_AT_END.fullmatch(behind) is not None

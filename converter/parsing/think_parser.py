@@ -26,7 +26,7 @@ from converter.parsing.think_states import (
     State,
 )
 from converter.parsing.thought import BLANKS_LIMIT, NAME, UNREADABLE_CONFIDENCE, Thought
-from converter.parsing.tool_marks import BY_OPENER, begins_call
+from converter.parsing.tool_marks import BY_OPENER, QUOTES, begins_call, is_parted
 
 __all__ = [
     "ATTRIBUTE_LIMIT",
@@ -190,15 +190,26 @@ class ThinkParser:
     def _take_tool(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Begin a tool call, if it is one; its marks are left in the text for who reads it."""
         row = BY_OPENER[buffer[begin:end]]
-        if row.ambiguous_in_prose:
-            before = "" if self._state in SILENT_SO_FAR else self._last
-            call = not self._code.fenced() and begins_call(before, buffer[end:], last)
-            if not call:
-                return None if call is None else self._ordinary(buffer, begin)
+        call = self._is_call(buffer[end:], last) if row.ambiguous_in_prose else True
+        if not call:
+            return None if call is None else self._ordinary(buffer, begin)
         self._call_end = row.close
         self._step(Mark.TOOL)
         self._say(buffer[begin:end])
         return end
+
+    def _is_call(self, behind: str, last: bool) -> bool | None:
+        """Tell whether a mark that prose may say begins a call; None: that is not decided.
+
+        In an answer one that no blank parts from its line is taken for one at once: the text is the
+        same, and need not wait.
+        """
+        before = "" if self._state in SILENT_SO_FAR else self._last
+        if self._code.fenced() or before in QUOTES:
+            return False
+        if self._state in IN_TEXT and not is_parted(before):
+            return True
+        return begins_call(before, behind, last)
 
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])

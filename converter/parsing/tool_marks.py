@@ -12,7 +12,8 @@ and a name.` Special tokens are never prose.
 import re
 from dataclasses import dataclass
 
-_QUOTES = frozenset("\"'`“‘«‹„「『([")
+QUOTES = frozenset("\"'`“‘«‹„「『([")
+"""What stands before a mark that is quoted."""
 _BLANKS_LIMIT = 64
 """Characters of blanks behind a mark, or of a tool's name, that are waited through."""
 _NAME = rf"\w[\w.-]{{0,{_BLANKS_LIMIT}}}+"
@@ -70,15 +71,20 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
     return tuple(row.open for row in TOOL_MARKS if offered or not row.only_offered)
 
 
+def is_parted(before: str) -> bool:
+    """Tell whether a blank parts a mark from the words before it, as in a sentence."""
+    return before != "\n" and before.isspace()
+
+
 def begins_call(before: str, behind: str, last: bool) -> bool | None:
     """Tell whether a mark that prose may say begins a call; None: more text must tell.
 
     `before`: the character before the mark, or nothing at the head of a thought or text. `behind`:
     what has come of the text behind it. `last`: no more will.
     """
-    if before in _QUOTES:
+    if before in QUOTES:
         return False
-    parted = before != "\n" and before.isspace()
+    parted = is_parted(before)
     if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
         return True
     if _UNDECIDED.match(behind):

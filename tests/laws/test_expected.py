@@ -58,7 +58,7 @@ def test_a_whole_reply_tells_by_itself_where_it_began() -> None:
     cut = recording(b"".join([ROLE, *text("t"), finish("length")]), found=INSIDE)
     assert found(cut, whole=True) == [("thinking", "t")]
     assert found(recording(b"".join([ROLE, *text("t"), *END]), found=INSIDE), whole=True) == [
-        ("text", "t")
+        ("thinking", "t")
     ]
 
 
