@@ -160,7 +160,11 @@ class ThinkAddon:
     def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
         exchange, request = record.exchange, record.request
-        if request is None or record.awaited is None or not exchange.guesses:
+        if request is None or record.awaited is None:
+            return
+        if request.tells_tools:
+            flow.request.content = json_text.write(request.body)
+        if not exchange.guesses:
             return
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if upstream.direct and not exchange.native:  # no server renders a native prompt for us
@@ -205,6 +209,7 @@ class ThinkAddon:
             record.awaited.learn(rewriter.findings, self._known, upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
+            record.hints += report(flow, rewriter.findings.calls.hints, logging.INFO)
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
         self._end(flow, record)

@@ -39,8 +39,10 @@ class AwaitedReply:
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
-        tools = bool(request.body.get("tools"))
-        return Expected(self.initial, model, budget, exchange.id, request.context, tools)
+        offered = request.tells_tools or bool(request.body.get("tools"))
+        return Expected(
+            self.initial, model, budget, exchange.id, request.context, offered, request.tools
+        )
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None

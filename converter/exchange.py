@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models
 from converter.dialects.dialect import KeptRequest
+from converter.dialects.offered_tools import offered
 from converter.dialects.openai_chat import request_writer
 from converter.dialects.openai_chat.request_writer import RequestSettings
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext, by_name
@@ -17,7 +18,8 @@ from converter.endpoints import Endpoint, find
 from converter.initial_state import InitialState
 from converter.memory import Memory
 from converter.observe.thought_events import conversation_id
-from converter.servers import think_prompt
+from converter.parsing.tool_calls.stage import Tools
+from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import Server
 from converter.settings import Settings
@@ -94,13 +96,14 @@ class Exchange:
             return ReadRequest(self)
         asked = said if isinstance(said, dict) else {}
         budgets = (value for name in _BUDGETS if type(value := asked.get(name)) is int)
-        return ReadRequest(
+        request = ReadRequest(
             self,
             asked,
             context=conversation_id(asked),
             asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
             budget=next(budgets, None),
         )
+        return request.with_tools()
 
     def read(self, body: bytes, memory: Memory | None = None) -> "ReadRequest":
         """Read a request of another dialect. `memory`: replies that it may refer to. Raises
@@ -164,6 +167,8 @@ class ReadRequest:
     """A request whose body was read. `body`: the chat completion that the server is asked for.
 
     `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
+    `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
+    them in words.
     """
 
     exchange: Exchange
@@ -173,6 +178,8 @@ class ReadRequest:
     asks_to_think: bool = False
     budget: int | None = None
     notes: tuple[str, ...] = ()
+    tools: Tools | None = None
+    tells_tools: bool = False
 
     @property
     def form(self) -> Form:
@@ -209,7 +216,17 @@ class ReadRequest:
         )
         notes = request_writer.notes(self.conversation, manner)
         body = request_writer.write(self.conversation, manner)
-        return replace(self, body=body, notes=(*self.notes, *notes))
+        return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
+
+    def with_tools(self) -> "ReadRequest":
+        """Return the request with what its tools ask of the addon: to read their calls from text,
+        to tell of them in words.
+        """
+        settings = self.exchange.settings
+        tools = offered(self.body) if settings.tools == "auto" else None
+        tells = settings.tools_prompt == "on" and not self.exchange.native
+        told = tools_prompt.add(self.body) if tells else None
+        return replace(self, body=told or self.body, tools=tools, tells_tools=told is not None)
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
         """Return what to send in its place, when the model is to be asked to think and does not do

@@ -2,9 +2,10 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages of one choice, in order: tags, phrases (if wanted), thought events (if somebody hears of
-them), the budget of thinking (if one is to be kept). Each has `feed` and `close`, which return
-lists of events; `close` gives out what is held and may be called again.
+The stages of one choice, in order: tags, phrases (if wanted), tool calls in text (if the request
+offers tools), thought events (if somebody hears of them), the budget of thinking (if one is to be
+kept). Each has `feed` and `close`, which return lists of events; `close` gives out what is held and
+may be called again.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    Start,
     Text,
     Thinking,
     ThinkingEnd,
@@ -28,6 +30,7 @@ from converter.parsing.findings import Findings
 from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Expected, Reading
 from converter.parsing.think_stage import ThinkStage
+from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.settings import Settings
 from converter.wire.sse import Frame, FrameDecoder, WholeBody
 
@@ -55,10 +58,13 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the stages of one choice share. `thoughts`: a list that gets each thought that ended."""
+    """What the stages of one choice share. `thoughts`: a list that gets each thought that ended.
+    `reply`: the reply's id.
+    """
 
     reading: Reading
     index: int
+    reply: str
     findings: Findings
     thoughts: list[ThoughtEvent]
 
@@ -91,6 +97,15 @@ def _phrases(choice: Choice) -> Stage | None:
     return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
 
 
+def _tool_calls(choice: Choice) -> Stage | None:
+    tools = choice.reading.expected.tools
+    if tools is None:
+        return None
+    named = [choice.reply, str(choice.index or "")]
+    ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
+    return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
+
+
 def _thoughts(choice: Choice) -> Stage | None:
     return _ThoughtTeller(choice) if choice.reading.expected.task else None
 
@@ -100,7 +115,13 @@ def _budget(choice: Choice) -> Stage | None:
     return None if budget is None else ThinkingBudget(budget, choice.findings)
 
 
-STAGES: tuple[Callable[[Choice], Stage | None], ...] = (_tags, _phrases, _thoughts, _budget)
+STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
+    _tags,
+    _phrases,
+    _tool_calls,
+    _thoughts,
+    _budget,
+)
 """In the order in which events go through them; None: not wanted for this reply."""
 
 
@@ -138,6 +159,7 @@ class Stages:
         self._reading = reading
         self._chains: dict[int, _Chain] = {}
         self._thoughts: list[ThoughtEvent] = []
+        self._reply = ""
         self.findings = Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:
@@ -147,6 +169,10 @@ class Stages:
                 return self._chain(event.choice).feed(event)
             case End() | Failure():
                 return [*self.close(), event]
+            case Start():
+                name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
+                self._reply = self._reply or name
+                return [event]
             case _:
                 return [event]
 
@@ -169,7 +195,8 @@ class Stages:
 
     def _chain(self, index: int) -> _Chain:
         if index not in self._chains:
-            choice = Choice(self._reading, index, self.findings, self._thoughts)
+            reply = self._reply or self._reading.expected.task
+            choice = Choice(self._reading, index, reply, self.findings, self._thoughts)
             self._chains[index] = _Chain(choice)
         return self._chains[index]
 

@@ -278,7 +278,7 @@ def _notes(findings: Findings) -> list[str]:
         notes.append("a thought that a phrase began ended with the reply")
     if findings.withheld:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
-    return notes
+    return [*notes, *findings.calls.notes]
 
 
 def _is_utf8(data: bytes) -> bool:

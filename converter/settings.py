@@ -21,6 +21,8 @@ _STARTS = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
 _PROMPTS = ("off", "tags")
+_TOOLS = ("auto", "off")
+_TOOLS_PROMPTS = ("off", "on")
 _BUDGETS = ("server", "proxy")
 _ENDPOINTS = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
@@ -124,6 +126,22 @@ OPTIONS = (
         "ask a model to think that does not by itself",
         _one_of(_PROMPTS),
         _PROMPTS,
+    ),
+    Option(
+        "tools",
+        str,
+        _TOOLS[0],
+        "read tool calls that a model writes into its text",
+        _one_of(_TOOLS),
+        _TOOLS,
+    ),
+    Option(
+        "tools_prompt",
+        str,
+        _TOOLS_PROMPTS[0],
+        "tell tools in the system turn, for servers that know none",
+        _one_of(_TOOLS_PROMPTS),
+        _TOOLS_PROMPTS,
     ),
     Option(
         "budget",
@@ -236,6 +254,8 @@ class Settings:
     map: Mapping[str, Mapped]
     markers: bool
     prompt: str
+    tools: str
+    tools_prompt: str
     budget: str
     events: str
     record: str

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from converter.parsing.tag_matcher import TABLE, ThinkTags
+from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.forms import FORMS
 from converter.recordings.library import Library
 from converter.recordings.listing import markdown, row
 from tests.test_shape import FLOORS
@@ -36,6 +38,17 @@ def test_every_family_has_its_row(family: ThinkTags) -> None:
     )
     row = f"| `{family.name}` | {_written(family.open)} {_written(family.close)} | {family.models} | {on} |"
     assert row in FAMILY_LINES
+
+
+def form_row(form: Form) -> str:
+    begins = next(filter(None, (*form.open, form.section[0], *form.firsts)))
+    mark = f"```` {begins} ````" if begins.startswith("`") else _written(begins)
+    return f"| `{form.name}` | {mark} | {form.models} |"
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_every_form_of_tool_calls_has_its_row(form: Form) -> None:
+    assert form_row(form) in (DOCS / "tool-calls.md").read_text().splitlines()
 
 
 def test_every_recording_has_its_row() -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from converter.dialects.table import Form
-from converter.laws import oracle
+from converter.laws import call_oracle, oracle
 from converter.laws.server_words import Heard, Piece
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
 from converter.parsing.think_parser import STOP, Mode
+from converter.parsing.tool_calls.stage import Tools
 from converter.pipeline import reading_of
 from converter.recordings.recording import Recording
 
@@ -42,7 +43,34 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
 
 
 def parts(heard: Heard, reading: Reading) -> list[Part]:
-    """Return what one choice says. Tags are looked for until the server sends thinking of its own
+    """Return what one choice says, less the tool calls in its text."""
+    tools = reading.expected.tools
+    found = _parts(heard, reading)
+    if tools is None or heard.calls:
+        return found
+    return _joined_text(_without_calls(part, tools) for part in found)
+
+
+def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
+    """Return the tool calls in the text of one choice, and their words."""
+    tools = reading.expected.tools
+    texts = [part.text for part in _parts(heard, reading) if part.kind == "text"]
+    return [
+        (text[call.begin : call.end], call)
+        for text in texts
+        for call in (call_oracle.calls(text, tools.schemas) if tools and not heard.calls else ())
+    ]
+
+
+def _without_calls(part: Part, tools: Tools) -> Part:
+    if part.kind != "text":
+        return part
+    found = call_oracle.calls(part.text, tools.schemas)
+    return replace(part, text=call_oracle.without(part.text, found))
+
+
+def _parts(heard: Heard, reading: Reading) -> list[Part]:
+    """Return thinking and text. Tags are looked for until the server sends thinking of its own
     (rule 9).
     """
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))

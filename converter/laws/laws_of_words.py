@@ -3,13 +3,21 @@ was streamed.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
 from converter.initial_state import InitialState
+from converter.laws.call_oracle import Call, same
 from converter.laws.client_view import completion_of, message_of, told, told_completion
-from converter.laws.expected import anthropic_blocks, is_whole, openai_words, parts, reading_for
+from converter.laws.expected import (
+    anthropic_blocks,
+    calls_in_text,
+    is_whole,
+    openai_words,
+    parts,
+    reading_for,
+)
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
@@ -116,9 +124,9 @@ def law_4(recording: Recording, _: int) -> None:
 
 def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
     settings = case.recording.settings
-    explanation = Explanation(
-        reading_for(case.recording, whole=False).families, settings.attributes
-    )
+    reading = reading_for(case.recording, is_whole(case.recording, way.form))
+    calls = [words for words, _ in calls_in_text(heard, reading)]
+    explanation = Explanation(reading.families, settings.attributes, calls)
     sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
     if place := explanation.missing(sent, told_words):
         compare(f"{way}, the words", [sent[place[0] :]], [told_words[place[1] :]])
@@ -138,11 +146,11 @@ def _check_message(case: Case, way: Way) -> None:
     if message.get("error") or not case.words.complete:
         return
     calls = [(call["name"], _object(call["arguments"])) for call in heard.calls.values()]
-    got = [
-        (block["name"], block["input"])
-        for block in message["content"]
-        if block["type"] == "tool_use"
-    ]
+    blocks = [block for block in message["content"] if block["type"] == "tool_use"]
+    got = [(block["name"], block["input"]) for block in blocks]
+    read = _read_calls(case, way, heard)
+    _check_read(way, read, got)
+    calls += got if read else []
     if all(name and isinstance(given, dict) for name, given in calls):
         compare(f"{way}, the calls", calls, got)
     cut = heard.finish in _CUT
@@ -169,6 +177,18 @@ def _check_message(case: Case, way: Way) -> None:
         compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
 
+def _read_calls(case: Case, way: Way, heard: Heard) -> list[Call]:
+    reading = reading_for(case.recording, is_whole(case.recording, way.form))
+    return [call for _, call in calls_in_text(heard, reading)]
+
+
+def _check_read(way: Way, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
+    """Calls that were read from text: the oracle's, in order."""
+    matching = [same(call, *told_call) for call, told_call in zip(read, got, strict=False)]
+    if read and not (all(matching) and len(read) == len(got)):
+        compare(f"{way}, the calls in the text", [(c.name, c.arguments) for c in read], list(got))
+
+
 def _object(written: str) -> object:
     try:
         return json.loads(written or "{}")
@@ -182,8 +202,13 @@ def _check_completion(case: Case, way: Way) -> None:
     compare(f"{way}, counts and marks of the stream", _marks_of(sent), _marks_of(got))
     for index, heard in sent.choices.items():
         told_choice = got.choice(index)
-        compare(f"{way}, the calls", list(heard.calls.values()), list(told_choice.calls.values()))
-        compare(f"{way}, the finish", [heard.finish], [told_choice.finish])
+        read = _read_calls(case, way, heard)
+        told_calls = list(told_choice.calls.values())
+        got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
+        _check_read(way, read, got_calls if read else [])
+        compare(f"{way}, the calls", list(heard.calls.values()), [] if read else told_calls)
+        finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
+        compare(f"{way}, the finish", [finish], [told_choice.finish])
         compare(
             f"{way}, fields beside the words",
             list(heard.others.items()),
@@ -217,6 +242,8 @@ def untouched(case: Case) -> bool:
     the names wanted.
     """
     settings = case.recording.settings
+    if case.recording.awaited().expected.tools:
+        return False  # blanks wait for what follows them
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
     begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}

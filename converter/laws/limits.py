@@ -6,7 +6,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from converter.dialects.table import Form
+from converter.laws.call_oracle import FORMS
 from converter.laws.server_words import ServerWords, listen
+from converter.parsing.tool_calls.stage import CallsRead
 from converter.recordings.recording import Recording
 
 
@@ -23,6 +25,14 @@ class Case:
         return listen(
             recording.body, recording.server_form, recording.server_dialect, recording.settings.map
         )
+
+    @cached_property
+    def calls_read(self) -> CallsRead:
+        """The tool calls that the addon reads from the text."""
+        rewriter = self.recording.rewriter(self.recording.client, self.recording.client_form)
+        rewriter.feed(self.recording.body)
+        rewriter.close()
+        return rewriter.findings.calls
 
     @cached_property
     def budget(self) -> int | None:
@@ -82,6 +92,13 @@ def _markers(case: Case) -> bool:
     return case.recording.settings.markers
 
 
+def _call_unknown_to_the_oracle(case: Case) -> bool:
+    if case.recording.awaited().expected.tools is None:
+        return False
+    read = case.calls_read
+    return bool(set(read.forms) - set(FORMS) or read.cut or read.text)
+
+
 LIMITS = (
     Limit(
         2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
@@ -106,6 +123,16 @@ LIMITS = (
         4,
         "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
         _unread,
+    ),
+    Limit(
+        4,
+        "the oracle knows three forms of tool calls in text, and none that is cut off",
+        _call_unknown_to_the_oracle,
+    ),
+    Limit(
+        5,
+        "the oracle knows three forms of tool calls in text, and none that is cut off",
+        _call_unknown_to_the_oracle,
     ),
     Limit(
         5,

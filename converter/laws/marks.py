@@ -52,12 +52,15 @@ def count(mark: str, texts: Iterable[str]) -> int:
 
 
 class Explanation:
-    """Tells whether what a client was told is what the server wrote but for marks; all without
-    blanks.
+    """Tells whether what a client was told is what the server wrote but for marks and the words of
+    tool calls; all without blanks.
     """
 
-    def __init__(self, families: Sequence[ThinkTags], attributes: bool) -> None:
+    def __init__(
+        self, families: Sequence[ThinkTags], attributes: bool, calls: Iterable[str] = ()
+    ) -> None:
         self._marks = [pattern(mark) for mark in [*literal_marks(families), *_half_marks(families)]]
+        self._marks += [re.compile(re.escape(without_blanks(call))) for call in calls]
         names = [re.escape(row.open[:-1]) for row in families if row.attributes and attributes]
         self._forms = re.compile(rf"(?:{'|'.join(names)}){_PAIRS}/?>") if names else None
         self._first = {found.pattern.removeprefix("\\")[:1] for found in self._marks}

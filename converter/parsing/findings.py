@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from converter.initial_state import InitialState
+from converter.parsing.tool_calls.stage import CallsRead
 
 
 @dataclass(slots=True)
@@ -13,6 +14,7 @@ class Findings:
     reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess and
     proved right. `withheld`: characters of thinking beyond the budget.
     `unclosed`: choices whose last thought began with a phrase, and no phrase ended it.
+    `calls`: the tool calls that were read from the text.
     """
 
     native: bool = False
@@ -21,3 +23,4 @@ class Findings:
     confirmed: InitialState | None = None
     withheld: int = 0
     unclosed: set[int] = field(default_factory=set)
+    calls: CallsRead = field(default_factory=CallsRead)

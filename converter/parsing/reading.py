@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, joined
 from converter.parsing.think_parser import Mode
+from converter.parsing.tool_calls.stage import Tools
 
 _AUTO = choose([AUTO])
 _MODES = {
@@ -18,8 +19,9 @@ class Expected:
     """What is known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
-    `tools_offered`: the request offers tools. `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
-    exchange and its conversation in thought events; without a task none are made.
+    `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
+    exchange and its conversation in thought events; without a task none are made. `tools_offered`:
+    the request offers tools; `tools`: those whose calls are to be read from the text.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -28,6 +30,7 @@ class Expected:
     task: str = ""
     context: str = ""
     tools_offered: bool = False
+    tools: Tools | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@ that plays a model.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.claude_code import NO_TOOLS, MissingError, Session, ask, install
 from tests.support.error_words import TOGETHER
 from tests.support.frames import DONE, HEAD, ROLE, USAGE, data, delta, finish, stream, text
-from tests.support.harness import Proxy
+from tests.support.harness import TESTS, Proxy, start_proxy
+from tests.support.tool_call_texts import WRITTEN
 
 pytest_plugins = ["tests.support.front"]
 
@@ -34,6 +36,13 @@ CALLS = [
     DONE,
 ]
 ANSWERS = stream("<think>There it is.</think>", "It says hello.")
+WEATHER = "mcp__w__get_weather"
+WEATHER_TOOL = TESTS / "support" / "weather_tool.py"
+GRAMMAR = rf"""root ::= asks | answers
+asks ::= "<think>\nI call {WEATHER}.\n</think>\n\n<tool_call>\n" call "\n</tool_call>"
+call ::= "{{\"name\": \"{WEATHER}\", \"arguments\": {{\"city\": \"Oslo\"}}}}"
+answers ::= "<think>\nThe tool" [^<]+ "</think>\n\n" [^<]+
+"""
 HEARD_NOTHING = "no visible output"
 
 
@@ -98,6 +107,41 @@ def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
     assert session.blocks[2]["input"] == COMMAND
     assert session.results[0]["content"] == "hello from a tool"
     assert (session.status, session.end["result"]) == (0, "It says hello.")
+
+
+@pytest.mark.parametrize("form", ["hermes", "qwen3-coder", "glm", "minimax", "kimi", "json"])
+def test_a_call_that_the_model_writes_into_its_text_is_one(
+    claude: ProbeRequest, model: ByPathServer, form: str
+) -> None:
+    words = WRITTEN[form].write([("Bash", COMMAND)])
+    pieces = [words[at : at + 5] for at in range(0, len(words), 5)]
+    model.rows[CHAT] = [named(stream("<think>I should look.</think>", *pieces)), named(ANSWERS)]
+    session = claude("Say hello.", "--allowedTools", "Bash")
+    assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]
+    assert session.blocks[1]["input"] == COMMAND
+    assert session.results[0]["content"] == "hello from a tool"
+    assert (session.status, session.end["result"]) == (0, "It says hello.")
+
+
+def test_it_works_on_a_server_that_knows_no_tools(
+    program: Path, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
+) -> None:
+    """The small model itself: its words are held to a grammar, because Claude Code's prompt is beyond
+    it, and the server is told of the tool in words alone.
+    """
+    modes = [f"reverse:{llamas['tags'].address}"]
+    tool = tmp_path / "tool.json"
+    command = {"command": sys.executable, "args": [str(WEATHER_TOOL)]}
+    tool.write_text(json.dumps({"mcpServers": {"w": command}}))
+    told = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", WEATHER)
+    with start_proxy(modes, ["--set", "think_tools_prompt=on"], proxy_folder, "no-tools") as proxy:
+        port, prompt, only = proxy.ports[0], "What is the weather in Oslo?", NO_TOOLS
+        session = ask(program, port, tmp_path, prompt, *only, *told, body={"grammar": GRAMMAR})
+    assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]
+    assert session.blocks[1]["name"] == WEATHER
+    assert "21 degrees" in json.dumps(session.results)
+    assert (session.status, "21 degrees" in session.end["result"]) == (0, True)
+    assert "1 call read from text: hermes" in proxy.output
 
 
 def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(

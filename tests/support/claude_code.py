@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,15 @@ class Session:
         return self.lines[-1]
 
 
-def ask(program: Path, port: int, folder: Path, prompt: str, *arguments: str) -> Session:
-    """One prompt, in an empty home and an empty folder of work."""
+def ask(
+    program: Path,
+    port: int,
+    folder: Path,
+    prompt: str,
+    *arguments: str,
+    body: Mapping[str, object] | None = None,
+) -> Session:
+    """One prompt, in an empty home and an empty folder of work. `body`: more of its requests' bodies."""
     home, work = folder / "home", folder / "work"
     for made in (home, work):
         made.mkdir(exist_ok=True)
@@ -109,6 +117,7 @@ def ask(program: Path, port: int, folder: Path, prompt: str, *arguments: str) ->
         "HOME": str(home),
         "PATH": os.environ["PATH"],
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+        **({"CLAUDE_CODE_EXTRA_BODY": json.dumps(body)} if body else {}),
     }
     command = [
         str(program),

@@ -125,6 +125,7 @@ TOOL: Body = {
 }
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
+TOLD = ("think_tools_prompt=on",)
 OPENAI_RESULT: list[Body] = [
     {"role": "user", "content": WEATHER},
     {
@@ -259,6 +260,9 @@ LLAMA = (
         "llama-prompted-stream", TAGS, SUM, reasoning_effort="low", options=("think_prompt=tags",)
     ),
     chat("llama-own-pair-stream", TAGS, SUM, grammar=OWN_PAIR, options=("think_tags=(( ))",)),
+    chat("llama-told-tools-stream", TAGS, WEATHER, tools=[OPENAI_TOOL], options=TOLD),
+    messages("llama-told-tools-anthropic-stream", TAGS, TWO_PLACES, tools=[TOOL], options=TOLD),
+    messages("llama-told-tools-result-anthropic-whole", TAGS, RESULT, tools=[TOOL], options=TOLD),
     chat("llama-nothing-read-stream", TAGS, SUM, options=("think_tags=",)),
     messages(
         "llama-not-shown-anthropic-stream",
@@ -341,6 +345,15 @@ OTHERS = (
     chat("transformers-tags-whole", TRANSFORMERS, SUM),
     messages("transformers-tags-anthropic-stream", TRANSFORMERS, SUM),
     chat("transformers-tool-text-stream", TRANSFORMERS, WEATHER, tools=[OPENAI_TOOL]),
+    messages("transformers-tool-text-anthropic-stream", TRANSFORMERS, TWO_PLACES, tools=[TOOL]),
+    messages("transformers-tool-text-anthropic-whole", TRANSFORMERS, TWO_PLACES, tools=[TOOL]),
+    messages(
+        "transformers-tool-text-off-stream",
+        TRANSFORMERS,
+        WEATHER,
+        tools=[TOOL],
+        options=("think_tools=off",),
+    ),
     chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
 )
 SHOTS = (*LLAMA, *OTHERS)

@@ -31,6 +31,8 @@ _GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "message
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
+_OURS = ("toolu", "call")
+"""What ids that are made here begin with."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
 """Kimi's ids tell the tool and the call's place; they are the same each time."""
 
@@ -84,8 +86,8 @@ class NormalForm:
             return value
         for reply, name in self._replies.items():
             if made := re.fullmatch(
-                rf"(.+)_{re.escape(reply)}_(\d+)", value, re.DOTALL
-            ):  # a writer of ours had to make one
-                return f"{made[1] if made[1] == 'toolu' else self._call(made[1])}_{name}_{made[2]}"
+                rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL
+            ):  # it was made here: the server gave none, or the call stood in the text
+                return f"{made[1] if made[1] in _OURS else self._call(made[1])}_{name}_{made[2]}"
         prefix = _CALL_PREFIX.match(value)[0] or "call_"  # type: ignore[index]
         return self._calls.setdefault(value, f"{prefix}{len(self._calls) + 1}")

@@ -37,13 +37,16 @@ def test_calls_are_numbered_and_a_result_names_its_call() -> None:
 def test_an_id_that_a_writer_of_ours_made_is_made_of_the_new_names() -> None:
     server = b'{"id": "chatcmpl-r_1", "choices": [{"message": {"tool_calls": [{"id": "a"}]}}]}'
     client = (
-        b'{"id": "msg_r_1", "content": [{"id": "a"}, {"id": "a_r_1_2"}, {"id": "toolu_r_1_3"}]}'
+        b'{"id": "msg_r_1", "content": [{"id": "a"}, {"id": "a_r_1_2"}, {"id": "toolu_r_1_3"},'
+        b' {"id": "call_r_1_0"}, {"id": "call_r_1_2_0"}]}'
     )
     assert normal(server, client)[1] == [
         "msg_recording",
         "call_1",
         "call_1_recording_2",
         "toolu_recording_3",
+        "call_recording_0",
+        "call_recording_2_0",
     ]
 
 

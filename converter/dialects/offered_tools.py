@@ -1,0 +1,38 @@
+"""The tools that a request offers, read from its body: chat completions and Messages requests."""
+
+from collections.abc import Iterator, Mapping
+
+from converter.parsing.tool_calls.call import Schema
+from converter.parsing.tool_calls.stage import Tools
+
+_NO_CALLS = ("none",)
+_JSON = ("json_object", "json_schema")
+
+
+def offered(body: Mapping[str, object]) -> Tools | None:
+    """Return the tools that a reply may call; None when there are none."""
+    choice = body.get("tool_choice")
+    mode = choice.get("type") if isinstance(choice, Mapping) else choice
+    schemas = dict(_named(body.get("tools")))
+    if not schemas or mode in _NO_CALLS:
+        return None
+    disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
+    parallel = body.get("parallel_tool_calls") is not False and not disabled
+    return Tools(schemas, parallel, _wants_json(body))
+
+
+def _named(tools: object) -> Iterator[tuple[str, Schema]]:
+    for tool in tools if isinstance(tools, list) else ():
+        if not isinstance(tool, Mapping):
+            continue
+        function = tool.get("function")
+        inner = function if isinstance(function, Mapping) else tool
+        name, schema = inner.get("name"), inner.get("parameters", inner.get("input_schema"))
+        if isinstance(name, str) and name:
+            yield name, schema if isinstance(schema, Mapping) else {}
+
+
+def _wants_json(body: Mapping[str, object]) -> bool:
+    """Tell whether the answer is to be JSON, so that an object in it is no call."""
+    wanted = body.get("response_format")
+    return isinstance(wanted, Mapping) and wanted.get("type") in _JSON

@@ -1,0 +1,118 @@
+"""A tool call that is being read: its name, once it is known, and its arguments as JSON, in pieces.
+
+The contract: the arguments are balanced JSON only if the call in the text was complete. So a call's
+last brace is written by `complete` alone, and what was cut off stays open.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from converter.events import ToolCall
+from converter.parsing.tool_calls.source import Source, Step
+
+type Schema = Mapping[str, object]
+type Emit = Callable[[ToolCall], object]
+
+_DECORATION = re.compile(r"(?:functions?\.)?(.*?)(?::\d+)?", re.DOTALL)
+"""Kimi writes `functions.NAME:0`, gpt-oss `functions.NAME`."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call. `refused`: no tool has its name; `begun`: it has gone out; `form`: how it stood.
+
+    `held`: arguments that came before the name. `emit` gets its events, `refuse` is told that it is
+    none.
+    """
+
+    tools: Mapping[str, Schema]
+    emit: Emit
+    refuse: Callable[[], object]
+    index: int
+    id: str
+    choice: int = 0
+    form: str = ""
+    name: str = ""
+    begun: bool = False
+    done: bool = False
+    refused: bool = False
+    held: list[str] = field(default_factory=list)
+    _separator: str = ""
+
+    def named(self, written: str) -> bool:
+        """Take the name as the model wrote it; tell whether it is one of the tools'."""
+        bare = _DECORATION.fullmatch(written.strip())
+        names = [written.strip(), bare[1] if bare else ""]
+        self.name = next((name for name in names if name in self.tools), "")
+        if not self.name and not self.refused:
+            self.refused = True
+            self.refuse()
+        return bool(self.name)
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of the tool's parameters."""
+        return self.tools.get(self.name, {})
+
+    def begin(self) -> None:
+        """Send the name, if it is known and has not gone out: from here on the call counts."""
+        if self.begun or self.refused or not self.name:
+            return
+        self.begun = True
+        self.emit(ToolCall(self.index, self.id, self.name, "", self.choice))
+
+    def say(self, text: str) -> None:
+        """Send a piece of the arguments, JSON text without the brace that ends it."""
+        if text and self.begun:
+            self.emit(ToolCall(self.index, "", "", text, self.choice))
+        elif text and not self.refused:
+            self.held.append(text)
+
+    def open(self) -> None:
+        """Begin a call whose arguments are told one by one."""
+        self.begin()
+        self.say("{")
+
+    def key(self, name: str) -> None:
+        """Begin an argument of that name; its value is said next."""
+        self.say(f"{self._separator}{json.dumps(name, ensure_ascii=False)}: ")
+        self._separator = ", "
+
+    def complete(self) -> None:
+        """End the arguments: the call was all there."""
+        if self.refused:
+            return
+        if not self.begun:
+            held, self.held = "".join(self.held), []
+            self.begin()
+            self.say(held or "{")
+        self.say("}")
+        self.done = True
+
+
+class Calls(Protocol):
+    """The calls of one place in the text."""
+
+    @property
+    def current(self) -> Call:
+        """The call that is being read."""
+
+    def next(self) -> Call:
+        """Begin another."""
+
+
+class Body(Protocol):
+    """A kind of call text. `heads`: what it begins with; an empty one is for anything."""
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The marks that the kind begins with."""
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
+        """Read one call or more behind `head`; `close`: the marks that may come behind them.
+
+        Return whether one of `close` has been taken. Raises Refused for text that is no such call.
+        """

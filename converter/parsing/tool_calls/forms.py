@@ -1,0 +1,237 @@
+"""How models write tool calls into their text: one row a form.
+
+Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
+and the templates on the models' own pages.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.gemma_body import Gemma
+from converter.parsing.tool_calls.grammars import (
+    BULLET,
+    DEEPSEEK,
+    DSML,
+    FUNCTION,
+    HARMONY,
+    IFM_PAIRS,
+    INVOKE,
+    JSON,
+    KIMI,
+    KIMI_K3,
+    MINICPM,
+    MINIMAX_M3,
+    MINIMAX_MARK,
+    MISTRAL_ARGS,
+    MUSE,
+    PAIRS,
+    STEP3,
+    STRICT,
+)
+from converter.parsing.tool_calls.json_body import Json
+from converter.parsing.tool_calls.python_body import Python
+
+_TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
+FORMS = (
+    Form("hermes", JSON, *_TOOL_CALL, models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4"),
+    Form(
+        "qwen3-coder",
+        FUNCTION,
+        *_TOOL_CALL,
+        alone=True,
+        models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
+    ),
+    Form("glm", PAIRS, *_TOOL_CALL, models="GLM-4.5 to 5, Laguna, Hunyuan v3"),
+    Form(
+        "tool-calls",
+        JSON,
+        section=("<tool_calls>", "</tool_calls>"),
+        models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
+    ),
+    Form(
+        "minimax",
+        INVOKE,
+        section=("<minimax:tool_call>", "</minimax:tool_call>"),
+        alone=True,
+        models="MiniMax-M2",
+    ),
+    Form(
+        "minimax-m3",
+        MINIMAX_M3,
+        section=(f"{MINIMAX_MARK}<tool_call>", f"{MINIMAX_MARK}</tool_call>"),
+        alone=True,
+        models="MiniMax-M3",
+    ),
+    Form(
+        "invoke",
+        INVOKE,
+        section=("<function_calls>", "</function_calls>"),
+        alone=True,
+        models="many fine-tunes, after Claude",
+    ),
+    Form(
+        "olmo",
+        Python(heads=("",)),
+        section=("<function_calls>", "</function_calls>"),
+        models="Olmo 3",
+    ),
+    Form(
+        "kimi",
+        KIMI,
+        ("<|tool_call_begin|>",),
+        "<|tool_call_end|>",
+        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        models="Kimi-K2",
+    ),
+    Form(
+        "kimi-k3",
+        KIMI_K3,
+        section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
+        alone=True,
+        models="Kimi-K3",
+    ),
+    Form(
+        "deepseek",
+        DEEPSEEK,
+        ("<｜tool▁call▁begin｜>",),
+        "<｜tool▁call▁end｜>",
+        ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        models="DeepSeek V3, R1, V3.1, Cogito",
+    ),
+    Form(
+        "dsml",
+        DSML,
+        section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
+        alone=True,
+        models="DeepSeek V3.2",
+    ),
+    Form(
+        "dsml-tools",
+        DSML,
+        section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
+        models="DeepSeek V4",
+    ),
+    Form("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
+    Form(
+        "mistral-args",
+        MISTRAL_ARGS,
+        ("[TOOL_CALLS]",),
+        models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
+    ),
+    Form("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
+    Form("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
+    Form("lfm2", Python(), ("<|tool_call_start|>",), "<|tool_call_end|>", models="LFM2"),
+    Form(
+        "internlm",
+        JSON,
+        ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        "<|action_end|>",
+        models="InternLM 2.5, 3",
+    ),
+    Form(
+        "seed",
+        FUNCTION,
+        ("<seed:tool_call>",),
+        "</seed:tool_call>",
+        models="Seed-OSS",
+    ),
+    Form("cohere", JSON, ("<|START_ACTION|>",), "<|END_ACTION|>", models="Command-R7B, Command-A"),
+    Form(
+        "harmony",
+        HARMONY,
+        (
+            "<|channel|>commentary to=",
+            "<|channel|>analysis to=",
+            "<|start|>assistant<|channel|>commentary to=",
+            "<|start|>assistant to=",
+        ),
+        "<|call|>",
+        models="gpt-oss",
+    ),
+    Form("gemma", Gemma('<|"|>'), ("<|tool_call>",), "<tool_call|>", models="Gemma 4"),
+    Form(
+        "function-gemma",
+        Gemma("<escape>"),
+        ("<start_function_call>",),
+        "<end_function_call>",
+        models="FunctionGemma",
+    ),
+    Form(
+        "apertus",
+        Json(name_is_key=True),
+        ("<|tools_prefix|>",),
+        "<|tools_suffix|>",
+        models="Apertus",
+    ),
+    Form(
+        "ifm",
+        JSON,
+        ("<ifm|tool_call>",),
+        "</ifm|tool_call>",
+        ("<ifm|tool_calls>", "</ifm|tool_calls>"),
+        models="K2-Horizon, by its switch for JSON",
+    ),
+    Form(
+        "ifm-args",
+        IFM_PAIRS,
+        ("<ifm|tool_call>",),
+        "</ifm|tool_call>",
+        ("<ifm|tool_calls>", "</ifm|tool_calls>"),
+        models="K2-Horizon",
+    ),
+    Form(
+        "step3",
+        STEP3,
+        ("<｜tool_call_begin｜>",),
+        "<｜tool_call_end｜>",
+        ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+        models="Step 3",
+    ),
+    Form(
+        "muse",
+        MUSE,
+        section=("<atem:function_calls>", "</atem:function_calls>"),
+        alone=True,
+        models="Muse Glimmer",
+    ),
+    Form(
+        "minicpm",
+        MINICPM,
+        alone=True,
+        models="MiniCPM5",
+    ),
+    Form(
+        "bullet",
+        BULLET,
+        alone=True,
+        models="models that imitate Claude Code's screen",
+    ),
+    Form("granite", JSON, ("<|tool_call|>",), "<|/tool_call|>", models="Granite 3, Phi-4-mini"),
+    Form(
+        "nemotron", JSON, ("<TOOLCALL>",), "</TOOLCALL>", models="Nemotron Nano v2, Llama Nemotron"
+    ),
+    Form("longcat", JSON, ("<longcat_tool_call>",), "</longcat_tool_call>", models="LongCat"),
+    Form("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
+    Form("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
+    Form("fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"),
+    Form("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),
+    Form("json", STRICT, whole=True, models="Llama 3.x, any"),
+)
+
+
+def _grouped(rows: Iterable[tuple[str, Form]]) -> Mapping[str, tuple[Form, ...]]:
+    groups: dict[str, tuple[Form, ...]] = {}
+    for mark, form in rows:
+        groups[mark] = (*groups.get(mark, ()), form)
+    return groups
+
+
+_MARKED = tuple(form for form in FORMS if not form.whole)
+SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[0])
+"""Forms by the mark that begins their section."""
+OPENERS = _grouped(
+    (mark, form) for form in _MARKED if form.open or form.alone for mark in form.firsts if mark
+)
+"""Forms by what their calls begin with."""
+WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
+"""Forms of whole replies by what they begin with."""

@@ -1,0 +1,110 @@
+"""Calls as Gemma writes them: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from converter.parsing.tool_calls.call import Call, Calls
+from converter.parsing.tool_calls.json_body import NAME_LIMIT
+from converter.parsing.tool_calls.source import Refused, Source, Step
+from converter.parsing.tool_calls.tag_body import marks_of
+from converter.parsing.tool_calls.values import Words, typed
+
+SCALAR_LIMIT = 4096
+"""Characters of a bare value; strings have marks of their own."""
+NESTED_LIMIT = 64
+"""Values within values; models write three or four."""
+_TYPES = frozenset({"null", "boolean", "number"})
+_KEY = re.compile(r"""\s*["']?([^"':,{}\[\]]+?)["']?\s*:""")
+_SCALAR_END = re.compile(r"[,}\]]")
+
+
+@dataclass(frozen=True, slots=True)
+class Gemma:
+    """`quote`: the mark on both sides of a string."""
+
+    quote: str
+    heads: Sequence[str] = ("call:", "call ")
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+        """Read one call."""
+        call = calls.current
+        name, _ = yield from source.short(marks_of("{"), NAME_LIMIT)
+        call.named(name)
+        call.begin()
+        yield from self._members(source, call, 0)
+        call.complete()
+        return False
+
+    def _members(self, source: Source, call: Call, depth: int) -> Step[None]:
+        """Read the members of an object up to its brace; the outermost object's is not said."""
+        call.say("{")
+        separator = ""
+        while not (yield from source.accept("}")):
+            if separator and not (yield from source.accept(",")):
+                raise Refused
+            name = yield from self._key(source)
+            call.say(separator)
+            _say_string(call, name)
+            call.say(": ")
+            yield from self._value(source, call, depth)
+            separator = ", "
+        call.say("}" if depth else "")
+
+    def _key(self, source: Source) -> Step[str]:
+        if (yield from source.accept((self.quote,))):
+            name, _ = yield from source.short(marks_of(self.quote), NAME_LIMIT)
+            if not (yield from source.accept(":")):
+                raise Refused
+            return name
+        while not (found := _KEY.match(source.rest)):
+            if source.last or len(source.rest) > NAME_LIMIT:
+                raise Refused
+            yield
+        if found.end() > NAME_LIMIT:
+            raise Refused
+        source.take(found.end())
+        return found[1]
+
+    def _value(self, source: Source, call: Call, depth: int) -> Step[None]:
+        if depth > NESTED_LIMIT:
+            raise Refused
+        mark = yield from source.accept((self.quote, "{", "["))
+        if mark == "{":
+            yield from self._members(source, call, depth + 1)
+        elif mark == "[":
+            yield from self._items(source, call, depth + 1)
+        elif mark:
+            words = Words(call.say)
+            if not (yield from source.until(marks_of(self.quote), words.feed, (",", "}", "]"))):
+                raise Refused
+            words.close()
+        else:
+            yield from _scalar(source, call)
+
+    def _items(self, source: Source, call: Call, depth: int) -> Step[None]:
+        call.say("[")
+        separator = ""
+        while not (yield from source.accept("]")):
+            if separator and not (yield from source.accept(",")):
+                raise Refused
+            call.say(separator)
+            yield from self._value(source, call, depth)
+            separator = ", "
+        call.say("]")
+
+
+def _scalar(source: Source, call: Call) -> Step[None]:
+    while not (found := _SCALAR_END.search(source.rest)):
+        if source.last or len(source.rest) > SCALAR_LIMIT:
+            raise Refused
+        yield
+    if found.start() > SCALAR_LIMIT:
+        raise Refused
+    call.say(typed(source.take(found.start()).strip(), _TYPES))
+
+
+def _say_string(call: Call, text: str) -> None:
+    words = Words(call.say)
+    words.feed(text)
+    words.close()

@@ -1,0 +1,210 @@
+"""Calls written as JSON: an object with a name and arguments, or a list of such objects.
+
+The keys come in any order; arguments go on as they come once the name is known. Arguments may be
+an object or, as chat completions have them, a string that holds one.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from converter.parsing.tool_calls.call import Call, Calls
+from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
+from converter.wire.partial_json import PartialJson
+
+NAME_LIMIT = 256
+"""Characters of a key or a name; no API allows as many in a tool's name."""
+NAME_KEYS = ("name", "tool_name", "function", "function_name", "tool")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "tool_input")
+OTHER_KEYS = ("id", "type", "tool_call_id", "index")
+_STRING = re.compile(r'((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE = rf'\\["\\/bfnrt]|{_HIGH}{_LOW}|(?!{_HIGH})\\u[0-9a-fA-F]{{4}}'
+_PIECE = re.compile(rf'[^"\\]+|{_ESCAPE}')
+_ESCAPE_LENGTH = 12
+"""Characters of a pair of escapes, which are one character together."""
+_OUTSIDE = re.compile(r'[^"{}\[\],]+|["{}\[\],]')
+_INSIDE = re.compile(r'[^"\\]+|\\.|"', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """An object or a list of objects. `strict`: no keys but those of calls, and arguments must be.
+
+    `name_is_key`: an object's only key is the name and its value the arguments, as Apertus has it.
+    """
+
+    strict: bool = False
+    name_is_key: bool = False
+    heads: ClassVar[Sequence[str]] = ("{", "[")
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
+        """Read the calls behind `head`."""
+        if head == "[" and not (yield from source.accept(("{",))):
+            raise Refused
+        yield from self._call(source, calls.current, close)
+        while head == "[":
+            mark, place = yield from source.ahead(("{", "]"), BLANKS + ",")
+            source.take(place)
+            if mark != "{":
+                source.take(len(mark))
+                break
+            call = calls.next()
+            source.take(1)
+            yield from self._call(source, call, close)
+        return False
+
+    def _call(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        if self.name_is_key:
+            yield from self._named_by_key(source, call)
+        else:
+            told = yield from self._members(source, call, close)
+            if not (call.name or call.refused) or (self.strict and not told):
+                raise Refused
+        call.complete()
+
+    def _named_by_key(self, source: Source, call: Call) -> Step[None]:
+        yield from _expect(source, '"')
+        call.named((yield from string(source)))
+        yield from _expect(source, ":")
+        yield from _arguments(source, call)
+        yield from _expect(source, "}")
+
+    def _members(
+        self, source: Source, call: Call, close: Sequence[str], nested: bool = False
+    ) -> Step[bool]:
+        """Read up to the object's end; tell whether it had arguments."""
+        told = False
+        while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
+            key = yield from string(source)
+            yield from _expect(source, ":")
+            if key in NAME_KEYS and not (call.name or call.refused):
+                told = (yield from self._name(source, call, close, nested)) or told
+            elif key in ARGUMENT_KEYS and not told:
+                yield from _arguments(source, call)
+                told = True
+            elif self.strict and key not in OTHER_KEYS:
+                raise Refused
+            else:
+                yield from skip_value(source)
+        if not mark and not (told and close and (yield from source.ahead(close))[0]):
+            raise Refused  # models forget the last brace, but the call's own mark tells its end
+        return told
+
+    def _name(self, source: Source, call: Call, close: Sequence[str], nested: bool) -> Step[bool]:
+        """Read a name, or the object that chat completions have it in."""
+        mark = yield from source.accept(('"', "{"))
+        if mark == "{" and not nested:
+            return (yield from self._members(source, call, close, nested=True))
+        if mark != '"':
+            raise Refused
+        call.named((yield from string(source)))
+        return False
+
+
+def _expect(source: Source, mark: str) -> Step[None]:
+    if not (yield from source.accept((mark,))):
+        raise Refused
+
+
+def string(source: Source) -> Step[str]:
+    """Return the short string whose quote has been taken."""
+    while not (found := _STRING.match(source.rest)):
+        if source.last or len(source.rest) > NAME_LIMIT:
+            raise Refused
+        yield
+    if found.end() > NAME_LIMIT:
+        raise Refused
+    source.take(found.end())
+    return decoded(found[1])
+
+
+def decoded(written: str) -> str:
+    """Return what a JSON string says; line ends in it, which models write, are themselves."""
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        raise Refused from None
+
+
+def _arguments(source: Source, call: Call) -> Step[None]:
+    mark, place = yield from source.ahead(("{", '"', "null"))
+    source.take(place)
+    if mark == "{":
+        yield from object_of(source, call)
+    elif mark == '"':
+        source.take(1)
+        yield from _object_in_string(source, call)
+    elif mark:
+        source.take(len(mark))
+    else:
+        raise Refused
+
+
+def object_of(source: Source, call: Call) -> Step[None]:
+    """Say the object that comes next as the arguments, all but its last brace."""
+    checked = PartialJson()
+    while not checked.complete:
+        yield from source.more()
+        piece = source.rest[: source.rest.find("}") + 1 or None]
+        _take_checked(source, piece, piece, checked, call)
+
+
+def _object_in_string(source: Source, call: Call) -> Step[None]:
+    checked = PartialJson()
+    while True:
+        yield from source.more()
+        if found := _PIECE.match(source.rest):
+            _take_checked(source, found[0], decoded(found[0]), checked, call)
+        elif source.rest[0] == '"':
+            break
+        elif source.last or len(source.rest) >= _ESCAPE_LENGTH:
+            raise Refused
+        else:
+            yield
+    source.take(1)
+    if checked.said and not checked.complete:
+        raise Refused
+
+
+def _take_checked(
+    source: Source, written: str, text: str, checked: PartialJson, call: Call
+) -> None:
+    """Take what comes next, and say what it means, `text`, less the last brace.
+
+    Raises Refused where it is no JSON, and takes no more than what is.
+    """
+    complete = checked.complete
+    piece = checked.feed(text)
+    unfit = checked.unfit
+    behind = min(len(unfit), len(text))
+    source.take(len(written) - (len(written) if unfit and written != text else behind))
+    if piece:
+        call.begin()
+    call.say(piece[:-1] if checked.complete and not complete else piece)
+    if unfit:
+        raise Refused(unfit[: len(unfit) - behind])
+
+
+def skip_value(source: Source) -> Step[None]:
+    """Take the value that comes next, of a key that says nothing of a call."""
+    depth, quoted, begun = 0, False, False
+    while True:
+        yield from source.more()
+        token = (_INSIDE if quoted else _OUTSIDE).match(source.rest)
+        if not token:  # half an escape
+            if source.last:
+                raise Refused
+            yield
+            continue
+        mark = token[0]
+        if not (quoted or depth) and mark in ("," if begun else "", "}", "]"):
+            return
+        source.take(len(mark))
+        quoted = quoted != (mark == '"')
+        depth += 0 if quoted else (mark in "{[") - (mark in "}]")
+        begun = begun or not mark.isspace()
+        if begun and not (quoted or depth) and mark in ('"', "}", "]"):
+            return

@@ -1,0 +1,238 @@
+"""Text in; text and tool calls out, for models that write their calls into the text.
+
+The parser looks for the marks that calls begin with, outside of Markdown code, and reads what
+follows by the form's grammar. A call counts only if its name is one of the request's tools; any
+other text comes back as it was, in order. Cut anywhere, the same message.
+
+Two places need a look at what follows before a call goes out: the middle of a sentence, because
+prose explains calls there, and a form that counts only as the whole reply. There a call is in doubt
+until it has ended.
+"""
+
+import re
+from collections import Counter
+
+from converter.events import Event, Text
+from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.tool_calls.call import Call
+from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
+from converter.parsing.tool_calls.pieces import joined
+from converter.parsing.tool_calls.reading import Asked, Place, State
+from converter.parsing.tool_calls.source import BLANKS, BLANKS_LIMIT, Source
+from converter.parsing.tool_calls.surroundings import Surroundings
+
+RESCAN_LIMIT = 4096
+"""Characters of a refused call that are searched again for calls; longer ones are text at once, so
+that no text is looked at often."""
+_OPENERS = (*OPENERS, *SECTIONS)
+_MARKS = MarkSearch(dict.fromkeys(_OPENERS, Mark.OPEN))
+_WHOLE = tuple(WHOLE)
+_LINE_BLANKS = " \t"
+_LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
+"""What is held before a mark: not a lone blank, or every other word would wait for the next."""
+
+
+class ToolCallParser:
+    """Pieces of one choice's text in, `Text` and `ToolCall` out.
+
+    `whole_forms`: whether the reply may be a bare object that is a call, which it is not where the
+    user asked for JSON.
+    """
+
+    def __init__(self, asked: Asked, whole_forms: bool = True) -> None:
+        self._asked = asked
+        self._source = Source()
+        self._around = Surroundings()
+        self._out: list[Event] = []
+        self._at_head = whole_forms
+        self._behind_call = False
+        self._place: Place | None = None
+        self._lead = ""  # the blanks before the place
+        self.calls: list[Call] = []
+        """Calls that have gone out; those that are `done` were all there."""
+        self.cut: list[str] = []
+        """The tools of calls that were cut off so early that they are text."""
+
+    def feed(self, text: str) -> list[Event]:
+        """Return what is decided once `text` has come."""
+        self._source.feed(text)
+        return self._run()
+
+    def close(self, cut: bool = False) -> list[Event]:
+        """Return all that is held, as what it is if nothing follows. `cut`: there was more to say.
+
+        What does follow is read as a text of its own.
+        """
+        if not (self._source.rest or self._place):
+            return []
+        self._source.last, self._source.cut = True, cut
+        out = self._run()
+        self._source = Source()
+        self._around = Surroundings()
+        self._behind_call = False
+        return out
+
+    @property
+    def wakes(self) -> str | None:
+        """The characters without which text passes at once; None while text may do more than pass."""
+        waits = self._source.rest or self._place or self._behind_call or self._at_head
+        return None if waits else _MARKS.firsts + "\r\n"
+
+    @property
+    def forms(self) -> Counter[str]:
+        """The calls that were all there, counted by the names of their forms."""
+        return Counter(call.form for call in self.calls if call.done)
+
+    def _run(self) -> list[Event]:
+        going = True
+        while going:
+            place = self._place
+            if not place:
+                going = self._scan()
+            elif place.ended or place.advance():
+                going = self._end(place)
+            else:
+                self._pass_on(place)
+                going = False
+        out, self._out = self._out, []
+        return joined(out)
+
+    # Text, up to the next call.
+
+    def _scan(self) -> bool:
+        """Say the text up to what may be a call; tell whether there is more to read."""
+        if self._behind_call and not self._skip_blanks():
+            return False
+        if self._at_head:
+            found = self._look_at_head()
+            if found or self._at_head:
+                return found
+        text = self._source.rest
+        mark = _MARKS.search(text)
+        stop = len(text) - (0 if self._source.last else _MARKS.undecided(text, 0))
+        if mark and mark.start() > stop:
+            mark = None  # it stands within what may become a longer mark
+        body = text[: mark.start() if mark else stop]
+        run = _LINE_END.search(body)
+        blanks = len(run[0]) if run else 0
+        blanks = 0 if self._source.last and not mark else min(blanks, BLANKS_LIMIT)
+        self._say(self._source.take(len(body) - blanks))
+        if mark:
+            self._meet(self._source.take(blanks), mark[0])
+        return mark is not None
+
+    def _skip_blanks(self) -> bool:
+        """Drop the blanks behind a call; tell whether text follows."""
+        rest = self._source.rest
+        self._source.take(len(rest) - len(rest.lstrip(BLANKS)))
+        self._behind_call = not self._source.rest
+        return not self._behind_call
+
+    def _look_at_head(self) -> bool:
+        """Begin a form that is the whole reply; tell whether one stands here."""
+        found = self._source.look(_WHOLE)
+        if found is None:
+            return False
+        self._at_head = False
+        if not found[0]:
+            return False
+        self._lead = self._source.take(found[1])
+        self._around.feed(self._lead)
+        self._begin(found[0], whole=True)
+        return True
+
+    def _meet(self, blanks: str, opener: str) -> None:
+        """Begin to read what stands behind `opener`, or say that it is quoted."""
+        self._at_head = False
+        self._lead = blanks
+        self._around.feed(blanks)
+        if self._around.quoted:
+            self._put_back("")
+        else:
+            self._begin(opener)
+
+    def _say(self, text: str) -> None:
+        """Give out ordinary text."""
+        if text:
+            self._say_lead()
+            self._at_head = False
+            self._around.feed(text)
+            self._out.append(Text(text, self._asked.choice))
+
+    def _say_lead(self) -> None:
+        if self._lead:
+            self._out.append(Text(self._lead, self._asked.choice))
+            self._lead = ""
+
+    # Calls.
+
+    def _begin(self, opener: str, whole: bool = False) -> None:
+        doubt: list[str] | None = [] if whole or self._around.in_sentence else None
+        self._place = Place(self._source, self._asked, len(self.calls), whole, doubt)
+        self._place.begin(opener)
+
+    def _pass_on(self, place: Place) -> None:
+        """Give out what the place has decided."""
+        for event in place.drain():
+            if isinstance(event, Text):
+                self._say(event.text)
+            else:
+                self._lead = ""
+                self._out.append(event)
+
+    def _end(self, place: Place) -> bool:
+        """Take the place for what it is, once that is known; tell whether it is."""
+        cut = place.refused and self._source.last and place.state is not State.TEXT
+        if cut and place.current.name and (place.doubt is not None or not place.current.begun):
+            self.cut.append(place.current.name)
+        if place.doubt is not None:
+            counts = False if place.refused else self._counts(place)
+            if counts is None:
+                return False
+            if not counts:
+                self._reject(place, "".join(place.doubt))
+                return True
+            place.doubt = None
+        self._pass_on(place)
+        self._place = None
+        if begun := [call for call in place.calls if call.begun]:
+            self.calls += begun
+            self._around = Surroundings()
+        if place.state is State.TAKEN:
+            rest = "" if place.refused and self._source.last else self._source.rest
+            self._source.rest = place.unfit + rest  # half a mark at a cut call's end is no text
+            self._behind_call = not place.refused
+        elif place.refused and place.state is State.HELD:
+            self._put_back("".join(place.held))
+        return True
+
+    def _counts(self, place: Place) -> bool | None:
+        """Tell whether a place in doubt counts, by what follows; None: undecided."""
+        rest = self._source.rest.lstrip(BLANKS if place.whole else _LINE_BLANKS)
+        if len(self._source.rest) - len(rest) > BLANKS_LIMIT:
+            return False
+        if not rest:
+            return True if self._source.last else None
+        if place.whole or rest[0] in BLANKS:
+            return not place.whole
+        found = self._source.look(_OPENERS, _LINE_BLANKS)
+        return None if found is None else bool(found[0])
+
+    def _reject(self, place: Place, held: str) -> None:
+        """Give back the text of a place in doubt."""
+        self._place = None
+        if not place.refused or len(held) > RESCAN_LIMIT:
+            self._say(held)
+        elif place.whole:
+            self._source.rest = self._lead + held + self._source.rest
+            self._lead, self._around = "", Surroundings()
+        else:
+            self._put_back(held)
+
+    def _put_back(self, held: str) -> None:
+        """Say that a mark is none; what stands behind it is searched, unless it is long."""
+        if len(held) > RESCAN_LIMIT:
+            self._say(held)
+        else:
+            self._source.rest = held + self._source.rest
+            self._say(self._source.take(1))

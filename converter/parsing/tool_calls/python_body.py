@@ -1,0 +1,131 @@
+"""Calls written as Python writes them: `[get_weather(city="Oslo", days=3), get_time()]`."""
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from converter.parsing.tool_calls.call import Call, Calls
+from converter.parsing.tool_calls.json_body import NAME_LIMIT, Json
+from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
+from converter.parsing.tool_calls.values import literal
+
+PYTHON_LIMIT = 1 << 16
+"""Characters of one call, which waits for its end: Python is read whole."""
+_NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
+_NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
+_TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)
+_PLAIN = re.compile(r"""[^"'()\\]+""")
+_QUOTES = ("'", '"', "'" * 3, '"' * 3)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """A list of calls in brackets; without brackets, one call a line. A list of objects is JSON."""
+
+    heads: Sequence[str] = ("[",)
+    objects: Json = field(default_factory=Json)
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
+        """Read the calls behind `head`."""
+        if head == "[" and (yield from source.ahead(("{",)))[0]:
+            return (yield from self.objects.read(source, calls, head, close))
+        yield from _call(source, calls.current)
+        while True:
+            _, place = yield from source.ahead((*close, "]", "a"), BLANKS + ",")
+            if not _NAME_BEGUN.match(source.rest, place) or not (yield from _named(source, place)):
+                break
+            source.take(place)
+            yield from _call(source, calls.next())
+        if head == "[" and not (yield from source.accept("]")):
+            raise Refused
+        return False
+
+
+def _named(source: Source, place: int) -> Step[bool]:
+    """Tell whether a call stands at `place`."""
+    while not (found := _NAME.match(source.rest, place)):
+        begun = _NAME_BEGUN.fullmatch(source.rest, place)
+        if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
+            return False
+        yield
+    return found.end() - place <= NAME_LIMIT
+
+
+def _call(source: Source, call: Call) -> Step[None]:
+    if not (yield from _named(source, 0)):
+        raise Refused
+    found = _NAME.match(source.rest)
+    assert found
+    source.take(found.end())
+    call.named(found[1])
+    written = yield from _in_parentheses(source)
+    for name, value in _arguments(written):
+        call.key(name)
+        call.say(literal(value))
+    _begin(call)
+
+
+def _begin(call: Call) -> None:
+    held, call.held = "".join(call.held), []
+    call.open()
+    call.say(held)
+    call.complete()
+
+
+def _in_parentheses(source: Source) -> Step[str]:
+    """Return what stands before the parenthesis that closes the call, and take that as well."""
+    pieces: list[str] = []
+    depth, quote, length = 1, "", 0
+    while depth:
+        yield from source.more()
+        token = _PLAIN.match(source.rest) or _TOKEN.match(source.rest)
+        assert token
+        mark = token[0]
+        if not source.last and len(source.rest) < 3 and mark[0] in "\"'\\":
+            yield
+            continue
+        source.take(len(mark))
+        quote, depth = _next(mark, quote, depth)
+        pieces.append(mark)
+        length += len(mark)
+        if length > PYTHON_LIMIT:
+            raise Refused
+    return "".join(pieces[:-1])
+
+
+def _next(mark: str, quote: str, depth: int) -> tuple[str, int]:
+    if quote:
+        return ("" if mark == quote else quote), depth
+    if mark in _QUOTES:
+        return mark, depth
+    return "", depth + (mark == "(") - (mark == ")")
+
+
+def _arguments(written: str) -> list[tuple[str, object]]:
+    try:
+        call = ast.parse(f"f({written}\n)", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise Refused
+        if not all(word.arg for word in call.keywords):
+            raise Refused
+        return [(str(word.arg), _value(word.value)) for word in call.keywords]
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        raise Refused from None
+
+
+def _value(node: ast.expr) -> object:
+    """Return the value of a literal; JSON's own words are known as well."""
+    match node:
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_value(item) for item in items]
+        case ast.Dict(keys=keys, values=values):
+            pairs = zip(keys, values, strict=True)
+            return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
+        case _:
+            found = ast.literal_eval(node)
+            literal(found)
+            return found

@@ -1,0 +1,185 @@
+"""One place in the text that may hold calls, while it is read: what becomes of its text.
+
+Until a call is known to count, its text is held and may come back. Then it is gone; or, when no
+tool has the name, the text flows out as it is read, to the end of the call. A place in doubt holds
+all, text and calls, until its end and what follows have told whether it counts.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from converter.events import Event, Text, ToolCall
+from converter.parsing.tool_calls.call import Call, Schema
+from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
+from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
+
+HELD_LIMIT = 1 << 18
+"""Characters of a call that are held until it counts: a call whose arguments come before its name,
+or that must be the whole reply. A longer one is text."""
+
+
+class State(enum.Enum):
+    """What becomes of text that is read."""
+
+    HELD = enum.auto()
+    TAKEN = enum.auto()
+    TEXT = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of the calls before they come: the tools' schemas by name, how their ids begin,
+    and how many of them there may be.
+    """
+
+    tools: Mapping[str, Schema]
+    ids: str = "call_"
+    choice: int = 0
+    most: int | None = None
+
+
+@dataclass(slots=True)
+class Place:
+    """Reads the calls behind an opener, which comes next. `number`: of the first call.
+
+    `whole`: the calls must be the whole reply. `doubt`: the place's text, while it is in doubt.
+    `ended`: all is read; `refused`: but the last is no whole call, `unfit`: what did not fit.
+    """
+
+    source: Source
+    asked: Asked
+    number: int
+    whole: bool = False
+    doubt: list[str] | None = None
+    state: State = State.HELD
+    held: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    ended: bool = False
+    refused: bool = False
+    unfit: str = ""
+    _form: str = ""
+    _length: int = 0
+    _events: list[Event] = field(default_factory=list)
+    _step: Step[None] | None = None
+
+    def begin(self, opener: str) -> None:
+        """Begin at `opener`."""
+        self.source.consumed = self._consumed
+        self._step = self._read(opener)
+
+    def advance(self) -> bool:
+        """Read what there is; tell whether all calls are read."""
+        assert self._step
+        try:
+            next(self._step)
+        except StopIteration:
+            self.ended = True
+        except Refused as refused:
+            self.ended = self.refused = True
+            self.unfit = "".join(map(str, refused.args))
+        if self.ended:
+            self.source.consumed = len
+        return self.ended
+
+    def drain(self) -> list[Event]:
+        """Return the events that are decided."""
+        if self.doubt is not None:
+            return []
+        events, self._events = self._events, []
+        return events
+
+    @property
+    def current(self) -> Call:
+        """The call that is being read."""
+        return self.calls[-1]
+
+    def next(self) -> Call:
+        """Begin another call: what comes now belongs to it."""
+        number = self.number + sum(call.begun for call in self.calls)
+        asked = self.asked
+        tools = asked.tools if asked.most is None or number < asked.most else {}
+        call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
+        call.choice, call.form = asked.choice, self._form
+        self.calls.append(call)
+        self.state, self.held, self._length = State.HELD, [], 0
+        return call
+
+    def _consumed(self, text: str) -> None:
+        """Hear what was taken from the source."""
+        if self.doubt is not None:
+            self.doubt.append(text)
+        if self.state is State.TEXT:
+            self._events.append(Text(text, self.asked.choice))
+        elif self.state is State.HELD:
+            self.held.append(text)
+            self._length += len(text)
+            if self._length > HELD_LIMIT:
+                self.current.refused = True
+                self._refuse()
+
+    def _emit(self, event: ToolCall) -> None:
+        self.state = State.TAKEN
+        self.held.clear()
+        self._events.append(event)
+
+    def _refuse(self) -> None:
+        """Let the text go: it is no call. With a place in doubt, all its calls are none."""
+        text = "".join(self.held)
+        if self.doubt is not None:
+            text, self.doubt = "".join(self.doubt), None
+            self.asked = Asked({})
+            self.calls = self.calls[-1:]
+            self._events.clear()
+        self.state = State.TEXT
+        self.held.clear()
+        self._events.append(Text(text, self.asked.choice))
+
+    def _read(self, opener: str) -> Step[None]:
+        """Read all calls of a section, or those behind one opener."""
+        self.next()
+        self.source.take(len(opener))
+        section = opener in SECTIONS and not self.whole
+        table = WHOLE if self.whole else SECTIONS if section else OPENERS
+        forms = table[opener]
+        ends = tuple({end for form in forms for end in form.ends})
+        firsts = tuple(mark for form in forms for mark in form.firsts) if section else ()
+        mark = (yield from self._first(firsts)) if section else opener
+        while True:
+            yield from self._one(mark, forms, ends)
+            mark, place = yield from self.source.ahead((*ends, *filter(None, firsts)))
+            if mark in ends or not mark:
+                self.source.take(place + len(mark) if mark else 0)
+                return
+            self._go_on(mark, place)
+
+    def _first(self, marks: Sequence[str]) -> Step[str]:
+        mark = yield from self.source.accept(tuple(filter(None, marks)))
+        if not mark and "" not in marks:
+            raise Refused
+        return mark
+
+    def _go_on(self, mark: str, place: int) -> None:
+        self.source.take(place)
+        self.next()
+        self.source.take(len(mark))
+
+    def _one(self, mark: str, forms: Sequence[Form], ends: Sequence[str]) -> Step[None]:
+        """Read the calls of one pair of marks."""
+        forms = [form for form in forms if mark in form.firsts]
+        opened = any(mark in form.open for form in forms)
+        heads = [head for form in forms for head in form.body.heads]
+        head = (yield from self._first(heads)) if opened else mark
+        form = next(form for form in forms if head in form.body.heads)
+        self._form = self.current.form = form.name
+        close = (form.close,) if form.close else ()
+        again = tuple(filter(None, form.body.heads)) if opened or form.whole else ()
+        while not (yield from form.body.read(self.source, self, head, (*close, *ends))):
+            if not (close or again):
+                return
+            head, place = yield from self.source.ahead((*close, *again), BLANKS + ",;}")
+            if head not in again:
+                self.source.take(place + len(head) if head else 0)
+                return
+            self._go_on(head, place)

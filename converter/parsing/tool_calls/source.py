@@ -1,0 +1,121 @@
+"""Text that arrives in pieces, for grammars that read it as if it were all there.
+
+A grammar is a generator: it yields when it needs more text and goes on when more has come. What it
+takes is gone from the buffer, so that the buffer stays short and no text is looked at twice.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+
+from converter.parsing.mark_search import MarkSearch
+
+type Step[T] = Generator[None, None, T]
+type Says = Callable[[str], object]
+
+BLANKS = " \t\r\n"
+BLANKS_LIMIT = 4096
+"""Characters of blanks that are waited through, because models write few and a stream must go on."""
+
+
+class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
+    """The text is no tool call of the form that was tried, or is cut off within one."""
+
+
+class Source:
+    """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set this to hear what is taken."""
+
+    def __init__(self) -> None:
+        self.rest = ""
+        self.last = False
+        self.cut = False
+        self.consumed: Says = len
+
+    def feed(self, text: str) -> None:
+        """Take the next piece of the text."""
+        self.rest += text
+
+    def take(self, length: int) -> str:
+        """Return so many characters, and go on behind them."""
+        taken, self.rest = self.rest[:length], self.rest[length:]
+        if taken:
+            self.consumed(taken)
+        return taken
+
+    def look(self, marks: Sequence[str], skip: str = BLANKS) -> tuple[str, int] | None:
+        """Return the longest mark that stands behind characters of `skip`, and their number.
+
+        The mark is empty when none stands there; None: that is not decided yet.
+        """
+        blanks = len(self.rest) - len(self.rest.lstrip(skip))
+        return self.look_at(marks, blanks)
+
+    def look_at(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
+        """Return the longest mark that stands at `place`, and `place`; None: not decided yet."""
+        length = len(self.rest) - place
+        if place > BLANKS_LIMIT:
+            return "", place
+        if not self.last:
+            behind = self.rest[place:]
+            if any(length < len(mark) and mark.startswith(behind) for mark in marks):
+                return None
+        found = [mark for mark in marks if self.rest.startswith(mark, place)]
+        return max(found, key=len, default=""), place
+
+    def ahead(self, marks: Sequence[str], skip: str = BLANKS) -> Step[tuple[str, int]]:
+        """Return the mark that comes next and the number of characters before it; take nothing."""
+        while (found := self.look(marks, skip)) is None:
+            yield
+        return found
+
+    def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
+        """Take the mark that comes next, and what is skipped before it; return it, or nothing."""
+        mark, place = yield from self.ahead(marks, skip)
+        if mark:
+            self.take(place + len(mark))
+        return mark
+
+    def until(self, ends: MarkSearch, say: Says, behind: Sequence[str] = ()) -> Step[str]:
+        """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
+
+        `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
+        """
+        while True:
+            found = ends.search(self.rest)
+            held = 0 if self.last else ends.undecided(self.rest, 0)
+            stop = found.start() if found else len(self.rest) - held
+            if stop:
+                say(self.take(stop))
+            if found and (counts := self._counts(found[0], behind)) is not None:
+                if counts:
+                    return self.take(len(found[0]))
+                say(self.take(1))
+            elif not found and self.last:
+                return ""
+            else:
+                yield
+
+    def _counts(self, end: str, behind: Sequence[str]) -> bool | None:
+        """Tell whether one of `behind` comes behind `end`, which comes next; None: undecided."""
+        if not behind:
+            return True
+        after = self.rest[len(end) :]
+        found = self.look_at(behind, len(self.rest) - len(after.lstrip(BLANKS)))
+        if found is None:
+            return None
+        return bool(found[0]) or (self.last and not after.strip(BLANKS))
+
+    def more(self) -> Step[None]:
+        """Wait until there is text. Raises Refused when there will be none."""
+        while not self.rest:
+            if self.last:
+                raise Refused
+            yield
+
+    def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
+        """Return what stands before the first of `ends`, and it. Raises Refused beyond `limit`."""
+        while not (found := ends.search(self.rest)):
+            if self.last or len(self.rest) > limit:
+                raise Refused
+            yield
+        if found.start() > limit:
+            raise Refused
+        return self.take(found.end())[: found.start()], found[0]

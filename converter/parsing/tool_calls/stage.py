@@ -1,0 +1,163 @@
+"""A stage of the pipeline: the text of one choice goes through the parser of tool calls.
+
+A server that sends tool calls itself reads them better than anyone: from its first one on, the
+text is left alone, and a call that was read from the text and is told again is one.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from converter.events import Event, Finish, Own, Text, Thinking, ToolCall
+from converter.parsing.tool_calls.call import Schema
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+
+CUT = "length"
+"""The finish of a reply that had more to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a request offers: schemas by name, whether a reply may call several at once, and whether
+    the user asked for an answer in JSON.
+    """
+
+    schemas: Mapping[str, Schema]
+    parallel: bool = True
+    wants_json: bool = False
+
+
+@dataclass(slots=True)
+class CallsRead:
+    """The calls that were read from the text of a reply.
+
+    `forms`: those that were whole, by the names of their forms. `cut`: the tools of those that were
+    cut off after their arguments had begun; `text`: of those cut off before.
+    """
+
+    forms: Counter[str] = field(default_factory=Counter)
+    cut: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+
+    @property
+    def hints(self) -> list[str]:
+        """What a person may want to know, a line each."""
+        number = self.forms.total()
+        read = f"{number} call{'s' if number > 1 else ''} read from text: {', '.join(self.forms)}"
+        return [read] if number else []
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know, a line each."""
+        cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
+        return [*cut, *(f"a call of {name!r} was cut off and stays text" for name in self.text)]
+
+
+class ToolCallStage:
+    """Events of one choice in, events out: content that is a tool call becomes one.
+
+    `ids`: what the calls' ids begin with. `read`: what is found is noted there.
+    """
+
+    def __init__(self, tools: Tools, choice: int, ids: str, read: CallsRead) -> None:
+        asked = Asked(tools.schemas, ids, choice, None if tools.parallel else 1)
+        self._parser = ToolCallParser(asked, not tools.wants_json)
+        self._read = read
+        self._noted = 0
+        self._stopped = False
+        self._length = 0
+        self._told: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
+        self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes. Held text comes out before what starts or ends something."""
+        match event:
+            case Text(refusal=False, own=None):
+                return [event] if self._stopped else self._sent(self._parser.feed(event.text))
+            case ToolCall():
+                return self._server_call(event)
+            case Finish():
+                return self._finish(event)
+            case Text() | Thinking():
+                return [*self._drain(), event]
+            case _:
+                return [event]
+
+    def plain(
+        self, kind: type[Text] | type[Thinking]
+    ) -> tuple[type[Text] | type[Thinking], str] | None:
+        """Return what plain words become, and the characters that make words not plain."""
+        wakes = "" if self._stopped else self._parser.wakes
+        return None if wakes is None else (kind, wakes if kind is Text else "")
+
+    def close(self) -> Sequence[Event]:
+        """Return what is held: the reply is over, and if it has said no finish it was cut short."""
+        return self._drain(cut=True)
+
+    def _drain(self, cut: bool = False) -> list[Event]:
+        out = [*self._sent(self._parser.close(cut)), *self._new_native()]
+        calls = self._parser.calls[self._noted :]
+        self._noted += len(calls)
+        self._read.forms.update(call.form for call in calls if call.done)
+        self._read.cut += [call.name for call in calls if not call.done]
+        self._read.text += self._parser.cut
+        self._parser.cut = []
+        return out
+
+    def _sent(self, events: list[Event]) -> list[Event]:
+        """Remember the calls that go out, as far as they are short."""
+        for event in events:
+            if isinstance(event, ToolCall):
+                self._length += len(event.arguments)
+                if self._length <= HELD_LIMIT:
+                    self._told.setdefault(event.index, []).append(event)
+        return events
+
+    def _finish(self, event: Finish) -> list[Event]:
+        out = self._drain(event.reason == CUT)
+        called = any(call.done for call in self._parser.calls)
+        stopped = called and event.reason == "stop"
+        return [*out, replace(event, reason="tool_calls") if stopped else event]
+
+    # Calls of the server's own.
+
+    def _server_call(self, event: ToolCall) -> list[Event]:
+        """Pass a call of the server's own; hold it while it may repeat one that was read."""
+        self._stopped = True
+        out = self._sent(self._parser.close())
+        number = len(self._parser.calls)
+        if not number:
+            return [*out, event]
+        self._native.setdefault(event.index, []).append(_behind(event, number))
+        self._length += len(event.arguments)
+        return [*out, *(self._new_native() if self._length > HELD_LIMIT else [])]
+
+    def _new_native(self) -> list[Event]:
+        """Return the calls of the server's own that were not read from the text."""
+        told = [_said(pieces) for pieces in self._told.values()]
+        held, self._native = self._native, {}
+        return [piece for pieces in held.values() if _said(pieces) not in told for piece in pieces]
+
+
+def _behind(event: ToolCall, number: int) -> ToolCall:
+    """Return the call with an index behind those that were read, as it was sent as well."""
+    index, own = event.index + number, event.own
+    if own is None:
+        return replace(event, index=index)
+    fields = {
+        name: {**entry, "index": index} if isinstance(entry, Mapping) else entry
+        for name, entry in own.fields.items()
+    }
+    return replace(event, index=index, own=Own(own.dialect, fields, own.raw))
+
+
+def _said(pieces: Sequence[ToolCall]) -> tuple[str, object]:
+    """Return the name and the arguments of a call."""
+    name = next((piece.name for piece in pieces if piece.name), "")
+    arguments = "".join(piece.arguments for piece in pieces)
+    try:
+        return name, json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return name, arguments

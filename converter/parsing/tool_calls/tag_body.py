@@ -1,0 +1,212 @@
+"""Calls written in tags: a function's tag with a tag for each parameter, or keys and values in turn.
+
+Values are bare text, typed by the tool's schema. The closing mark of a value counts only where the
+form goes on behind it, because a value may be text about these very marks.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.tool_calls.call import Call, Calls
+from converter.parsing.tool_calls.json_body import NAME_LIMIT, object_of
+from converter.parsing.tool_calls.source import Refused, Says, Source, Step
+from converter.parsing.tool_calls.values import Value, types_of, value
+
+_HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
+_IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
+_IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
+_WORD = re.compile(r"\s*([\w.:/-]+)(?=[^\w.:/-])")
+_NO_WORD = re.compile(r"\s*[^\s\w.:/-]")
+_ANY = frozenset({"null", "boolean", "number", "array", "object"})
+_CDATA = "<![CDATA[", "]]>"
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """`heads`: what a call's tag begins with, up to the name; `end`: what closes the call.
+
+    `parameters` and `ends`: the same for a parameter. `tag_end`: what ends an opening tag. `padded`:
+    a value has a line end at both its ends. `open_ended`: nothing closes the call. `cdata`: a value
+    may stand in a CDATA section.
+    """
+
+    heads: Sequence[str]
+    end: Sequence[str]
+    parameters: Sequence[str]
+    ends: Sequence[str]
+    tag_end: str = ">"
+    padded: bool = True
+    open_ended: bool = False
+    cdata: bool = False
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+        """Read one call."""
+        call = calls.current
+        name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        call.named(name)
+        first, place = yield from source.ahead((*self.parameters, *self.end, "{"))
+        if first == "{":
+            source.take(place)
+            yield from self._json(source, call)
+            return False
+        if not first:
+            raise Refused
+        call.open()
+        yield from self._parameters(source, call, close)
+        call.complete()
+        return False
+
+    def _json(self, source: Source, call: Call) -> Step[None]:
+        """Read arguments that are an object, as Llama 3.1 writes them."""
+        yield from object_of(source, call)
+        if not (yield from source.accept(self.end)):
+            raise Refused
+        call.complete()
+
+    def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
+        end: str | None = None
+        while end not in self.end:
+            end = yield from source.accept((*self.parameters, *self.end))
+            if end in self.parameters:
+                end = yield from self._parameter(source, call, close)
+            elif not end:
+                yield from self._unended(source, close)
+                return
+
+    def _unended(self, source: Source, close: Sequence[str]) -> Step[None]:
+        """A call whose end is left out is complete if its outer mark follows, or nothing can."""
+        followed = close and (yield from source.ahead(close))[0]
+        if not followed and not (self.open_ended and not source.cut):
+            raise Refused
+
+    def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
+        """Read a parameter; return the mark that ended its value."""
+        name, said = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        call.key(name)
+        types = _types(said) or types_of(call.schema, name)
+        written = _padded(value(types, call.say), self.padded)
+        if self.cdata and (yield from source.accept(_CDATA[:1])):
+            yield from source.until(marks_of(_CDATA[1]), written.feed)
+        behind = () if self.open_ended else (*self.parameters, *self.end, *close)
+        ended = yield from source.until(marks_of(*self.ends, *self.end), written.feed, behind)
+        if not ended:
+            raise Refused
+        written.close()
+        return ended
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The bare name, then keys and values in turn; `separator` may follow the name.
+
+    `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value.
+    """
+
+    key: tuple[str, str]
+    value: tuple[str, str]
+    kind: tuple[str, str] = ("", "")
+    separator: str = ""
+    heads: Sequence[str] = ("",)
+
+    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+        """Read one call, and its closing mark."""
+        call, nexts = calls.current, (self.key[0], *close)
+        written = yield from _word(source)
+        if self.separator:
+            yield from source.accept((self.separator,))
+        if not written or not (yield from source.ahead(nexts))[0]:
+            raise Refused
+        call.named(written)
+        call.open()
+        while (mark := (yield from source.accept(nexts))) == self.key[0]:
+            yield from self._pair(source, call, nexts)
+        if not mark:
+            raise Refused
+        call.complete()
+        return True
+
+    def _pair(self, source: Source, call: Call, nexts: Sequence[str]) -> Step[None]:
+        name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
+        if self.kind[0] and (yield from source.accept(self.kind[:1])):
+            yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
+        if not (yield from source.accept(self.value[:1])):
+            raise Refused
+        call.key(name)
+        written = value(types_of(call.schema, name), call.say)
+        if not (yield from source.until(marks_of(self.value[1]), written.feed, nexts)):
+            raise Refused
+        written.close()
+
+
+def _word(source: Source) -> Step[str]:
+    """Return the name that comes next; none if no mark or blank follows it in time."""
+    while not (found := _WORD.match(source.rest)):
+        if source.last or len(source.rest) > NAME_LIMIT or _NO_WORD.match(source.rest):
+            return ""
+        yield
+    if found.end() > NAME_LIMIT:
+        return ""
+    source.take(found.end())
+    return found[1]
+
+
+def _header(tag: str) -> tuple[str, str]:
+    """Return the name in a tag, and what else stands there."""
+    found = _HEADER.fullmatch(tag)
+    if not found or "<" in tag or "\n" in tag:
+        raise Refused
+    return found[1], found[2]
+
+
+def _types(said: str) -> frozenset[str]:
+    """Return the types that a parameter's tag tells by itself."""
+    if _IS_STRING.search(said):
+        return frozenset({"string"})
+    return _ANY if _IS_JSON.search(said) else frozenset()
+
+
+@lru_cache(maxsize=64)
+def marks_of(*marks: str) -> MarkSearch:
+    """Return the search for these marks, made once."""
+    return MarkSearch(dict.fromkeys(marks, Mark.CLOSE))
+
+
+def _padded(inner: Value, padded: bool) -> Value:
+    return _Padded(inner.feed, inner.close) if padded else inner
+
+
+class _Padded:
+    """A value less the line ends around it; one that begins with none has none around it."""
+
+    def __init__(self, feed: Says, close: Callable[[], None]) -> None:
+        self._feed = feed
+        self._close = close
+        self._begun = False
+        self._held = ""
+        self._padding = ""
+
+    def feed(self, text: str) -> None:
+        """Pass the text, but for a line end that may be the last."""
+        text = self._held + text
+        self._held = ""
+        if not self._begun:
+            if text == "\r":
+                self._held = text
+                return
+            self._begun = True
+            self._padding = next((end for end in ("\r\n", "\n") if text.startswith(end)), "")
+            text = text.removeprefix(self._padding)
+        if self._padding:
+            self._held = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
+            text = text.removesuffix(self._held)
+        if text:
+            self._feed(text)
+
+    def close(self) -> None:
+        """End the value; a lone carriage return at its end is text."""
+        if self._held == "\r":
+            self._feed("\r")
+        self._close()

@@ -1,0 +1,171 @@
+"""Values of tag forms, which are bare text, written as JSON by the types that the tool's schema names.
+
+A string goes on as it comes; any other value is short and waits for its end.
+"""
+
+import ast
+import json
+from collections.abc import Mapping
+from typing import Protocol
+
+from converter.parsing.tool_calls.call import Schema
+from converter.parsing.tool_calls.source import Says
+
+VALUE_LIMIT = 1 << 18
+"""Characters of a value that waits for its end; a longer one goes out as a string."""
+_NULLS = ("null", "None")
+_WORDS = {"true": "true", "false": "false", "True": "true", "False": "false"}
+_PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "integer": (int, float),
+    "number": (int, float),
+    "array": list,
+    "object": dict,
+}
+
+
+class Value(Protocol):
+    """One argument's value: bare text in, JSON out."""
+
+    def feed(self, text: str) -> None:
+        """Take a piece of the text."""
+
+    def close(self) -> None:
+        """The value is complete."""
+
+
+def types_of(schema: Schema, name: str) -> frozenset[str]:
+    """Return the JSON types that a parameter may have; none when the schema does not tell."""
+    return type_names(part(schema, name))
+
+
+def part(schema: Schema, name: str) -> Schema:
+    """Return the schema of a property, or of a list's items for a name that is none."""
+    properties = schema.get("properties")
+    found = properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
+    return found if isinstance(found, Mapping) else {}
+
+
+def type_names(schema: object) -> frozenset[str]:
+    """Return the JSON types that a schema allows; none when it does not tell."""
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    named = schema.get("type")
+    found = {named} if isinstance(named, str) else set(named) if isinstance(named, list) else set()
+    for union in ("anyOf", "oneOf", "allOf"):
+        members = schema.get(union)
+        for member in members if isinstance(members, list) else ():
+            found |= type_names(member)
+    return frozenset(filter(lambda name: isinstance(name, str), found))
+
+
+def value(types: frozenset[str], say: Says) -> Value:
+    """Return what writes a value of these types; one of no known type is a string."""
+    if types and "string" not in types:
+        return Typed(types, say)
+    return Words(say, nullable="null" in types)
+
+
+class Words:
+    """A string, whatever it looks like: `007` stays `007`. `nullable`: the word null is none."""
+
+    def __init__(self, say: Says, nullable: bool = False) -> None:
+        self._say = say
+        self._held: str | None = "" if nullable else None
+        self._begun = False
+
+    def feed(self, text: str) -> None:
+        """Write the text, once it is clear that it is no null."""
+        if self._held is not None:
+            text = self._held + text
+            self._held = text if any(null.startswith(text) for null in _NULLS) else None
+        if self._held is None:
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        quote = "" if self._begun else '"'
+        self._begun = True
+        self._say(quote + json.dumps(text, ensure_ascii=False)[1:-1])
+
+    def close(self) -> None:
+        """End the string."""
+        if self._held in _NULLS:
+            self._say("null")
+            return
+        if not self._begun:
+            self._write(self._held or "")
+        self._say('"')
+
+
+class Typed:
+    """A value that is no string: it waits for its end; one that does not fit its type is a string."""
+
+    def __init__(self, types: frozenset[str], say: Says) -> None:
+        self._types = types
+        self._say = say
+        self._pieces: list[str] = []
+        self._length = 0
+        self._words: Words | None = None
+
+    def feed(self, text: str) -> None:
+        """Hold the text."""
+        if self._words:
+            self._words.feed(text)
+            return
+        self._pieces.append(text)
+        self._length += len(text)
+        if self._length > VALUE_LIMIT:
+            self._words = Words(self._say)
+            self._words.feed("".join(self._pieces))
+            self._pieces.clear()
+
+    def close(self) -> None:
+        """Write the value."""
+        if self._words:
+            self._words.close()
+        else:
+            self._say(typed("".join(self._pieces), self._types))
+
+
+def typed(text: str, types: frozenset[str]) -> str:
+    """Return the JSON text of a bare value: of one of the types if it can be, else of a string."""
+    bare = text.strip()
+    if "null" in types and bare in _NULLS:
+        return "null"
+    if "boolean" in types and bare in _WORDS:
+        return _WORDS[bare]
+    wanted = tuple(name for name in _PYTHON_TYPES if name in types)
+    for read, write in ((_json, lambda _: bare), (_python, literal)):
+        found = read(bare) if wanted else None
+        if any(_is(found, name) for name in wanted):
+            return write(found)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _is(found: object, name: str) -> bool:
+    return isinstance(found, _PYTHON_TYPES[name]) and not isinstance(found, bool)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _python(text: str) -> object:
+    """Read a Python literal, which models write where they mean JSON."""
+    try:
+        found = ast.literal_eval(text)
+        json.dumps(found, allow_nan=False)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is Python's, not JSON's")
+
+
+def literal(found: object) -> str:
+    """Return the JSON text of a value."""
+    return json.dumps(found, ensure_ascii=False)

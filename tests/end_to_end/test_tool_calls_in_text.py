@@ -1,0 +1,233 @@
+"""Calls that a model writes into its text, through a real mitmdump to the official SDKs: on llama.cpp
+that is told no tools, and from a server that plays models of other families.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+
+from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text, whole
+from tests.support.harness import Proxy, start_proxy
+from tests.support.prompts import MODEL
+from tests.support.sdks import SAMPLING, anthropic_client, openai_client
+from tests.support.small_pieces import in_small_pieces
+from tests.support.tool_call_texts import WRITTEN
+
+pytest_plugins = ["tests.support.front"]
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+SMALL = SCHEMA | {"properties": {"city": {"type": "string"}}}
+TOOL: Any = {"name": "get_weather", "description": "The weather.", "input_schema": SCHEMA}
+FUNCTION: Any = {
+    "type": "function",
+    "function": {"name": "get_weather", "description": "The weather.", "parameters": SMALL},
+}
+SUNNY = "sunny, 21 degrees"
+IN_OSLO, IN_BOTH = "What is the weather in Oslo?", "What is the weather in Oslo and Rome?"
+ARGUMENTS = {"city": "Oslo", "days": 3}
+
+
+# On a server that is told no tools: the whole loop of an agent.
+
+
+@pytest.fixture(scope="session")
+def told(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
+    """In front of llama.cpp, which gets no tools, but words about them."""
+    modes = [f"reverse:{llamas['tags'].address}"]
+    with start_proxy(modes, ["--set", "think_tools_prompt=on"], proxy_folder, "told") as proxy:
+        yield proxy
+
+
+def test_an_anthropic_agent_works_on_a_server_that_knows_no_tools(
+    told: Proxy, streamed: bool
+) -> None:
+    messages: list[Any] = [{"role": "user", "content": IN_BOTH}]
+    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    asked["tools"] = [TOOL | {"input_schema": SMALL}]
+    with anthropic_client(told.ports[0]) as client:
+        first = _message(client, streamed, messages=messages, **asked)
+        calls = [block for block in first.content if block.type == "tool_use"]
+        results = [
+            {"type": "tool_result", "tool_use_id": call.id, "content": SUNNY} for call in calls
+        ]
+        messages += [
+            {"role": "assistant", "content": first.content},
+            {"role": "user", "content": results},
+        ]
+        answer = _message(client, streamed, messages=messages, **asked)
+    assert [call.input for call in calls] == [{"city": "Oslo"}, {"city": "Rome"}]
+    assert len({call.id for call in calls}) == 2
+    assert [first.stop_reason, answer.stop_reason] == ["tool_use", "end_turn"]
+    assert [block.type for block in first.content] == ["thinking", "tool_use", "tool_use"]
+    assert "21 degrees" in answer.content[-1].text
+    assert "2 calls read from text: hermes" in told.output
+
+
+def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
+    if not streamed:
+        return client.messages.create(**asked)
+    with client.messages.stream(**asked) as events:
+        return events.get_final_message()
+
+
+def test_an_openai_agent_works_on_a_server_that_knows_no_tools(told: Proxy, streamed: bool) -> None:
+    messages: list[Any] = [{"role": "user", "content": IN_OSLO}]
+    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    asked["tools"] = [FUNCTION]
+    with openai_client(told.ports[0]) as client:
+        first = _choice(client, streamed, messages=messages, **asked)
+        (call,) = first.message.tool_calls
+        messages += [
+            {
+                "role": "assistant",
+                "content": first.message.content,
+                "tool_calls": [
+                    {
+                        "id": call.id,
+                        "type": "function",
+                        "function": {
+                            "name": call.function.name,
+                            "arguments": call.function.arguments,
+                        },
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": call.id, "content": SUNNY},
+        ]
+        answer = _choice(client, streamed, messages=messages, **asked)
+    assert (first.finish_reason, answer.finish_reason) == ("tool_calls", "stop")
+    assert json.loads(call.function.arguments) == {"city": "Oslo"}
+    assert not (first.message.content or "").strip()
+    assert "21 degrees" in answer.message.content
+
+
+def _choice(client: Any, streamed: bool, **asked: Any) -> Any:
+    if not streamed:
+        return client.chat.completions.create(**asked).choices[0]
+    with client.chat.completions.stream(**asked) as events:
+        return events.get_final_completion().choices[0]
+
+
+# From a server that plays a model of each family.
+
+
+def says(words: str, streamed: bool, reason: str = "stop") -> Says:
+    """A reply in small pieces, or whole."""
+    if not streamed:
+        return Says(json.loads(whole(words).replace(b'"stop"', f'"{reason}"'.encode())))
+    pieces = [words[at : at + 3] for at in range(0, len(words), 3)]
+    return Says(steps=[ROLE, *text(*pieces), finish(reason), USAGE, DONE])
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_call_of_any_form_reaches_both_clients(
+    model: ByPathServer, front_proxy: Proxy, name: str, streamed: bool
+) -> None:
+    words = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = says(words, streamed)
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    mark = front_proxy.mark()
+    with anthropic_client(front_proxy.ports[0]) as client:
+        message = _message(client, streamed, tools=[TOOL], **asked)
+    function = {"name": "get_weather", "parameters": SCHEMA}
+    with openai_client(front_proxy.ports[0]) as other:
+        tools = [{"type": "function", "function": function}]
+        choice = _choice(other, streamed, tools=tools, **asked)
+    front_proxy.check(mark)
+    assert [block.type for block in message.content] == ["thinking", "tool_use"]
+    assert (message.content[1].input, message.stop_reason) == (ARGUMENTS, "tool_use")
+    (call,) = choice.message.tool_calls
+    assert (json.loads(call.function.arguments), choice.finish_reason) == (ARGUMENTS, "tool_calls")
+
+
+def test_arguments_arrive_piece_by_piece(model: ByPathServer, sdk: anthropic.Anthropic) -> None:
+    model.rows[CHAT] = says(WRITTEN["qwen3-coder"].write([("get_weather", ARGUMENTS)]), True)
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    with sdk.messages.stream(tools=[TOOL], **asked) as events:
+        pieces = [event.partial_json for event in events if event.type == "input_json"]
+    assert len(pieces) > 2
+    assert json.loads("".join(pieces)) == ARGUMENTS
+
+
+def test_without_tools_in_the_request_all_is_text(
+    model: ByPathServer, sdk: anthropic.Anthropic, streamed: bool
+) -> None:
+    words = WRITTEN["hermes"].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = says(words, streamed)
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    message = _message(sdk, streamed, **asked)
+    assert [(block.type, block.text) for block in message.content] == [("text", words)]
+    assert message.stop_reason == "end_turn"
+
+
+def test_a_call_of_another_tool_is_text(
+    model: ByPathServer, sdk: anthropic.Anthropic, streamed: bool
+) -> None:
+    words = WRITTEN["hermes"].write([("other", ARGUMENTS)])
+    model.rows[CHAT] = says(words, streamed)
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    message = _message(sdk, streamed, tools=[TOOL], **asked)
+    assert [(block.type, block.text) for block in message.content] == [("text", words)]
+
+
+def test_a_call_that_the_limit_cut_off_is_never_handed_over_whole(
+    model: ByPathServer, front_proxy: Proxy
+) -> None:
+    words = WRITTEN["hermes"].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = says(words[: words.index("Oslo") + 2], True, "length")
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    function = {"name": "get_weather", "parameters": SCHEMA}
+    tools: Any = [{"type": "function", "function": function}]
+    mark = front_proxy.mark()
+    with openai_client(front_proxy.ports[0]) as client:
+        chunks = list(client.chat.completions.create(stream=True, tools=tools, **asked))
+    pieces = [
+        call.function.arguments or ""
+        for chunk in chunks
+        for choice in chunk.choices
+        for call in choice.delta.tool_calls or []
+        if call.function
+    ]
+    assert "".join(pieces) == '{"city": "Os'
+    assert [c.finish_reason for chunk in chunks for c in chunk.choices][-1] == "length"
+    front_proxy.wait_for("the call of 'get_weather' in the text was cut off")
+    assert "the call of 'get_weather' in the text was cut off" in front_proxy.output[mark:]
+
+
+def test_a_network_that_cuts_anywhere_changes_nothing(
+    proxy_folder: Path, model: ByPathServer
+) -> None:
+    words = "<think>Hm.</think>Look 🙂\n\n" + WRITTEN["glm"].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = Says(steps=stream(*words))
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    with (
+        in_small_pieces(model.address, 7) as address,
+        start_proxy([f"reverse:{address}"], [], proxy_folder, "pieces") as proxy,
+        anthropic_client(proxy.ports[0]) as client,
+    ):
+        message = _message(client, True, tools=[TOOL], **asked)
+    assert [block.type for block in message.content] == ["thinking", "text", "tool_use"]
+    assert (message.content[1].text, message.content[2].input) == ("Look 🙂", ARGUMENTS)
+
+
+def test_the_option_switches_it_off(proxy_folder: Path, model: ByPathServer) -> None:
+    words = WRITTEN["hermes"].write([("get_weather", ARGUMENTS)])
+    model.rows[CHAT] = says(words, True)
+    asked: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    modes, options = [f"reverse:{model.address}"], ["--set", "think_tools=off"]
+    with (
+        start_proxy(modes, options, proxy_folder, "off") as proxy,
+        anthropic_client(proxy.ports[0]) as client,
+    ):
+        message = _message(client, True, tools=[TOOL], **asked)
+    assert [(block.type, block.text) for block in message.content] == [("text", words)]

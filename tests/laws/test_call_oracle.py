@@ -1,0 +1,74 @@
+"""The slow reading of tool calls in text, against the parser."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.events import Text, ToolCall
+from converter.laws.call_oracle import FORMS, calls, same, without
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.pieces import joined
+from converter.parsing.tool_calls.reading import Asked
+from tests.support.strategies import law
+from tests.support.tool_call_texts import TOOLS, WRITTEN
+
+NAMES = ["hermes", "hermes, arguments as a string", "qwen3-coder", "qwen3-coder, bare", "glm"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_reads_the_forms_that_it_knows(name: str) -> None:
+    arguments = {"city": "Oslo", "days": 3}
+    text = f"Look.\n\n{WRITTEN[name].write([('get_weather', arguments), ('now', {})])}\n\nSo."
+    first, second = calls(text, TOOLS)
+    assert same(first, "get_weather", arguments)
+    assert same(second, "now", {})
+    assert not same(first, "now", {})
+    assert not same(first, "get_weather", {"city": "Rome"})
+    assert not same(first, "get_weather", "no object")
+    assert without(text, [first, second]) == "Look.So."
+    assert WRITTEN[name].form in FORMS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no call",
+        '`<tool_call>{"name": "now"}</tool_call>`',
+        '```\n<tool_call>{"name": "now"}</tool_call>\n```',
+        '<tool_call>{"name": "other"}</tool_call>',
+        "<tool_call>{now}</tool_call>",
+        "<tool_call>other</tool_call>",
+    ],
+)
+def test_what_is_no_call_is_none(text: str) -> None:
+    assert calls(text, TOOLS) == []
+    assert without(text, []) == text
+
+
+_TEXTS = st.lists(
+    st.sampled_from(
+        ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
+        + [
+            WRITTEN[name].write([call])
+            for name in NAMES
+            for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
+        ]
+    ),
+    max_size=5,
+).map("\n".join)
+
+
+@law(200)
+@given(_TEXTS)
+def test_it_agrees_with_the_parser(text: str) -> None:
+    parser = ToolCallParser(Asked(TOOLS))
+    events = joined([*parser.feed(text), *parser.close()])
+    read = [event for event in events if isinstance(event, ToolCall)]
+    found = calls(text, TOOLS)
+    assert len(read) == len(found)
+    for event, call in zip(read, found, strict=True):
+        assert same(call, event.name, json.loads(event.arguments))
+    said = "".join(event.text for event in events if isinstance(event, Text))
+    assert said == without(text, found)

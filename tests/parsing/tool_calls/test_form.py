@@ -1,0 +1,22 @@
+"""What a form begins and ends with."""
+
+import pytest
+
+from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.json_body import Json
+
+
+@pytest.mark.parametrize(
+    ("form", "firsts", "ends"),
+    [
+        (Form("a", Json()), ("{", "["), ()),
+        (Form("a", Json(), ("<a>",), "</a>"), ("<a>",), ("</a>",)),
+        (Form("a", Json(), ("<a>",), "</a>", alone=True), ("<a>", "{", "["), ("</a>",)),
+        (Form("a", Json(), section=("<s>", "</s>")), ("{", "["), ("</s>",)),
+        (Form("a", Json(), ("<a>",), "", ("<s>", "</s>")), ("<a>",), ("</s>",)),
+    ],
+)
+def test_a_call_begins_with_its_mark_or_with_its_body(
+    form: Form, firsts: tuple[str, ...], ends: tuple[str, ...]
+) -> None:
+    assert (form.firsts, form.ends) == (firsts, ends)

@@ -1,0 +1,57 @@
+"""Calls as Gemma writes them."""
+
+import json
+
+import pytest
+
+from converter.events import Text, ToolCall
+from converter.parsing.tool_calls.gemma_body import NESTED_LIMIT, SCALAR_LIMIT
+from tests.parsing.tool_calls.test_json_body import read
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{}", {}),
+        ('{a:<|"|>x<|"|>}', {"a": "x"}),
+        ('{a:<|"|>x, y} <|"|>,b:2}', {"a": "x, y} ", "b": 2}),
+        (
+            "{a:1,b:-2.5,c:true,d:null,e:word}",
+            {"a": 1, "b": -2.5, "c": True, "d": None, "e": "word"},
+        ),
+        ('{a:[1,<|"|>]<|"|>,[],{b:{}}]}', {"a": [1, "]", [], {"b": {}}]}),
+        ('{<|"|>a b<|"|>:1, "c": 2, \'d\' : 3}', {"a b": 1, "c": 2, "d": 3}),
+        ('{a:<|"|><|"|>}', {"a": ""}),
+        ('{a:<|"|>"quoted" \\ \n<|"|>}', {"a": '"quoted" \\ \n'}),
+    ],
+)
+def test_arguments_become_json(written: str, wanted: object) -> None:
+    (call,) = read(f"<|tool_call>call:f{written}<tool_call|>")
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == wanted
+
+
+@pytest.mark.parametrize("text", ["call:g{}", "call:f", "f{}", "call: " + "f" * 300 + "{}"])
+def test_what_is_no_call_comes_back(text: str) -> None:
+    text = f"<|tool_call>{text}<tool_call|>"
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{a}",
+        "{a:1 b:2,",
+        "{a:1,}",
+        "{a:" + "1" * (SCALAR_LIMIT + 10) + "}",
+        "{a:" + "[" * (NESTED_LIMIT + 10),
+        '{a:<|"|>x',
+        '{<|"|>a<|"|>1}',
+        "{a:[1 2]x",
+    ],
+)
+def test_arguments_that_do_not_fit_stay_open(written: str) -> None:
+    events = read(f"<|tool_call>call:f{written}")
+    assert isinstance(events[0], ToolCall)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(events[0].arguments)

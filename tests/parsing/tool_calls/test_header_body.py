@@ -1,0 +1,46 @@
+"""Calls whose name stands in a header."""
+
+import pytest
+
+from converter.events import Text, ToolCall
+from converter.parsing.tool_calls.header_body import HEADER_LIMIT
+from tests.parsing.tool_calls.test_json_body import read
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[TOOL_CALLS]f",
+        "[TOOL_CALLS] f ",
+        "[TOOL_CALLS]f[ARGS]",
+        "[TOOL_CALLS]f[CALL_ID]a1b2[ARGS] ",
+        "<|tool_call_begin|>functions.f:3<|tool_call_argument_begin|>",
+        "<|tool_call_begin|> f <|tool_call_argument_begin|>\n",
+        "<｜tool▁call▁begin｜>f<｜tool▁sep｜>",
+        "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n",
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+        "<|channel|>commentary to=f<|message|>",
+        "<|channel|>analysis to=functions.f code<|message|>",
+        "<|start|>assistant to=functions.f<|channel|>commentary <|constrain|>json<|message|>",
+    ],
+)
+def test_the_name_is_found_in_the_header(header: str) -> None:
+    (call,) = read(header + '{"a": 1}')
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.arguments) == ("f", '{"a": 1}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[TOOL_CALLS]g[ARGS]{}",
+        "[TOOL_CALLS]f and then {}",
+        "[TOOL_CALLS]f",
+        "[TOOL_CALLS]" + "f" * HEADER_LIMIT + " {}",
+        "<|tool_call_begin|>f{}",
+        "<|channel|>commentary to=functions.f {}",
+        "<｜tool▁call▁begin｜>function f {}",
+    ],
+)
+def test_what_is_no_header_comes_back(text: str) -> None:
+    assert read(text) == [Text(text)]

@@ -1,0 +1,140 @@
+"""Calls as JSON: keys in any order, arguments as object or string, lists, mistakes of models."""
+
+import json
+
+import pytest
+
+from converter.events import Event, Text, ToolCall
+from converter.parsing.tool_calls.json_body import NAME_LIMIT
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.pieces import joined
+from converter.parsing.tool_calls.reading import Asked
+
+TOOLS: dict[str, dict[str, object]] = {"f": {}, "é": {}}
+
+
+def read(text: str) -> list[Event]:
+    """What comes of it, whole and character by character."""
+    results = []
+    for pieces in ([text], list(text)):
+        parser = ToolCallParser(Asked(TOOLS))
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        results.append(joined([*events, *parser.close()]))
+    assert results[0] == results[1]
+    return results[0]
+
+
+def arguments(written: str) -> list[str]:
+    events = read(f"<tool_call>{written}</tool_call>")
+    assert not [event for event in events if isinstance(event, Text)]
+    return [event.arguments for event in events if isinstance(event, ToolCall)]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('{"name": "f", "arguments": {"a": 1}}', '{"a": 1}'),
+        ('{"name":"f","arguments":{"a":1}}', '{"a":1}'),
+        ('{"arguments": {"a": 1}, "name": "f"}', '{"a": 1}'),
+        ('{"name": "f", "parameters": {"a": 1}}', '{"a": 1}'),
+        ('{"name": "f", "args": {"a": 1}}', '{"a": 1}'),
+        ('{"tool_name": "f", "parameters": {}}', "{}"),
+        ('{"function": "f", "arguments": {}}', "{}"),
+        ('{"function": {"name": "f", "arguments": {"a": 1}}, "id": "x"}', '{"a": 1}'),
+        ('{"name": "f"}', "{}"),
+        ('{"name": "f", "arguments": null}', "{}"),
+        ('{"name": "f", "arguments": ""}', "{}"),
+        ('{"name": "f", "arguments": "{}"}', "{}"),
+        (
+            r'{"name": "f", "arguments": "{\"a\": \"\\u00e9\\n\ud83d\ude42\"}"}',
+            '{"a": "\\u00e9\\n🙂"}',
+        ),
+        ('{"id": [1, {"x": "}"}], "n": -1.5e3, "b": true, "name": "f"}', "{}"),
+        ('{"name": "f", "arguments": {}, "thought": "so {"}', "{}"),
+        ('{"name": "f", "arguments": {"a": 1},}', '{"a": 1}'),
+        ('{"name": "f", "arguments": {"a": 1}', '{"a": 1}'),
+        ('{"name": "f", "arguments": {"a": 1}}}', '{"a": 1}'),
+        ('{"name": "f", "arguments": {"a": "two\nlines"}}', '{"a": "two\\nlines"}'),
+        ('{"name": "\\u00e9", "arguments": {}}', "{}"),
+        ('{"name": "f", "arguments": {"a": {"b": [[], {}, "]"]}}}', '{"a": {"b": [[], {}, "]"]}}'),
+    ],
+)
+def test_one_call_however_it_is_written(written: str, wanted: str) -> None:
+    assert arguments(written) == [wanted]
+    json.loads(wanted)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '[{"name": "f", "arguments": {"a": 1}}, {"name": "f", "arguments": {"a": 2}}]',
+        '[{"name": "f", "arguments": {"a": 1}} {"name": "f", "arguments": {"a": 2}}]',
+        '{"name": "f", "arguments": {"a": 1}}\n{"name": "f", "arguments": {"a": 2}}',
+        '{"name": "f", "arguments": {"a": 1}}, {"name": "f", "arguments": {"a": 2}}',
+        '[ { "name" : "f" , "arguments" : {"a": 1} } , {"name": "f", "arguments": {"a": 2}} ]\n',
+    ],
+)
+def test_several_calls_however_they_are_listed(written: str) -> None:
+    assert arguments(written) == ['{"a": 1}', '{"a": 2}']
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{}",
+        "[]",
+        "[1]",
+        "{name: f}",
+        '{"name": 1}',
+        '{"arguments": {}}',
+        '{"name": "f", "arguments": 7}',
+        '{"function": {"function": {"name": "f"}}}',
+        f'{{"{"k" * NAME_LIMIT}": 1, "name": "f"}}',
+        f'{{"name": "{"f" * NAME_LIMIT}"}}',
+        '{"name": "\\x", "arguments": {}}',
+        '{"name": "f", "arguments": "\\ud83d, half a pair"}',
+        '{"name": "f", "arguments": "and more"}',
+    ],
+)
+def test_what_is_no_call_comes_back(written: str) -> None:
+    text = f"<tool_call>{written}</tool_call>"
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted", "rest"),
+    [
+        ('{"name": "f", "arguments": {"a": 15:30}}', '{"a": 15', ":30}}</tool_call>"),
+        ('{"name": "f", "arguments": {"a": tru3}}', '{"a":', "tru3}}</tool_call>"),
+        ('{"name": "f", "arguments": {"a" 1}}', '{"a"', "1}}</tool_call>"),
+        ('{"name": "f", "arguments": "{} and"}', "{", 'and"}</tool_call>'),
+    ],
+)
+def test_arguments_that_are_no_json_stay_open_and_the_rest_is_text(
+    written: str, wanted: str, rest: str
+) -> None:
+    call, text = read(f"<tool_call>{written}</tool_call>")
+    assert isinstance(call, ToolCall)
+    assert call.arguments.rstrip() == wanted
+    assert text == Text(rest)
+
+
+def test_apertus_names_a_call_by_its_key() -> None:
+    text = '<|tools_prefix|>[{"f": {"a": 1}}, {"f": null}]<|tools_suffix|>'
+    assert [event.arguments for event in read(text) if isinstance(event, ToolCall)] == [
+        '{"a": 1}',
+        "{}",
+    ]
+    for wrong in ('[{"f": {"a": 1}, "g": {}}]', "[{f: 1}]", '[{"f": 1}]'):
+        events = read(f"<|tools_prefix|>{wrong}<|tools_suffix|>")
+        assert isinstance(events[-1], Text)
+
+
+def test_an_object_that_is_the_whole_reply_must_have_the_keys_of_a_call() -> None:
+    assert isinstance(read('{"name": "f", "arguments": {}}')[0], ToolCall)
+    for text in (
+        '{"name": "f", "arguments": {}, "why": 1}',
+        '{"name": "f"}',
+        '{"why": 1, "name": "f"}',
+    ):
+        assert read(text) == [Text(text)]

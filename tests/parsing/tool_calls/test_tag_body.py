@@ -1,0 +1,142 @@
+"""Calls in tags: functions with parameters, names with keys and values."""
+
+import json
+
+import pytest
+
+from converter.events import Event, Text, ToolCall
+from converter.parsing.tool_calls.json_body import NAME_LIMIT
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.pieces import joined
+from converter.parsing.tool_calls.reading import Asked
+from tests.support.tool_call_texts import TOOLS
+
+
+def read(text: str, cut: bool = False) -> list[Event]:
+    """What comes of it, whole and character by character."""
+    results = []
+    for pieces in ([text], list(text)):
+        parser = ToolCallParser(Asked(TOOLS))
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        results.append(joined([*events, *parser.close(cut)]))
+    assert results[0] == results[1]
+    return results[0]
+
+
+def content(text: str) -> object:
+    (call,) = read(text)
+    assert isinstance(call, ToolCall)
+    return json.loads(call.arguments)["content"]
+
+
+def function(value: str, end: str = "</parameter>") -> str:
+    return f"<function=write_file>\n<parameter=content>{value}{end}\n</function>"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("\na\n", "a"),
+        ("a", "a"),
+        ("a\n", "a\n"),
+        ("\n\na\n\n", "\na\n"),
+        ("\r\na\r\n", "a"),
+        ("\na\r", "a\r"),
+        ("\r", "\r"),
+        ("", ""),
+        ("\n\n", ""),
+        ("\n  a\n  ", "  a\n  "),
+        ("\n</parameter> is a tag\n", "</parameter> is a tag"),
+        ("\n<parameter=x>\n", "<parameter=x>"),
+        ("\n</function> and\n", "</function> and"),
+        ("\n</tool_call>\n", "</tool_call>"),
+        ("\n<function=now>\n", "<function=now>"),
+    ],
+)
+def test_a_value_is_what_stands_between_its_marks_less_one_line_end(
+    value: str, wanted: str
+) -> None:
+    assert (
+        content(function(value)) == content(f"<tool_call>{function(value)}</tool_call>") == wanted
+    )
+
+
+def test_a_parameter_may_lack_its_closing_mark() -> None:
+    text = "<tool_call>\n<function=write_file>\n<parameter=content>\na\n</function>\n</tool_call>"
+    assert content(text) == "a"
+
+
+def test_a_function_may_lack_its_closing_mark_within_a_call() -> None:
+    text = "<tool_call><function=write_file><parameter=content>a</parameter></tool_call>"
+    assert content(text) == "a"
+
+
+def test_a_function_that_ends_with_the_reply_is_not_whole() -> None:
+    (call,) = read("<function=write_file><parameter=content>a</parameter>")
+    assert isinstance(call, ToolCall)
+    assert call.arguments == '{"content": "a"'
+
+
+def test_a_form_without_closing_marks_is_whole_unless_the_reply_was_cut() -> None:
+    text = "● <function=write_file><parameter=content>a</parameter>"
+    for cut, wanted in ((False, '{"content": "a"}'), (True, '{"content": "a"')):
+        (call,) = read(text, cut)
+        assert isinstance(call, ToolCall)
+        assert call.arguments == wanted
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["<function=now>", '<function="now">', "<function= now >", "<invoke name='now'>"],
+)
+def test_a_name_may_stand_in_quotes(tag: str) -> None:
+    end = "</function>" if "function" in tag else "</invoke>"
+    (call,) = read(f"{tag}{end}")
+    assert isinstance(call, ToolCall)
+    assert call.arguments == "{}"
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "wanted"),
+    [
+        ('string="true"', "7", '"7"'),
+        ('string="false"', "7", "7"),
+        ('string="false"', '{"a": 1}', '{"a": 1}'),
+        ('string="false"', "true", "true"),
+        ("", "7", '"7"'),
+    ],
+)
+def test_a_parameters_tag_may_tell_its_type(said: str, value: str, wanted: str) -> None:
+    text = (
+        '<｜DSML｜function_calls><｜DSML｜invoke name="now">'
+        f'<｜DSML｜parameter name="x" {said}>{value}</｜DSML｜parameter>'
+        "</｜DSML｜invoke></｜DSML｜function_calls>"
+    )
+    (call,) = read(text)
+    assert isinstance(call, ToolCall)
+    assert call.arguments == f'{{"x": {wanted}}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<function=now> is a tag",
+        "<function=now and more>",
+        "<function=now\n></function>",
+        "<function=>" + "</function>",
+        f"<function={'n' * NAME_LIMIT}></function>",
+        "<tool_call>now",
+        "<tool_call>now</tool",
+        "<tool_call>now or never</tool_call>",
+        "<tool_call>get_weather<arg_key>city",
+        "<tool_call>" + "n" * NAME_LIMIT + "</tool_call>",
+    ],
+)
+def test_what_is_no_call_comes_back(text: str) -> None:
+    assert "".join(e.text if isinstance(e, Text) else "*" for e in read(text)) in (text, "*")
+
+
+def test_keys_without_values_leave_the_call_open() -> None:
+    call, rest = read("<tool_call>get_weather<arg_key>city</arg_key>Oslo</tool_call>")
+    assert isinstance(call, ToolCall)
+    assert (call.arguments, rest) == ("{", Text("Oslo</tool_call>"))
