@@ -23,9 +23,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(name: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        "python -m converter.recordings",
+        name,
         description="Keep exchanges as recordings, and check them.",
     )
     _add_folder(parser, Path("recordings"))
@@ -75,9 +75,9 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     )
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Do what the arguments say; return the exit status."""
-    chosen = _parser().parse_args(arguments)
+def main(arguments: list[str] | None = None, name: str = "python -m converter.recordings") -> int:
+    """Do what the arguments say; return the exit status. `name`: what its user calls it."""
+    chosen = _parser(name).parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
     except RecordingError as error:
