@@ -30,6 +30,7 @@ from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
 from converter.shell.exchange_listener import ExchangeListener, fault_of
 from converter.shell.flow_record import CLIENT_LEFT, UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
+from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.own_layers import OwnLayers
 from converter.shell.page.addon import Page
 from converter.shell.recorder import Recorder
@@ -55,12 +56,14 @@ class ThinkAddon:
         self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
         self._listener = ExchangeListener(self._kept, lambda: self._settings, self._make_tap)
+        self._metrics = MetricsEndpoint()
         self.addons = [
             OwnLayers(self._listener),
             self._live,
             Views(self._live.replies),
             self._terminal,
             self._recorder,
+            self._metrics,
             Commands(self._recorder),
             Page(self._recorder),
         ]
@@ -75,6 +78,7 @@ class ThinkAddon:
             return
         try:
             self._settings, self._filter = options.chosen()
+            self._metrics.open(self._settings.metrics)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
 
@@ -219,6 +223,7 @@ class ThinkAddon:
         record.finish(flow)
         self._terminal.ended(flow, record)
         self._recorder.ended(flow)
+        self._metrics.ended(flow, kept)
 
     async def _rewrite_whole(
         self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]

@@ -85,6 +85,24 @@ def _read_seconds(written: object) -> int:
     return written
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsPlace:
+    """Where metrics can be read: an address to listen at, or a file."""
+
+    host: str = ""
+    port: int = 0
+    file: str = ""
+
+
+def _read_metrics(written: object) -> MetricsPlace | None:
+    host, _, port = str(written).rpartition(":")
+    if port.isascii() and port.isdecimal():
+        if not 1 <= int(port) <= 65535:
+            raise ValueError(f"expected a port from 1 to 65535, got {port}")
+        return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+    return MetricsPlace(file=_read_path(written)) if str(written) else None
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -132,6 +150,7 @@ OPTIONS = (
         "record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder
     ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
+    Option("metrics", str, "", "port, address or file for Prometheus", _read_metrics),
     Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
     Option(
         "messages",
@@ -190,6 +209,7 @@ NOT_RECORDED = (
     "events",
     "record",
     "print",
+    "metrics",
     "stats",
     "fast",
     "flows",
@@ -220,6 +240,7 @@ class Settings:
     events: str
     record: str
     print: bool
+    metrics: MetricsPlace | None
     stats: bool
     messages: str
     server: Server | None

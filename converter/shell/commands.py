@@ -2,6 +2,7 @@
 said.
 """
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import find
+from converter.observe import statistics
 from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
@@ -95,12 +97,16 @@ class Commands:
         """Count replies, thoughts, thinking's share and times, per model and server; of all flows,
         or of those given, as @marked.
         """
-        chosen = _all_flows() if flows is _ALL else flows
-        lines = table(
-            reply for flow in chosen if isinstance(flow, HTTPFlow) and (reply := reply_of(flow))
-        )
+        lines = table(_replies(flows))
         _log.info("statistics:\n%s", "\n".join(lines))
         return lines
+
+    @command.command("think.stats.json")  # type: ignore[untyped-decorator]
+    def stats_as_json(self, flows: Sequence[Flow] = _ALL) -> str:
+        """The numbers of think.stats as JSON, in the event log."""
+        counted = json.dumps(statistics.values(_replies(flows)), ensure_ascii=False, indent=1)
+        _log.info("statistics:\n%s", counted)
+        return counted
 
     @command.command("think.record")  # type: ignore[untyped-decorator]
     def record(self, flow: Flow, name: str) -> None:
@@ -130,6 +136,12 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
 def _asks(flow: HTTPFlow) -> bool:
     found = find(flow.request.method, flow.request.path)
     return found is not None and found[0].is_request
+
+
+def _replies(flows: Sequence[Flow]) -> list[statistics.Reply]:
+    chosen = _all_flows() if flows is _ALL else flows
+    found = (reply_of(flow) for flow in chosen if isinstance(flow, HTTPFlow))
+    return [reply for reply in found if reply]
 
 
 def _refuse_running(flow: Flow) -> None:

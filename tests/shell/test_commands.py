@@ -27,7 +27,7 @@ MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
-NAMES = ("think.export", "think.record", "think.show", "think.stats")
+NAMES = ("think.export", "think.record", "think.show", "think.stats", "think.stats.json")
 
 
 class Web(Program):
@@ -118,6 +118,7 @@ def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
         "think.record flow name",
         "think.show flow target",
         "think.stats flows -> str[]",
+        "think.stats.json flows -> str",
     ]
 
 
@@ -159,6 +160,7 @@ def test_stats_counts_all_flows_or_those_chosen(web: Web, tmp_path: Path) -> Non
     assert [line.split()[2] for line in web.call("think.stats", "@all")[1:-1]] == ["2"]
     assert [line.split()[2] for line in web.call("think.stats", "~u messages")[1:-1]] == ["1"]
     assert "no replies" in web.call("think.stats", "~u nothing")[0]
+    assert [row["replies"] for row in json.loads(web.call("think.stats.json"))] == [2]
     web.wait_for(r"statistics:\nmodel +server +replies")
     web.call("save.file", "@all", str(tmp_path / "kept.mitm"))
     folder = tmp_path / "again"
