@@ -7,6 +7,8 @@ WEB_PORT =
 OPTIONS =
 PEERS =
 BENCH =
+BROWSER = 1
+export BROWSER
 
 PYTHON = .venv/bin/python
 INSTALLED = .venv/installed-
@@ -25,7 +27,7 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
-test: setup programs ## run all tests
+test: setup programs ## run all tests; BROWSER=0 leaves out those in a browser
 	@$(PYTHON) -m pytest -n 2 --dist loadfile
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
