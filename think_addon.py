@@ -84,6 +84,7 @@ class ThinkAddon:
 
     def running(self) -> None:
         """Where people look at flows or keep them, streamed bodies are to be kept as well."""
+        options.refuse_unknown()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 
