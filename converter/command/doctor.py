@@ -11,7 +11,7 @@ from converter.command.heard import Heard
 from converter.command.link import PATIENCE, Link, link_to
 from converter.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
-from converter.servers.probes import recognise
+from converter.servers.probes import IDENTITY_PATHS, recognise
 from converter.servers.profiles import Server, thinking_fields
 
 USUAL_PORTS = {
@@ -49,7 +49,9 @@ _CONTEXTS: Mapping[str, tuple[str, ...]] = {
 def main(arguments: Sequence[str]) -> int:
     """Examine a server and print what was found; return the exit status."""
     chosen = parser().parse_args(arguments)
-    link = link_to(server_address(chosen.url or _found()), chosen.key, chosen.patience)
+    link = link_to(
+        server_address(chosen.url or _found()), chosen.key, chosen.patience, chosen.insecure
+    )
     findings = []
     for finding in examine(link, chosen.model):
         findings.append(finding)
@@ -70,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}")
     made.add_argument("--model", help="which one to ask; else the first that the server lists")
     made.add_argument("--key", default="", help="the API key, for a server that wants one")
+    made.add_argument("--insecure", action="store_true", help="take any certificate")
     limit = {"type": float, "default": PATIENCE, "metavar": "SECONDS"}
     made.add_argument("--patience", help="for each reply (%(default)g)", **limit)  # type: ignore[arg-type]
     return made
@@ -77,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 
 def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
     """Yield what is found, as it is found."""
-    server = link.settle(recognise())
+    server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
     if server is None:
         words = "does not answer as a model server does; does it want a --key?"
         raise CommandError(f"{link.address} {words}")

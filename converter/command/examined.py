@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from converter.command.heard import Heard
 from converter.parsing.families import PHRASES, SUFFIX, TABLE, ThinkTags
 from converter.parsing.tag_matcher import for_model
-from converter.servers.initial_state import of_model
+from converter.servers import initial_state
+from converter.servers.initial_state import Facts
 from converter.servers.profiles import Server
 
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
@@ -105,7 +106,7 @@ def _mark(mark: str) -> str:
 def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
     known = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
-    told = server.name in KNOWS_ITS_PROMPT or of_model({"model": model})
+    told = server.name in KNOWS_ITS_PROMPT or initial_state.model(Facts({"model": model}))
     return tags if opened or told else (*tags, "think_start=thinking")
 
 

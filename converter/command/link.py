@@ -1,7 +1,8 @@
 """A model server, and how `think-addon doctor` talks to it."""
 
-import asyncio
 import http.client
+import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,34 +10,48 @@ from urllib.parse import urlsplit
 
 from converter.command.addresses import CommandError
 from converter.command.heard import Heard, error_words
-from converter.servers.probes import Probe, ProbeRequest, Reply
-from converter.shell.upstream_client import Upstream, answered, credentials
+from converter.servers.probes import Reply
+from converter.shell.upstream_client import credentials
 from converter.wire import json_text
 
 PATIENCE = 120.0
 """Seconds for a reply; a server may have to load its model first."""
+PROBE_PATIENCE = 5.0
 _PIECE = 65536
+_LONGEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A server, and how to talk to it."""
+    """A server, and how to talk to it. `insecure`: any certificate will do."""
 
     address: str
-    upstream: Upstream
     headers: Mapping[str, str]
     patience: float
+    insecure: bool = False
 
-    def settle[Result](self, question: Probe[Result]) -> Result:
-        """Return the result of questions. Raises CommandError when nobody is there."""
+    def reply(self, path: str) -> Reply | None:
+        """Return the answer at `path`, None for none. Raises CommandError when nobody is there."""
         try:
-            return asyncio.run(answered(question, self.upstream, self.headers))
-        except ConnectionError as error:
+            connection = self._connect(PROBE_PATIENCE)
+        except (ConnectionRefusedError, socket.gaierror) as error:
+            raise CommandError(f"no model server at {self.address}: {error.strerror}") from None
+        except OSError as error:
             raise CommandError(f"no model server at {self.address}: {error}") from None
+        try:
+            connection.request("GET", path, headers={"accept": "application/json", **self.headers})
+            answer = connection.getresponse()
+            told = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, told, answer.read(_LONGEST))
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
 
     def get(self, path: str) -> object:
         """Return the JSON at `path`, None for none."""
-        return self.settle(_get(path))
+        reply = self.reply(path)
+        return reply.value() if reply else None
 
     def hear(self, body: Mapping[str, object], enough: Callable[[Heard], bool]) -> Heard:
         """Return a streamed reply, which is broken off as soon as it is enough."""
@@ -52,10 +67,8 @@ class Link:
         return heard
 
     def _chunks(self, body: Mapping[str, object], heard: Heard) -> Iterator[bytes]:
-        secure = self.upstream.scheme == "https"
-        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(self.upstream.host, self.upstream.port, timeout=self.patience)
         headers = {"content-type": "application/json", **self.headers}
+        connection = self._connect(self.patience)
         try:
             connection.request("POST", "/v1/chat/completions", json_text.write(body), headers)
             reply = connection.getresponse()
@@ -68,18 +81,25 @@ class Link:
         finally:
             connection.close()
 
+    def _connect(self, patience: float) -> http.client.HTTPConnection:
+        parts = urlsplit(self.address)
+        host = parts.hostname or ""
+        connection = http.client.HTTPConnection(host, parts.port or 80, timeout=patience)
+        if parts.scheme == "https":
+            context = ssl.create_default_context()
+            if self.insecure:
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            port = parts.port or 443
+            connection = http.client.HTTPSConnection(host, port, timeout=patience, context=context)
+        connection.connect()
+        return connection
 
-def link_to(address: str, key: str = "", patience: float = PATIENCE) -> Link:
+
+def link_to(
+    address: str, key: str = "", patience: float = PATIENCE, insecure: bool = False
+) -> Link:
     """Return the link to a server's address; `key`: its API key."""
-    parts = urlsplit(address)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    upstream = Upstream(parts.scheme, parts.hostname or "", port)
-    return Link(address, upstream, credentials({"x-api-key": key} if key else {}), patience)
-
-
-def _get(path: str) -> Probe[object]:
-    reply: Reply | None = yield ProbeRequest(path)
-    return reply.value() if reply else None
+    return Link(address, credentials({"x-api-key": key} if key else {}), patience, insecure)
 
 
 def _refusal(status: int, body: bytes) -> str:
