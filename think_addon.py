@@ -224,7 +224,7 @@ class ThinkAddon:
         record.finish(flow)
         self._terminal.ended(flow, record)
         self._recorder.ended(flow)
-        self._metrics.ended(flow, kept)
+        self._metrics.ended(flow, record)
 
     async def _rewrite_whole(
         self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]

@@ -109,14 +109,20 @@ class Commands:
         return counted
 
     @command.command("think.record")  # type: ignore[untyped-decorator]
-    def record(self, flow: Flow, name: str) -> None:
-        """Keep the flow as a recording, without secrets: NAME.mitm and its goldens, in the folder
-        of think_record or ./recordings.
+    def record(self, *flow_and_name: str) -> None:
+        """Keep a flow as a recording, without secrets, in the folder of think_record or
+        ./recordings; with a name only, the last reply.
         """
+        if len(flow_and_name) not in (1, 2):
+            raise exceptions.CommandError("expected a name, or a flow and a name")
+        *named, name = flow_and_name
+        flow = _one_flow(named[0]) if named else _last_reply()
         _refuse_running(flow)
         if not isinstance(flow, HTTPFlow):
             raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
         _or_error(lambda: self._recorder.keep(flow, name))
+        if not named:
+            announce(f"recording: the last reply, {flow.request.method} {flow.request.path}")
 
 
 def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
@@ -136,6 +142,23 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
 def _asks(flow: HTTPFlow) -> bool:
     found = find(flow.request.method, flow.request.path)
     return found is not None and found[0].is_request
+
+
+def _one_flow(written: str) -> Flow:
+    """Return the one flow that `@focus`, `@marked` or a filter finds."""
+    found: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
+    if len(found) != 1:
+        raise exceptions.CommandError(f"expected one flow, got {len(found)} by {written!r}")
+    return found[0]
+
+
+def _last_reply() -> Flow:
+    """Return the flow of the last reply that the addon has rewritten."""
+    told = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and reply_of(flow)]
+    ended = [flow for flow in told if not flow.live]
+    if not ended:
+        raise exceptions.CommandError("no reply is there yet")
+    return max(ended, key=lambda flow: flow.timestamp_created)
 
 
 def _replies(flows: Sequence[Flow]) -> list[statistics.Reply]:

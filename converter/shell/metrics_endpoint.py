@@ -51,15 +51,14 @@ class MetricsEndpoint:
         except ValueError as error:
             _log.error("think: %s", error)
 
-    def ended(self, flow: HTTPFlow, kept: FlowRecord) -> None:
+    def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Count a reply that is over."""
-        exchange = kept.exchange
-        if self._place is None or not exchange.endpoint.is_chat:
+        if self._place is None or not record.exchange.endpoint.is_chat:
             return
-        told = exchange.rewriter.summary.told() if exchange.rewriter else {}
-        model = told.get("model") or exchange.model or exchange.body.get("model")
-        reply = Reply({**told, "model": model}, address_of(flow), exchange.server.name)
-        self.metrics.add(reply, outcome_of(flow, told), kept.notes)
+        told = record.rewriter.summary.told() if record.rewriter else {}
+        model = told.get("model") or record.model
+        reply = Reply({**told, "model": model}, address_of(flow), record.server.name)
+        self.metrics.add(reply, outcome_of(flow, told), record.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
