@@ -16,6 +16,13 @@ from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow, Response
 
+try:
+    import converter as _converter  # noqa: F401  # asked first, to say what is wrong
+except ModuleNotFoundError:
+    raise ImportError(
+        "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
+    ) from None
+
 from converter import settings
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
@@ -141,6 +148,7 @@ class ThinkAddon:
             self._prepare(flow, record)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
+            messages.name_request(flow, exchange)
             self._kept.pop(flow.id, None)
             record.finish(flow)
 
@@ -173,6 +181,7 @@ class ThinkAddon:
             initial = await self._client.initial_state(upstream, record.awaited.request.body)
             record.awaited = replace(record.awaited, initial=initial)
         record.answers(flow)
+        messages.name_request(flow, record.exchange)
         readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
         if streamed and readable:
             self._tap(flow, flow.response, record, record.awaited)

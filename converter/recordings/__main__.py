@@ -13,6 +13,7 @@ from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
+from converter.recordings.request import request_of
 
 FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
 """Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
@@ -51,6 +52,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         dest="client",
         choices=[dialect.name for dialect in DIALECTS],
         help="one client only",
+    )
+    show.add_argument(
+        "--request", action="store_true", help="a curl command that asks `serve` for it"
     )
     for command, does in (
         ("bless", "accept what comes out now as right"),
@@ -162,6 +166,9 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     recording = library.load(chosen.name)
+    if chosen.request:
+        print(request_of(recording))
+        return 0
     dialects = [
         dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
     ]

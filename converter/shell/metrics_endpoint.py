@@ -40,7 +40,8 @@ class MetricsEndpoint:
         listening = _listen(place) if self._listens and place and not place.file else None
         self.done()
         self._place = place
-        if listening:
+        if listening and place:
+            _log.info("metrics at http://%s:%s/metrics", place.host, place.port)
             self._server = asyncio.ensure_future(self._serve(listening))
 
     def running(self) -> None:

@@ -48,6 +48,7 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
         ByPathServer({**owned_by("vllm"), CHAT: says}) as server,
         start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
     ):
+        proxy.wait_for("metrics at http")
         assert fetch(f"{place}/metrics").count("# TYPE") == 10
         asked(proxy.ports[0])
         with pytest.raises(urllib.error.HTTPError, match="400"):
@@ -98,11 +99,12 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
 def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
     port = free_port()
     with (
-        start_proxy(["regular"], ["--set", f"think_metrics={port}"], tmp_path, "silent"),
-        socket.create_connection(("127.0.0.1", port), 30) as client,
+        start_proxy(["regular"], ["--set", f"think_metrics={port}"], tmp_path, "silent") as proxy,
     ):
-        client.sendall(b"x" * 20_000)
-        assert client.recv(100) == b""
+        proxy.wait_for("metrics at http")
+        with socket.create_connection(("127.0.0.1", port), 30) as client:
+            client.sendall(b"x" * 20_000)
+            assert client.recv(100) == b""
 
 
 @pytest.mark.parametrize(
