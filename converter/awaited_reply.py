@@ -40,7 +40,8 @@ class AwaitedReply:
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")
         tools = bool(request.body.get("tools"))
-        return Expected(self.initial, model, budget, exchange.id, request.context, tools)
+        hidden = request.hides_thinking
+        return Expected(self.initial, model, budget, exchange.id, request.context, tools, hidden)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None

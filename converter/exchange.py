@@ -173,6 +173,12 @@ class ReadRequest:
         thinking = self.conversation.thinking if self.conversation else None
         return thinking is None or thinking.shown
 
+    @property
+    def hides_thinking(self) -> bool:
+        """Tell whether the client is to get no thinking, because it did not ask for any."""
+        asks = self.asks_to_think or think_prompt.asks_for_thinking(self.body)
+        return self.exchange.settings.unasked == "hide" and not asks
+
     def written(self, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:
         it takes the thinking out of the text itself.

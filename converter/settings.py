@@ -21,6 +21,8 @@ _STARTS = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
 _PROMPTS = ("off", "tags")
+_UNASKED = ("show", "hide")
+_BLANKS = ("keep", "trim")
 _BUDGETS = ("server", "proxy")
 _MESSAGES = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
@@ -145,6 +147,15 @@ OPTIONS = (
         _one_of(_BUDGETS),
         _BUDGETS,
     ),
+    Option(
+        "unasked",
+        str,
+        _UNASKED[0],
+        "what a client gets that did not ask for thinking",
+        _one_of(_UNASKED),
+        _UNASKED,
+    ),
+    Option("blanks", str, _BLANKS[0], "blanks around thoughts", _one_of(_BLANKS), _BLANKS),
     Option("events", str, "", "file that gets a JSON line for each thought", _read_path),
     Option(
         "record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder
@@ -237,6 +248,8 @@ class Settings:
     markers: bool
     prompt: str
     budget: str
+    unasked: str
+    blanks: str
     events: str
     record: str
     print: bool

@@ -41,6 +41,12 @@ class BlanksTrimmer:
         held, self._held = self._held, []
         return [] if self._behind_thought else list(held)
 
+    def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Thinking], str] | None:
+        """Return thinking alone: any text may end in blanks that wait."""
+        return (
+            (Thinking, "") if self._behind_thought and not self._held and kind is Thinking else None
+        )
+
     def _hear(self, event: Text) -> list[Event]:
         self._held.append(event)
         if sum(len(text.text) for text in self._held) > HELD_LIMIT:

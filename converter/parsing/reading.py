@@ -18,8 +18,10 @@ class Expected:
     """What is known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
-    `tools_offered`: the request offers tools. `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
-    exchange and its conversation in thought events; without a task none are made.
+    `tools_offered`: the request offers tools. `budget`: of thinking, in tokens, if the proxy is to
+    keep one. `task` and `context`: ids of the exchange and its conversation in thought events;
+    without a task none are made. `hidden`: the client is to get no thinking, because it did not
+    ask for any.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -28,6 +30,7 @@ class Expected:
     task: str = ""
     context: str = ""
     tools_offered: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,8 @@ class Reading:
     """How to read one reply.
 
     `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
-    the text is in hand before any must go out.
+    the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
+    out of the text.
     """
 
     tags: tuple[ThinkTags, ...]
@@ -44,6 +48,7 @@ class Reading:
     chosen_start: InitialState = InitialState.AUTO
     whole: bool = False
     expected: Expected = Expected()
+    trims_blanks: bool = False
 
     @property
     def families(self) -> tuple[ThinkTags, ...]:

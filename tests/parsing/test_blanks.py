@@ -69,3 +69,10 @@ def test_what_is_held_has_a_limit() -> None:
     out = [made for _ in range(HELD_LIMIT + 1) for made in stage.feed(Text(" "))]
     assert out == [Text(" " * (HELD_LIMIT + 1))]
     assert stage.close() == []
+
+
+def test_plain_words_are_those_of_a_thought_that_has_begun() -> None:
+    stage = BlanksTrimmer()
+    assert (stage.plain(Text), stage.plain(Thinking)) == (None, None)
+    stage.feed(Thinking("why"))
+    assert (stage.plain(Text), stage.plain(Thinking)) == (None, (Thinking, ""))

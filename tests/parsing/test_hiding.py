@@ -10,3 +10,8 @@ def test_all_but_thinking_passes() -> None:
     said = [Thinking("why"), *others[:1], Thinking("so"), ThinkingEnd(), *others[1:]]
     assert [made for event in said for made in hider.feed(event)] == others
     assert hider.close() == []
+
+
+def test_plain_words_are_those_of_the_answer() -> None:
+    assert ThinkingHider().plain(Text) == (Text, "")
+    assert ThinkingHider().plain(Thinking) is None
