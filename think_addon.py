@@ -30,6 +30,7 @@ from converter.endpoints import Endpoint
 from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest, begin, is_stream
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
+from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
@@ -142,7 +143,7 @@ class ThinkAddon:
         elif exchange.translated and exchange.endpoint.is_request:
             flow.response = await self._answer_or_translate(flow, record, notes)
         elif exchange.endpoint.is_chat:
-            record.request = exchange.note(messages.body(flow.request, notes))
+            await self._note(flow, record, notes)
         record.awaited = AwaitedReply(record.request or ReadRequest(exchange), record.server)
         if not flow.response:
             self._prepare(flow, record)
@@ -152,9 +153,27 @@ class ThinkAddon:
             self._kept.pop(flow.id, None)
             record.finish(flow)
 
+    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
+        """Take note of a request that goes on as it came, but for its model's name."""
+        asked = record.exchange.note(messages.body(flow.request, notes))
+        record.request = await self._named(flow, record, asked)
+        if record.request.served_model:
+            flow.request.content = json_text.write(record.request.body)
+
+    async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
+        """Return the request, for the server's name of a model that clients call otherwise."""
+        name = served_name(record.exchange.settings.models, asked.asked_model)
+        if name == "":
+            upstream = messages.upstream(flow, record.exchange)
+            listed = await self._client.models(upstream, credentials(flow.request.headers))
+            name = only_one(listed)
+        return asked.served_as(name) if name and name != asked.asked_model else asked
+
     def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
         exchange, request = record.exchange, record.request
+        if exchange.model_id:
+            flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
         if request is None or record.awaited is None or not exchange.guesses:
             return
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
@@ -304,6 +323,7 @@ class ThinkAddon:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
         read = exchange.read(messages.body(flow.request, notes))
+        read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
             record.server = exchange.settings.server

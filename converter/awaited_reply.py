@@ -50,7 +50,7 @@ class AwaitedReply:
         form are given.
         """
         request, exchange = self.request, self.request.exchange
-        return Rewriter(
+        made = Rewriter(
             exchange.settings,
             client or exchange.client,
             server_form,
@@ -61,6 +61,9 @@ class AwaitedReply:
             reply_id=exchange.id,
             expected=self.expected,
         )
+        if request.called:
+            made.call_model(request.called)
+        return made
 
     def wants_count(self, status: int, body: bytes) -> bool:
         """Tell whether the server found the prompt too long without counting it: then the client

@@ -4,8 +4,9 @@
 of it is an `AwaitedReply` (`converter.awaited_reply`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models
@@ -17,6 +18,8 @@ from converter.initial_state import InitialState
 from converter.observe.thought_events import conversation_id
 from converter.servers import think_prompt
 from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.model_names import Entry, entries, with_aliases
+from converter.servers.model_names import find as find_model
 from converter.servers.profiles import Server
 from converter.settings import Settings
 from converter.wire import json_text
@@ -48,7 +51,7 @@ class Exchange:
     """A request that the addon acts on, before its body is read.
 
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
-    gives none.
+    gives none. `model_id`: the one model that is asked about.
     """
 
     endpoint: Endpoint
@@ -56,6 +59,7 @@ class Exchange:
     prefix: str = ""
     id: str = "0"
     client: Dialect = OPENAI_CHAT
+    model_id: str = ""
 
     @property
     def native(self) -> bool:
@@ -130,8 +134,20 @@ class Exchange:
         """Return the server's list of models in the client's dialect; None: as it came."""
         if status != 200:
             return self.error(status, body)
-        listed = models.write(body)
-        return Answer(200, JSON, json_text.write(listed)) if listed else None
+        if not json_text.readable(body) or not (served := entries(json_text.read(body))):
+            said: object = models.write(body)
+        elif self.model_id and not find_model(served, self.settings.models, self.model_id):
+            words = f"no model {self.model_id}"
+            return Answer(404, JSON, self.client.error(words, "not_found_error", 404))
+        else:
+            said = self._listed(served)
+        return Answer(200, JSON, json_text.write(said)) if said else None
+
+    def _listed(self, served: Sequence[Entry]) -> object:
+        rows = self.settings.models
+        listed = {"object": "list", "data": with_aliases(served, rows)}
+        said = find_model(served, rows, self.model_id) if self.model_id else listed
+        return said if self.client is OPENAI_CHAT else models.write(json_text.write(said))
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
@@ -146,6 +162,8 @@ class ReadRequest:
     """A request whose body was read. `body`: the chat completion that the server is asked for.
 
     `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
+    `served_model`: the server's name for the model, where the client has another, which is
+    `called` in a request that else goes on as it came.
     """
 
     exchange: Exchange
@@ -155,6 +173,8 @@ class ReadRequest:
     asks_to_think: bool = False
     budget: int | None = None
     notes: tuple[str, ...] = ()
+    served_model: str = ""
+    called: str = ""
 
     @property
     def form(self) -> Form:
@@ -166,6 +186,18 @@ class ReadRequest:
     def model(self) -> str:
         """The name that the client asked for; empty where the server's own name stays."""
         return self.conversation.model if self.conversation else ""
+
+    @property
+    def asked_model(self) -> str:
+        """The model as the client calls it."""
+        return self.model or self.called or str(self.body.get("model") or "")
+
+    def served_as(self, name: str) -> "ReadRequest":
+        """Return the request for the server's own name of the model."""
+        if self.conversation:
+            return replace(self, served_model=name)
+        body = {**self.body, "model": name}
+        return replace(self, served_model=name, called=self.asked_model, body=body)
 
     @property
     def shown(self) -> bool:
@@ -184,12 +216,14 @@ class ReadRequest:
         it takes the thinking out of the text itself.
         """
         assert self.conversation
+        served = self.served_model or self.conversation.model
+        conversation = replace(self.conversation, model=served)
         settings = self.exchange.settings
         manner = RequestSettings(
             history=settings.history, order=settings.order, server=server, server_parses=parses
         )
-        notes = request_writer.notes(self.conversation, manner)
-        body = request_writer.write(self.conversation, manner)
+        notes = request_writer.notes(conversation, manner)
+        body = request_writer.write(conversation, manner)
         return replace(self, body=body, notes=(*self.notes, *notes))
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
@@ -218,10 +252,19 @@ def begin(
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (endpoint in OURS and not reverse):
         return None
-    if endpoint is Endpoint.MODELS and not speaks_anthropic(headers):
+    anthropic = speaks_anthropic(headers)
+    if endpoint is Endpoint.MODELS and not (anthropic or settings.models):
         return None
     exchange = Exchange(endpoint, settings, prefix, name, by_name(endpoint.dialect))
+    if endpoint is Endpoint.MODELS:
+        client = exchange.client if anthropic else OPENAI_CHAT
+        exchange = replace(exchange, client=client, model_id=_model_id(path, prefix))
     return None if exchange.native and endpoint is Endpoint.COUNT_TOKENS else exchange
+
+
+def _model_id(path: str, prefix: str) -> str:
+    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
+    return unquote(rest.strip("/"))
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

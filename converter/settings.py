@@ -12,6 +12,7 @@ from typing import Any, get_args
 from converter.dialects.reasoning_fields import Mapped, read_map
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
+from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, History, Order, Server, by_name
 
 FIELDS = ("reasoning_content", "reasoning")
@@ -130,6 +131,13 @@ OPTIONS = (
         "fields of the server's own: FIELD=BLOCK:KEY",
         lambda written: read_map(_names(written)),
     ),
+    Option(
+        "models",
+        Sequence[str],
+        [],
+        "names that clients have for models: PATTERN=NAME",
+        lambda written: read_rows(_names(written)),
+    ),
     Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
     Option(
         "prompt",
@@ -217,6 +225,7 @@ OPTIONS = (
 only.
 """
 NOT_RECORDED = (
+    "models",
     "events",
     "record",
     "print",
@@ -245,6 +254,7 @@ class Settings:
     fields: tuple[str, ...]
     signature: str
     map: Mapping[str, Mapped]
+    models: Rows
     markers: bool
     prompt: str
     budget: str

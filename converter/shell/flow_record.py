@@ -122,8 +122,7 @@ class FlowRecord:
     @property
     def model(self) -> str:
         """The model that the client asked for."""
-        request = self.request
-        return request.model or str(request.body.get("model") or "") if request else ""
+        return self.request.asked_model if self.request else ""
 
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter = self.rewriter
