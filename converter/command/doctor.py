@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
     made = argparse.ArgumentParser(
         "think-addon doctor",
-        description="ProbeRequest a server what it is and how its model thinks; say which options follow.",
+        description="Ask a server what it is and how its model thinks; say which options follow.",
         epilog="Exit codes: 0 all is well; 1 a line marked ! says what is not; 2 wrong use.",
     )
     ports = ", ".join(map(str, USUAL_PORTS))
@@ -123,7 +123,7 @@ def _found() -> str:
 
 
 def _thinks(link: Link, server: Server, model: str) -> tuple[Heard, bool]:
-    """ProbeRequest a question; once more, with the server's switch for thinking, when no thinking comes."""
+    """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
     body = _question(model, QUESTION)
     heard = link.hear(body, _answers)
     switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
