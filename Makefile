@@ -2,11 +2,13 @@
 
 SERVER =
 UI = web
-PORT = 8080
-WEB_PORT = 8081
+PORT =
+WEB_PORT =
 OPTIONS =
 PEERS =
 BENCH =
+BROWSER = 1
+export BROWSER
 
 PYTHON = .venv/bin/python
 INSTALLED = .venv/installed-
@@ -18,11 +20,14 @@ INSTALLED = .venv/installed-
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
 
+START = $(if $(SERVER),-m converter.command '$(SERVER)',-m tests.tools.run_proxy)
+CHOSEN = $(if $(UI:web=),'--$(UI)') $(if $(PORT),--port '$(PORT)') $(if $(WEB_PORT),--web-port '$(WEB_PORT)')
+
 run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
-	@exec $(PYTHON) tests/tools/run_proxy.py --server '$(SERVER)' --ui '$(UI)' --port '$(PORT)' --web-port '$(WEB_PORT)' -- $(OPTIONS)
+	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
-test: setup programs ## run all tests
+test: setup programs ## run all tests; BROWSER=0 leaves out those in a browser
 	@$(PYTHON) -m pytest -n 2 --dist loadfile
 
 test-fast: setup ## run the tests that start no program and read no recording twice, in under a minute

@@ -16,6 +16,13 @@ from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow, Response
 
+try:
+    import converter as _converter  # noqa: F401  # asked first, to say what is wrong
+except ModuleNotFoundError:
+    raise ImportError(
+        "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
+    ) from None
+
 from converter import settings
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
@@ -24,6 +31,7 @@ from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest, begin,
 from converter.memory import Memory
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
+from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages, options, replays
 from converter.shell.commands import Commands
@@ -31,6 +39,7 @@ from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
 from converter.shell.exchange_listener import ExchangeListener, fault_of
 from converter.shell.flow_record import CLIENT_LEFT, UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
+from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.own_layers import OwnLayers
 from converter.shell.page.addon import Page
 from converter.shell.recorder import Recorder
@@ -60,12 +69,14 @@ class ThinkAddon:
         self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
         self._listener = ExchangeListener(self._kept, lambda: self._settings, self._make_tap)
+        self._metrics = MetricsEndpoint()
         self.addons = [
             OwnLayers(self._listener),
             self._live,
             Views(self._live.replies),
             self._terminal,
             self._recorder,
+            self._metrics,
             Commands(self._recorder),
             Page(self._recorder),
         ]
@@ -80,6 +91,7 @@ class ThinkAddon:
             return
         try:
             self._settings, self._filter = options.chosen()
+            self._metrics.open(self._settings.metrics)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & MEMORY:
@@ -87,6 +99,7 @@ class ThinkAddon:
 
     def running(self) -> None:
         """Where people look at flows or keep them, streamed bodies are to be kept as well."""
+        options.refuse_unknown()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 
@@ -138,6 +151,7 @@ class ThinkAddon:
             self._prepare(flow, record)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
+            messages.name_request(flow, record.exchange)
             self._kept.pop(flow.id, None)
             record.finish(flow)
 
@@ -154,12 +168,30 @@ class ThinkAddon:
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
         if exchange.endpoint.is_chat:
-            record.request = exchange.note(messages.body(flow.request, notes))
+            await self._note(flow, record, notes)
         return None
+
+    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
+        """Take note of a request that goes on as it came, but for its model's name."""
+        asked = record.exchange.note(messages.body(flow.request, notes))
+        record.request = await self._named(flow, record, asked)
+        if record.request.served_model:
+            flow.request.content = json_text.write(record.request.body)
+
+    async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
+        """Return the request, for the server's name of a model that clients call otherwise."""
+        name = served_name(record.exchange.settings.models, asked.asked_model)
+        if name == "":
+            upstream = messages.upstream(flow, record.exchange)
+            listed = await self._client.models(upstream, credentials(flow.request.headers))
+            name = only_one(listed)
+        return asked.served_as(name) if name and name != asked.asked_model else asked
 
     def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
         exchange, request = record.exchange, record.request
+        if exchange.model_id:
+            flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
         if request is None or record.awaited is None:
             return
         if request.tells_tools:
@@ -190,6 +222,7 @@ class ThinkAddon:
             initial = await self._client.initial_state(upstream, record.awaited.request.body)
             record.awaited = replace(record.awaited, initial=initial)
         record.answers(flow)
+        messages.name_request(flow, record.exchange)
         readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
         if streamed and readable:
             self._tap(flow, flow.response, record, record.awaited)
@@ -242,6 +275,7 @@ class ThinkAddon:
         record.finish(flow)
         self._terminal.ended(flow, record)
         self._recorder.ended(flow)
+        self._metrics.ended(flow, record)
 
     async def _rewrite_whole(
         self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]
@@ -320,6 +354,7 @@ class ThinkAddon:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
         read = exchange.read(messages.body(flow.request, notes), self._memory)
+        read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
             record.server = exchange.settings.server

@@ -52,9 +52,9 @@ class _UnreadableError(Exception):
     """What came is no reply."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    chosen = _parser().parse_args(arguments)
+def main(arguments: Sequence[str] | None = None, name: str = "python -m converter") -> int:
+    """Run the command, which its user knows by `name`; return its exit code."""
+    chosen = _parser(name).parse_args(arguments)
     try:
         _refuse_closed()
         read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
@@ -76,10 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(name: str) -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        "converter", description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter
+        name, description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter
     )
     parser.add_argument(
         "file",

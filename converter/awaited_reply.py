@@ -41,7 +41,14 @@ class AwaitedReply:
         model = str(request.body.get("model") or "")
         offered = request.tells_tools or bool(request.body.get("tools"))
         return Expected(
-            self.initial, model, budget, exchange.id, request.context, offered, request.tools
+            self.initial,
+            model,
+            budget,
+            exchange.id,
+            request.context,
+            offered,
+            request.tools,
+            request.hides_thinking,
         )
 
     def rewriter(
@@ -51,7 +58,7 @@ class AwaitedReply:
         form are given.
         """
         request, exchange = self.request, self.request.exchange
-        return Rewriter(
+        made = Rewriter(
             exchange.settings,
             client or exchange.client,
             server_form,
@@ -60,6 +67,9 @@ class AwaitedReply:
             context=request.reply_context,
             expected=self.expected,
         )
+        if request.called:
+            made.call_model(request.called)
+        return made
 
     def wants_count(self, status: int, body: bytes) -> bool:
         """Tell whether the server found the prompt too long without counting it: then the client

@@ -4,8 +4,9 @@
 of it is an `AwaitedReply` (`converter.awaited_reply`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
 
 from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models
@@ -21,6 +22,8 @@ from converter.observe.thought_events import conversation_id
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.model_names import Entry, entries, with_aliases
+from converter.servers.model_names import find as find_model
 from converter.servers.profiles import Server
 from converter.settings import Settings
 from converter.wire import json_text
@@ -52,7 +55,8 @@ class Exchange:
     """A request that the addon acts on, before its body is read.
 
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
-    gives none. `created_at`: when it came, in seconds since 1970.
+    gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
+    asked about.
     """
 
     endpoint: Endpoint
@@ -61,6 +65,7 @@ class Exchange:
     id: str = "0"
     client: Dialect = OPENAI_CHAT
     created_at: int = 0
+    model_id: str = ""
 
     @property
     def native(self) -> bool:
@@ -151,8 +156,20 @@ class Exchange:
         """Return the server's list of models in the client's dialect; None: as it came."""
         if status != 200:
             return self.error(status, body)
-        listed = models.write(body)
-        return Answer(200, JSON, json_text.write(listed)) if listed else None
+        if not json_text.readable(body) or not (served := entries(json_text.read(body))):
+            said: object = models.write(body)
+        elif self.model_id and not find_model(served, self.settings.models, self.model_id):
+            words = f"no model {self.model_id}"
+            return Answer(404, JSON, self.client.error(words, "not_found_error", 404))
+        else:
+            said = self._listed(served)
+        return Answer(200, JSON, json_text.write(said)) if said else None
+
+    def _listed(self, served: Sequence[Entry]) -> object:
+        rows = self.settings.models
+        listed = {"object": "list", "data": with_aliases(served, rows)}
+        said = find_model(served, rows, self.model_id) if self.model_id else listed
+        return said if self.client is OPENAI_CHAT else models.write(json_text.write(said))
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
@@ -168,7 +185,8 @@ class ReadRequest:
 
     `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
     `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
-    them in words.
+    them in words. `served_model`: the server's name for the model, where the client has another,
+    which is `called` in a request that else goes on as it came.
     """
 
     exchange: Exchange
@@ -180,6 +198,8 @@ class ReadRequest:
     notes: tuple[str, ...] = ()
     tools: Tools | None = None
     tells_tools: bool = False
+    served_model: str = ""
+    called: str = ""
 
     @property
     def form(self) -> Form:
@@ -191,6 +211,18 @@ class ReadRequest:
     def model(self) -> str:
         """The name that the client asked for; empty where the server's own name stays."""
         return self.conversation.model if self.conversation else ""
+
+    @property
+    def asked_model(self) -> str:
+        """The model as the client calls it."""
+        return self.model or self.called or str(self.body.get("model") or "")
+
+    def served_as(self, name: str) -> "ReadRequest":
+        """Return the request for the server's own name of the model."""
+        if self.conversation:
+            return replace(self, served_model=name)
+        body = {**self.body, "model": name}
+        return replace(self, served_model=name, called=self.asked_model, body=body)
 
     @property
     def shown(self) -> bool:
@@ -205,17 +237,25 @@ class ReadRequest:
         own, at = asked.own if asked else None, exchange.created_at
         return ReplyContext(self.model, exchange.id, self.shown, created_at=at, own=own)
 
+    @property
+    def hides_thinking(self) -> bool:
+        """Tell whether the client is to get no thinking, because it did not ask for any."""
+        asks = self.asks_to_think or think_prompt.asks_for_thinking(self.body)
+        return self.exchange.settings.unasked == "hide" and not asks
+
     def written(self, server: Server, parses: bool) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:
         it takes the thinking out of the text itself.
         """
         assert self.conversation
+        served = self.served_model or self.conversation.model
+        conversation = replace(self.conversation, model=served)
         settings = self.exchange.settings
         manner = RequestSettings(
             history=settings.history, order=settings.order, server=server, server_parses=parses
         )
-        notes = request_writer.notes(self.conversation, manner)
-        body = request_writer.write(self.conversation, manner)
+        notes = request_writer.notes(conversation, manner)
+        body = request_writer.write(conversation, manner)
         return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
 
     def with_tools(self) -> "ReadRequest":
@@ -256,11 +296,20 @@ def begin(
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):
         return None
-    if endpoint is Endpoint.MODELS and not speaks_anthropic(headers):
+    anthropic = speaks_anthropic(headers)
+    if endpoint is Endpoint.MODELS and not (anthropic or settings.models):
         return None
     client = by_name(endpoint.dialect)
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at)
+    if endpoint is Endpoint.MODELS:
+        client = exchange.client if anthropic else OPENAI_CHAT
+        exchange = replace(exchange, client=client, model_id=_model_id(path, prefix))
     return None if exchange.native and not endpoint.is_chat else exchange
+
+
+def _model_id(path: str, prefix: str) -> str:
+    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
+    return unquote(rest.strip("/"))
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

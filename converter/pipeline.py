@@ -2,10 +2,11 @@
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 
-The stages of one choice, in order: tags, phrases (if wanted), tool calls in text (if the request
-offers tools), thought events (if somebody hears of them), the budget of thinking (if one is to be
-kept). Each has `feed` and `close`, which return lists of events; `close` gives out what is held and
-may be called again.
+The stages of one choice, in order: tags, phrases (if wanted), blanks (if they are to go), tool
+calls in text (if the request offers tools), thought events (if somebody hears of them), the budget
+of thinking (if one is to be kept), and the end of all thinking for who did not ask for any. Each
+has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
+called again.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,8 +26,10 @@ from converter.events import (
     ToolCall,
 )
 from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
+from converter.parsing.blanks import BlanksTrimmer
 from converter.parsing.budget import ThinkingBudget
 from converter.parsing.findings import Findings
+from converter.parsing.hiding import ThinkingHider
 from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Expected, Reading
 from converter.parsing.think_stage import ThinkStage
@@ -115,12 +118,22 @@ def _budget(choice: Choice) -> Stage | None:
     return None if budget is None else ThinkingBudget(budget, choice.findings)
 
 
+def _blanks(choice: Choice) -> Stage | None:
+    return BlanksTrimmer() if choice.reading.trims_blanks else None
+
+
+def _hidden(choice: Choice) -> Stage | None:
+    return ThinkingHider() if choice.reading.expected.hidden else None
+
+
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _tags,
     _phrases,
+    _blanks,
     _tool_calls,
     _thoughts,
     _budget,
+    _hidden,
 )
 """In the order in which events go through them; None: not wanted for this reply."""
 
@@ -204,7 +217,13 @@ class Stages:
 def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
     """Return how to read a reply under these options. `whole`: no client waits for parts of it."""
     return Reading(
-        settings.tags, settings.attributes, settings.markers, settings.start, whole, expected
+        settings.tags,
+        settings.attributes,
+        settings.markers,
+        settings.start,
+        whole,
+        expected,
+        settings.blanks == "trim",
     )
 
 

@@ -16,6 +16,7 @@ from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
+from converter.servers.model_names import renamed
 from converter.settings import Settings
 from converter.wire.sse import Frame, write_frame
 
@@ -94,6 +95,7 @@ class Rewriter:
         streamed = server_form is self._form is Form.STREAM
         hurries = settings.fast and streamed and server.keeps_raw and client.splices
         self._fast = FastPath() if hurries else None
+        self._model = ""
         self._keeps_thoughts = expected.budget is not None
         self._spoiled = _Spoiled()
         self._faults: list[str] = []
@@ -110,6 +112,10 @@ class Rewriter:
     def form(self) -> Form:
         """How the client gets the reply."""
         return self._form
+
+    def call_model(self, name: str) -> None:
+        """From now on have the client read this name for the model, in place of the server's."""
+        self._model, self._fast = name, None  # every frame is to be looked at
 
     @property
     def failure(self) -> str:
@@ -209,6 +215,8 @@ class Rewriter:
     def _rewrite(self, frame: Frame) -> list[bytes]:
         if self._broken:
             return []
+        if self._model:
+            frame = _renamed(frame, self._model)
         try:
             read = self._pipeline.decode(frame)
             events = self._noted(self._pipeline.feed(read))
@@ -287,3 +295,10 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _renamed(frame: Frame, model: str) -> Frame:
+    """Return the frame with the client's name for the model; a whole body has no other data."""
+    raw = renamed(frame.raw, model)
+    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
+    return replace(frame, raw=raw, data=data)

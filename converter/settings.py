@@ -12,6 +12,7 @@ from typing import Any, get_args
 from converter.dialects.reasoning_fields import Mapped, read_map
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
+from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, History, Order, Server, by_name
 
 FIELDS = ("reasoning_content", "reasoning")
@@ -23,6 +24,8 @@ _STARTS = tuple(
 _PROMPTS = ("off", "tags")
 _TOOLS = ("auto", "off")
 _TOOLS_PROMPTS = ("off", "on")
+_UNASKED = ("show", "hide")
+_BLANKS = ("keep", "trim")
 _BUDGETS = ("server", "proxy")
 _ENDPOINTS = ("translate", "native")
 DEFAULT_SIGNATURE = "think-addon"
@@ -93,6 +96,24 @@ def _read_count(written: object) -> int:
     return written
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsPlace:
+    """Where metrics can be read: an address to listen at, or a file."""
+
+    host: str = ""
+    port: int = 0
+    file: str = ""
+
+
+def _read_metrics(written: object) -> MetricsPlace | None:
+    host, _, port = str(written).rpartition(":")
+    if port.isascii() and port.isdecimal():
+        if not 1 <= int(port) <= 65535:
+            raise ValueError(f"expected a port from 1 to 65535, got {port}")
+        return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+    return MetricsPlace(file=_read_path(written)) if str(written) else None
+
+
 def _read_server(written: object) -> Server | None:
     return None if written == AUTO else by_name(str(written))
 
@@ -117,6 +138,13 @@ OPTIONS = (
         [],
         "fields of the server's own: FIELD=BLOCK:KEY",
         lambda written: read_map(_names(written)),
+    ),
+    Option(
+        "models",
+        Sequence[str],
+        [],
+        "names that clients have for models: PATTERN=NAME",
+        lambda written: read_rows(_names(written)),
     ),
     Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
     Option(
@@ -151,11 +179,21 @@ OPTIONS = (
         _one_of(_BUDGETS),
         _BUDGETS,
     ),
+    Option(
+        "unasked",
+        str,
+        _UNASKED[0],
+        "what a client gets that did not ask for thinking",
+        _one_of(_UNASKED),
+        _UNASKED,
+    ),
+    Option("blanks", str, _BLANKS[0], "blanks around thoughts", _one_of(_BLANKS), _BLANKS),
     Option("events", str, "", "file that gets a JSON line for each thought", _read_path),
     Option(
         "record", str, "", "folder that keeps each rewritten exchange as a recording", _read_folder
     ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
+    Option("metrics", str, "", "port, address or file for Prometheus", _read_metrics),
     Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
     Option(
         "messages",
@@ -223,9 +261,11 @@ OPTIONS = (
 only.
 """
 NOT_RECORDED = (
+    "models",
     "events",
     "record",
     "print",
+    "metrics",
     "stats",
     "fast",
     "flows",
@@ -252,14 +292,18 @@ class Settings:
     fields: tuple[str, ...]
     signature: str
     map: Mapping[str, Mapped]
+    models: Rows
     markers: bool
     prompt: str
     tools: str
     tools_prompt: str
     budget: str
+    unasked: str
+    blanks: str
     events: str
     record: str
     print: bool
+    metrics: MetricsPlace | None
     stats: bool
     messages: str
     responses: str

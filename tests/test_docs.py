@@ -111,3 +111,17 @@ def test_each_question_about_a_change_has_one_answer() -> None:
     assert len(answers) >= 12
     assert len(answers) == table.count("\n| ") - 2
     assert len({question for question, _ in answers}) == len(answers)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_command_listens_on_this_machine_only(page: Path) -> None:
+    """But for those that say why not: in a container, and where connections are redirected."""
+    joined = page.read_text().replace("\\\n", " ")
+    commands = re.findall(
+        r"mitm(?:dump|web|proxy) +[^`\n]*-s [^`\n]*think_addon\.py[^`\n]*", joined
+    )
+    open_to_others = ["transparent@8080", "--mode local:", " -n ", "--listen-host 0.0.0.0"]
+    closed = ["--listen-host 127.0.0.1", *open_to_others]
+    assert [line for line in commands if not any(words in line for words in closed)] == []

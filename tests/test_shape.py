@@ -30,7 +30,7 @@ FLOORS = (
     {"recordings"},
     {"laws"},
     {"shell", "__main__"},
-    {"think_addon"},
+    {"think_addon", "command"},
 )
 """A module imports from floors below its own, and from its own room."""
 RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
@@ -71,7 +71,7 @@ def _imports(source: Path) -> Iterator[str]:
 
 def _unit(module: str) -> str:
     """The name by which the floors know a module: its own, else its room's."""
-    if module.endswith(".__main__"):
+    if module.endswith(".__main__") and not module.startswith("converter.command."):
         return "__main__"
     name = module.removeprefix("converter.")
     while name not in RANK and "." in name:

@@ -1,6 +1,8 @@
 """The addon: which flows it acts on, its options, and what it makes of requests."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from tests.support.addon_flows import (
     streaming,
     wait,
 )
+from tests.support.harness import ADDON, MITMDUMP
 from think_addon import ThinkAddon
 
 
@@ -306,3 +309,13 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
 def test_the_script_is_one_addon() -> None:
     assert [type(addon) for addon in think_addon.addons] == [ThinkAddon]
     assert Path(think_addon.__file__).name == "think_addon.py"
+
+
+def test_without_the_folder_beside_it_the_script_says_what_is_missing(tmp_path: Path) -> None:
+    shutil.copy(ADDON, tmp_path)
+    script = str(tmp_path / "think_addon.py")
+    command = [str(MITMDUMP), "-q", "-s", script, "--set", f"confdir={tmp_path}", "-n"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    said = ended.stdout + ended.stderr
+    assert "the folder `converter` is missing beside think_addon.py" in said

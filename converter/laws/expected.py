@@ -2,6 +2,7 @@
 each dialect has them.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
@@ -81,7 +82,26 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
     found += _native(heard.pieces[len(tagged) :])
     budget = reading.expected.budget
-    return _joined_text(found if budget is None else _within(found, budget))
+    found = _joined_text(found if budget is None else _within(found, budget))
+    if reading.trims_blanks:
+        found = _trimmed(found)
+    if reading.expected.hidden:
+        found = [part for part in found if part.kind == "text"]
+    return _joined_text(found)
+
+
+def _trimmed(found: Sequence[Part]) -> list[Part]:
+    """Take the blanks away that stand before and behind thinking."""
+    kinds = ["", *(part.kind for part in found), ""]
+    out = []
+    for part, before, behind in zip(found, kinds, kinds[2:], strict=False):
+        text = part.text
+        if part.kind == "text" and behind == "thinking":
+            text = text.rstrip()
+        if part.kind == "text" and before == "thinking":
+            text = re.sub(r"\A(\s+\Z|\s*[\r\n]|\s+)", "", text)
+        out.append(replace(part, text=text))
+    return out
 
 
 def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]:

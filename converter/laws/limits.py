@@ -99,6 +99,10 @@ def _call_unknown_to_the_oracle(case: Case) -> bool:
     return bool(set(read.forms) - set(FORMS) or read.cut or read.text)
 
 
+def _leaves_out(recording: Recording) -> bool:
+    return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
+
+
 LIMITS = (
     Limit(
         2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
@@ -113,6 +117,11 @@ LIMITS = (
         4,
         "the budget that think_budget=proxy keeps withholds thinking",
         lambda case: case.budget is not None,
+    ),
+    Limit(
+        4,
+        "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
+        lambda case: _leaves_out(case.recording),
     ),
     Limit(
         4,

@@ -71,24 +71,37 @@ class Group:
         said = self.thinking + self.text
         return f"{self.thinking / said:.0%}" if said else "-"
 
+    def values(self) -> dict[str, object]:
+        """Return the numbers as plain values; of times the 50th and 95th percentile."""
+        counts = ("replies", "failed", "thoughts", "thinking", "text")
+        return {
+            **{name: getattr(self, name) for name in counts},
+            **{
+                name: {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
+                for name, times in self.times.items()
+                if times
+            },
+        }
+
     def cells(self) -> list[str]:
         """Return the numbers as a row of the table."""
         counts = [f"{count:,}" for count in (self.replies, self.failed, self.thoughts)]
         return [*counts, self.share, *(_spread(values) for values in self.times.values())]
 
 
+def values(replies: Iterable[Reply]) -> list[dict[str, object]]:
+    """Return the same as plain values: one for each model and server."""
+    groups, _ = _grouped(replies)
+    return [
+        {"model": model, "server": server, **group.values()}
+        for (model, server), group in sorted(groups.items())
+    ]
+
+
 def table(replies: Iterable[Reply]) -> list[str]:
     """Return lines to print: a row per model and server, and one for all of several."""
-    groups: dict[tuple[str, str], Group] = {}
     everything = Group()
-    names: dict[str, str] = {}
-    for reply in replies:
-        groups.setdefault((str(reply.told.get("model") or "-"), reply.address), Group()).add(
-            reply.told
-        )
-        everything.add(reply.told)
-        if reply.server not in ("", "generic"):
-            names[reply.address] = f"{reply.server} {reply.address}"
+    groups, names = _grouped(replies, everything)
     if not groups:
         return ["no replies that the addon has rewritten"]
     rows = [
@@ -98,6 +111,25 @@ def table(replies: Iterable[Reply]) -> list[str]:
     if len(groups) > 1:
         rows.append(["all", "", *everything.cells()])
     return [*_aligned([list(_HEAD), *rows]), LEGEND]
+
+
+type _Groups = dict[tuple[str, str], Group]
+
+
+def _grouped(
+    replies: Iterable[Reply], everything: Group | None = None
+) -> tuple[_Groups, dict[str, str]]:
+    """Return what is counted by model and server, and what servers are called, by address."""
+    groups: _Groups = {}
+    names: dict[str, str] = {}
+    for reply in replies:
+        key = (str(reply.told.get("model") or "-"), reply.address)
+        groups.setdefault(key, Group()).add(reply.told)
+        if everything:
+            everything.add(reply.told)
+        if reply.server not in ("", "generic"):
+            names[reply.address] = f"{reply.server} {reply.address}"
+    return groups, names
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -21,7 +21,8 @@ class Expected:
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
     `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
     exchange and its conversation in thought events; without a task none are made. `tools_offered`:
-    the request offers tools; `tools`: those whose calls are to be read from the text.
+    the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
+    client is to get no thinking, because it did not ask for any.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -31,6 +32,7 @@ class Expected:
     context: str = ""
     tools_offered: bool = False
     tools: Tools | None = None
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Reading:
     """How to read one reply.
 
     `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
-    the text is in hand before any must go out.
+    the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
+    out of the text.
     """
 
     tags: tuple[ThinkTags, ...]
@@ -47,6 +50,7 @@ class Reading:
     chosen_start: InitialState = InitialState.AUTO
     whole: bool = False
     expected: Expected = Expected()
+    trims_blanks: bool = False
 
     @property
     def families(self) -> tuple[ThinkTags, ...]:

@@ -13,6 +13,7 @@ from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
+from converter.recordings.request import request_of
 
 FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
 """Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
@@ -23,9 +24,9 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(name: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        "python -m converter.recordings",
+        name,
         description="Keep exchanges as recordings, and check them.",
     )
     _add_folder(parser, Path("recordings"))
@@ -52,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=[dialect.name for dialect in DIALECTS],
         help="one client only",
     )
+    show.add_argument(
+        "--request", action="store_true", help="a curl command that asks `serve` for it"
+    )
     for command, does in (
         ("bless", "accept what comes out now as right"),
         ("check", "hold recordings to all laws"),
@@ -75,9 +79,9 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     )
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Do what the arguments say; return the exit status."""
-    chosen = _parser().parse_args(arguments)
+def main(arguments: list[str] | None = None, name: str = "python -m converter.recordings") -> int:
+    """Do what the arguments say; return the exit status. `name`: what its user calls it."""
+    chosen = _parser(name).parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
     except RecordingError as error:
@@ -162,6 +166,9 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     recording = library.load(chosen.name)
+    if chosen.request:
+        print(request_of(recording))
+        return 0
     dialects = [
         dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
     ]

@@ -20,8 +20,10 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
+from converter.dialects.reasoning_fields import words_of
 from converter.exchange import is_stream
 from converter.initial_state import InitialState
+from converter.observe.printable import one_line
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.servers.profiles import GENERIC, by_name
 
@@ -33,6 +35,8 @@ _PACES = {"recorded": 1.0, "fast": FAST}
 _MUST_FIT = ("messages", "tools", "stream", "system")
 _PROMPT = ("messages", "tools")
 _OPENER = "<think>"
+_EXAMPLES = 3
+_SHORT = 40
 _IDS = ("id", "tool_call_id", "tool_use_id")
 """Recordings have other ids than the requests they were made of."""
 
@@ -121,6 +125,14 @@ class RecordedServer(ThreadingHTTPServer):
                 self._given[found.name] += 1
         return found
 
+    def hint(self, path: str) -> str:
+        """Return what would be answered, by way of some examples."""
+        recordings, path = self.chosen(path)
+        near = [each for each in recordings if _endpoint(each.sent.path) == _endpoint(path)]
+        told = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
+        example = (near or recordings)[0].name if recordings else "NAME"
+        return f"; recorded are {', '.join(told)}, ...; try `show {example} --request`"
+
     def models(self, path: str) -> dict[str, object]:
         """Return the list of models that the servers of these recordings would give; owned as
         theirs, if they are of one kind.
@@ -173,6 +185,17 @@ def _kind(recording: Recording) -> str:
     """
     begun = recording.found.begins == InitialState.THINKING.value
     return "vllm" if begun and recording.found.server == GENERIC.name else recording.found.server
+
+
+def _asks(recording: Recording) -> str:
+    """Return in a few words what a recording's request asks."""
+    asked = _read(recording.asked.body)
+    said = asked.get("messages")
+    last = said[-1] if isinstance(said, list) and said else None
+    words = words_of(last.get("content")) if isinstance(last, dict) else ""
+    shown = words if len(words) <= _SHORT else words[: _SHORT - 1] + "…"
+    streamed = ", streamed" if asked.get("stream") is True else ""
+    return one_line(f"{recording.asked.method} {recording.asked.path}, {shown!r}{streamed}")
 
 
 def _owner(servers: set[str]) -> str:
@@ -239,6 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._whole(200, "application/json", json.dumps(told).encode())
         else:
             words = f"no recording answers this request, {self.command} {self.path}"
+            words += self.server.hint(self.path)
             self._whole(
                 404,
                 "application/json",

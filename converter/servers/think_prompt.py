@@ -9,6 +9,7 @@ _ASKS = (
     "Before you answer, think step by step inside <thinking> and </thinking> tags{limit}. "
     "Close the tag, then write the answer outside of the tags."
 )
+_SWITCHES = ("enable_thinking", "thinking", "think", "reasoning")
 _LIMIT = ", in at most about {budget} tokens"
 
 
@@ -37,4 +38,18 @@ def _speaks_of_it(message: object) -> bool:
         isinstance(message, dict)
         and message.get("role") == "system"
         and TAG in str(message.get("content"))
+    )
+
+
+def asks_for_thinking(body: Mapping[str, object]) -> bool:
+    """Tell whether a request asks the model to think, by any of the switches that servers know."""
+    inner = body.get("chat_template_kwargs")
+    asked = {**body, **(inner if isinstance(inner, dict) else {})}
+    thinking, reasoning = asked.get("thinking"), asked.get("reasoning")
+    return (
+        any(asked.get(name) is True for name in _SWITCHES)
+        or asked.get("reasoning_effort") not in (None, "none")
+        or asked.get("thinking_mode") == "enabled"
+        or (isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"))
+        or (isinstance(reasoning, dict) and reasoning.get("effort") != "none")
     )

@@ -2,6 +2,7 @@
 said.
 """
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import find
+from converter.observe import statistics
 from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
@@ -95,22 +97,32 @@ class Commands:
         """Count replies, thoughts, thinking's share and times, per model and server; of all flows,
         or of those given, as @marked.
         """
-        chosen = _all_flows() if flows is _ALL else flows
-        lines = table(
-            reply for flow in chosen if isinstance(flow, HTTPFlow) and (reply := reply_of(flow))
-        )
+        lines = table(_replies(flows))
         _log.info("statistics:\n%s", "\n".join(lines))
         return lines
 
+    @command.command("think.stats.json")  # type: ignore[untyped-decorator]
+    def stats_as_json(self, flows: Sequence[Flow] = _ALL) -> str:
+        """The numbers of think.stats as JSON, in the event log."""
+        counted = json.dumps(statistics.values(_replies(flows)), ensure_ascii=False, indent=1)
+        _log.info("statistics:\n%s", counted)
+        return counted
+
     @command.command("think.record")  # type: ignore[untyped-decorator]
-    def record(self, flow: Flow, name: str) -> None:
-        """Keep the flow as a recording, without secrets: NAME.mitm and its goldens, in the folder
-        of think_record or ./recordings.
+    def record(self, *flow_and_name: str) -> None:
+        """Keep a flow as a recording, without secrets, in the folder of think_record or
+        ./recordings; with a name only, the last reply.
         """
+        if len(flow_and_name) not in (1, 2):
+            raise exceptions.CommandError("expected a name, or a flow and a name")
+        *named, name = flow_and_name
+        flow = _one_flow(named[0]) if named else _last_reply()
         _refuse_running(flow)
         if not isinstance(flow, HTTPFlow):
             raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
         _or_error(lambda: self._recorder.keep(flow, name))
+        if not named:
+            announce(f"recording: the last reply, {flow.request.method} {flow.request.path}")
 
 
 def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
@@ -130,6 +142,29 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
 def _asks(flow: HTTPFlow) -> bool:
     found = find(flow.request.method, flow.request.path)
     return found is not None and found[0].is_request
+
+
+def _one_flow(written: str) -> Flow:
+    """Return the one flow that `@focus`, `@marked` or a filter finds."""
+    found: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
+    if len(found) != 1:
+        raise exceptions.CommandError(f"expected one flow, got {len(found)} by {written!r}")
+    return found[0]
+
+
+def _last_reply() -> Flow:
+    """Return the flow of the last reply that the addon has rewritten."""
+    told = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and reply_of(flow)]
+    ended = [flow for flow in told if not flow.live]
+    if not ended:
+        raise exceptions.CommandError("no reply is there yet")
+    return max(ended, key=lambda flow: flow.timestamp_created)
+
+
+def _replies(flows: Sequence[Flow]) -> list[statistics.Reply]:
+    chosen = _all_flows() if flows is _ALL else flows
+    found = (reply_of(flow) for flow in chosen if isinstance(flow, HTTPFlow))
+    return [reply for reply in found if reply]
 
 
 def _refuse_running(flow: Flow) -> None:

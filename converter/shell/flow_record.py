@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.awaited_reply import AwaitedReply
+from converter.dialects.error_words import server_words
 from converter.exchange import Exchange, ReadRequest
 from converter.observe.printable import one_line
 from converter.observe.summary import in_words
@@ -28,6 +29,8 @@ MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 CLIENT_LEFT = "Client disconnected"
 _LONGEST = 80
 """Characters of a note in a comment, which is one cell of a table."""
+LONGEST_REFUSAL = 200
+"""Characters of a server's reason, which is all that there is to say of an error."""
 
 
 @dataclass
@@ -107,11 +110,28 @@ class FlowRecord:
             # by its tap the flow would hold all of this, twice over, for as long as it is listed
             flow.response.stream = True
 
+    def summary(self, flow: HTTPFlow) -> dict[str, object]:
+        """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
+        if self.rewriter:
+            return self.rewriter.summary.told()
+        failure = refusal_of(flow.response)
+        if not (failure and self.exchange.endpoint.is_chat):
+            return {}
+        return {"failure": failure, **({"model": self.model} if self.model else {})}
+
+    @property
+    def model(self) -> str:
+        """The model that the client asked for."""
+        return self.request.asked_model if self.request else ""
+
     def _mark(self, flow: HTTPFlow) -> None:
         rewriter = self.rewriter
         moved = rewriter and rewriter.summary.thoughts and rewriter.changed
-        failed = (flow.error and not flow.error.msg.startswith(CLIENT_LEFT)) or (
-            rewriter and rewriter.summary.failure
+        refused = refusal_of(flow.response)
+        failed = (
+            bool(refused)
+            or (flow.error and not flow.error.msg.startswith(CLIENT_LEFT))
+            or (rewriter and rewriter.summary.failure)
         )
         thought = (
             ["🧠 " + in_words(rewriter.summary.told())]
@@ -121,9 +141,12 @@ class FlowRecord:
         passed = (
             [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
         )  # an error as it came
-        flow.comment = flow.comment or " · ".join(
-            filter(None, [*thought, *self.hints, *self.notes, *passed])
-        )
+        said = [*self.hints, *self.notes, *passed]
+        if refused:
+            status = refused.partition(":")[0]
+            said = [words for words in said if words.rstrip("…") not in refused]
+            said = [refused, *(words for words in said if status not in words)]
+        flow.comment = flow.comment or " · ".join(filter(None, [*thought, *said]))
         flow.marked = flow.marked or (
             TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         )
@@ -164,8 +187,18 @@ class FlowRecord:
             awaited.prompted,
         )
         noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
-        summary = self.rewriter.summary.told() if self.rewriter else {}
+        summary = self.summary(flow)
         return notes.write(noted, summary, comment=flow.comment, marker=flow.marked)
+
+
+def refusal_of(response: Response | None) -> str:
+    """Return the status and the words of an HTTP error, as they may stand in a comment."""
+    if response is None or response.status_code < 400:
+        return ""
+    words = server_words(response.get_content(strict=False) or b"")
+    said = one_line(" ".join(words.split()))
+    shown = said if len(said) <= LONGEST_REFUSAL else said[: LONGEST_REFUSAL - 1] + "…"
+    return f"status {response.status_code}" + (f": {shown}" if shown else "")
 
 
 def in_short(note: str) -> str:

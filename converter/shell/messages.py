@@ -13,6 +13,12 @@ def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
     return Upstream(request.scheme, request.host, request.port, exchange.prefix, direct)
 
 
+def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
+    """Give a reply the header by which the Anthropic API names a request; SDKs show it."""
+    if flow.response and exchange.endpoint.dialect == "anthropic":
+        flow.response.headers.setdefault("request-id", f"req_{flow.id.replace('-', '')}")
+
+
 def is_compressed(response: Response) -> bool:
     """Tell whether a body must be whole before it can be read."""
     return response.headers.get("content-encoding", "identity").strip().lower() not in (

@@ -1,5 +1,6 @@
 """The addon's options, as mitmproxy keeps them."""
 
+import difflib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +9,11 @@ from mitmproxy import ctx, exceptions, flowfilter
 from mitmproxy.addonmanager import Loader
 
 from converter import settings
+from converter.observe.printable import one_line
 from converter.recordings.recording import RecordingError
 from converter.shell.recorder import make_folder
 
+_PREFIX = "think_"
 _log = logging.getLogger(__name__)
 
 
@@ -31,6 +34,16 @@ def declare(loader: Loader) -> None:
         ctx.options.update(
             **{f"think_{option.name}": option.default for option in settings.OPTIONS}
         )
+
+
+def refuse_unknown() -> None:
+    """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
+    known = [option.name for option in settings.OPTIONS]
+    for name in [name for name in ctx.options.deferred if name.startswith(_PREFIX)]:
+        close = difflib.get_close_matches(name.removeprefix(_PREFIX), known, 1)
+        all_of_them = ", ".join(_PREFIX + short for short in known)
+        hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
+        _log.error("think: no option %s; %s", one_line(name), hint)
 
 
 def in_force() -> dict[str, object]:

@@ -9,11 +9,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 
 from converter.initial_state import InitialState
 from converter.observe.printable import one_line
 from converter.servers.initial_state import initial_state, needs_prompt
 from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
+from converter.servers.model_names import Entry, entries
 from converter.servers.probes import (
     IDENTITY_PATHS,
     Probe,
@@ -38,6 +40,7 @@ REST = 60.0
 loading its model, and nobody waits for the answer.
 """
 
+_MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
 type Headers = Mapping[str, str]
@@ -52,6 +55,7 @@ class UpstreamClient:
         self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
         self._rendering: dict[Key, asyncio.Task[None]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
+        self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
 
     async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
@@ -97,6 +101,16 @@ class UpstreamClient:
             return _begin(self._count(upstream, headers, server, body))
 
         return await self._unless_silent(upstream, ask)
+
+    async def models(self, upstream: Upstream, headers: Headers) -> list[Entry]:
+        """Return what the server lists, none where it cannot be asked."""
+        listed, until = self._listed.get(upstream, ([], 0.0))
+        if until < time.monotonic():
+            with suppress(ConnectionError):
+                reply = await self._fetch(upstream, ProbeRequest(_MODELS), headers)
+                listed = entries(reply.value() if reply else None)
+                self._listed[upstream] = (listed, time.monotonic() + REST)
+        return listed
 
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]

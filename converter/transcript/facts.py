@@ -57,6 +57,8 @@ def _broke_off(facts: Facts) -> str:
 
 
 def _tokens(facts: Facts) -> str:
+    if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
+        return ""  # the server has not told, and a Messages reply must name numbers
     said = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
     said += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
     return ", ".join(filter(None, said))

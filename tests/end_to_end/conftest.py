@@ -1,5 +1,6 @@
 """mitmweb and its page in a browser, started for the first test that needs them."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,5 +32,7 @@ def web(used_web: Mitmweb) -> Mitmweb:
 
 @pytest.fixture(scope="session")
 def page() -> Iterator[Page]:
+    if os.environ.get("BROWSER") == "0":
+        pytest.skip("BROWSER=0: nothing is looked at in a browser")
     with Page() as page:
         yield page

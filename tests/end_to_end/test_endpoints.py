@@ -199,7 +199,7 @@ def test_the_sdk_lists_models_and_asks_for_one(
     model.rows |= {"/v1/models": Says(LISTED), "/v1/models/small": Says(LISTED["data"][0])}
     assert [entry.id for entry in sdk.models.list()] == ["small", "other/large"]
     assert sdk.models.retrieve("small").display_name == "small"
-    with pytest.raises(anthropic.NotFoundError, match="Not Found"):
+    with pytest.raises(anthropic.NotFoundError, match="no model none"):
         sdk.models.retrieve("none")
 
 

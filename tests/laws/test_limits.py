@@ -28,6 +28,7 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
         "think_budget=proxy",
         lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1),
     ),
+    (4, "think_unasked=hide", lambda: streamed("a", options={"unasked": "hide"})),
     (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (4, "no shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (5, "think_markers", lambda: streamed("a", options={"markers": True})),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.observe.statistics import LEGEND, Reply, percentile, table
+from converter.observe.statistics import LEGEND, Reply, percentile, table, values
 
 HERE, THERE = "127.0.0.1:8000", "127.0.0.1:9000"
 STREAMED = {
@@ -88,3 +88,12 @@ def test_a_models_name_cannot_act_on_the_terminal() -> None:
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 10), (0.95, 19), (1.0, 20), (0.01, 1)])
 def test_percentiles_are_values_that_came(share: float, expected: float) -> None:
     assert percentile([float(value) for value in range(20, 0, -1)], share) == expected
+
+
+def test_the_same_numbers_come_as_plain_values() -> None:
+    small, large = values([Reply(BROKEN, HERE), Reply(STREAMED, HERE), Reply(WHOLE, HERE)])[::-1]
+    assert (large["model"], large["failed"]) == ("large", 1)
+    assert (small["replies"], small["thoughts"], small["thinking"]) == (2, 3, 40)
+    assert small["end"] == {"p50": 2.0, "p95": 3.0}
+    assert "first_byte" in small
+    assert values([]) == []

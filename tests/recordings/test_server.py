@@ -1,6 +1,7 @@
 """A server made of recordings answers as the recorded servers did."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -117,6 +118,14 @@ def test_messages_tools_and_form_must_fit_and_the_rest_need_not(
     assert status == (200 if fits else 404)
     assert fits or json.loads(said)["error"]["message"].startswith(
         "no recording answers this request, POST /v1/chat"
+    )
+
+
+def test_who_asks_something_else_is_told_what_there_is() -> None:
+    with serving(recording()) as server:
+        words = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
+    assert re.search(
+        r"; recorded are \w+ \(POST /v1/chat/completions, 'Hi'.*\), \.\.\.; try `show", words
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.servers.think_prompt import TAG, add
+from converter.servers.think_prompt import TAG, add, asks_for_thinking
 
 USER = {"role": "user", "content": "hi"}
 
@@ -57,3 +57,25 @@ def test_the_request_itself_is_not_changed() -> None:
     body = {"messages": [{"role": "system", "content": "be brief"}, USER]}
     add(body, None)
     assert body == {"messages": [{"role": "system", "content": "be brief"}, USER]}
+
+
+@pytest.mark.parametrize(
+    ("body", "asks"),
+    [
+        ({}, False),
+        ({"reasoning_effort": "none"}, False),
+        ({"reasoning_effort": "low"}, True),
+        ({"chat_template_kwargs": {"enable_thinking": True}}, True),
+        ({"chat_template_kwargs": {"enable_thinking": False}}, False),
+        ({"chat_template_kwargs": 7, "think": True}, True),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, True),
+        ({"thinking": {"type": "disabled"}}, False),
+        ({"reasoning": {"effort": "high"}}, True),
+        ({"reasoning": {}}, True),
+        ({"thinking_mode": "enabled"}, True),
+    ],
+)
+def test_a_request_asks_for_thinking_by_any_servers_switch(
+    body: dict[str, object], asks: bool
+) -> None:
+    assert asks_for_thinking(body) is asks

@@ -27,7 +27,7 @@ MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
-NAMES = ("think.export", "think.record", "think.show", "think.stats")
+NAMES = ("think.export", "think.record", "think.show", "think.stats", "think.stats.json")
 
 
 class Web(Program):
@@ -115,9 +115,10 @@ def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
         assert re.fullmatch(r"[A-Z].{30,150}\.", words), words
     assert [listed[name]["signature_help"] for name in NAMES] == [
         "think.export flow path",
-        "think.record flow name",
+        "think.record *flow_and_name",
         "think.show flow target",
         "think.stats flows -> str[]",
+        "think.stats.json flows -> str",
     ]
 
 
@@ -159,6 +160,7 @@ def test_stats_counts_all_flows_or_those_chosen(web: Web, tmp_path: Path) -> Non
     assert [line.split()[2] for line in web.call("think.stats", "@all")[1:-1]] == ["2"]
     assert [line.split()[2] for line in web.call("think.stats", "~u messages")[1:-1]] == ["1"]
     assert "no replies" in web.call("think.stats", "~u nothing")[0]
+    assert [row["replies"] for row in json.loads(web.call("think.stats.json"))] == [2]
     web.wait_for(r"statistics:\nmodel +server +replies")
     web.call("save.file", "@all", str(tmp_path / "kept.mitm"))
     folder = tmp_path / "again"
@@ -175,6 +177,28 @@ def test_record_keeps_the_chosen_flow(web: Web, tmp_path: Path, dialect: Dialect
     assert library.names() == ["odd-reply"]
     assert library.check("odd-reply", lambda _: []) == []
     assert len(list(library.folder.iterdir())) == 3
+
+
+def test_record_without_a_flow_takes_the_last_reply_and_says_which(
+    web: Web, tmp_path: Path
+) -> None:
+    web.ask(OPENAI)
+    web.ask(ANTHROPIC)
+    web.call("think.record", "the-last")
+    web.wait_for("recording: the last reply, POST /v1/messages")
+    web.wait_for("recording: kept recordings/the-last.mitm")
+    assert Library(tmp_path / "recordings").load("the-last").asked.path == "/v1/messages"
+
+
+def test_record_wants_one_flow_and_a_name(web: Web) -> None:
+    with pytest.raises(CommandError, match="no reply is there yet"):
+        web.call("think.record", "early")
+    web.ask()
+    web.ask()
+    with pytest.raises(CommandError, match="expected one flow, got 2 by '@marked'"):
+        web.call("think.record", "@marked", "both")
+    with pytest.raises(CommandError, match="expected a name, or a flow and a name"):
+        web.call("think.record", "@focus", "two", "three")
 
 
 def test_record_takes_the_folder_of_the_option(server: ScriptedServer, tmp_path: Path) -> None:

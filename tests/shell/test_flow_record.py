@@ -10,8 +10,10 @@ from mitmproxy import flowfilter
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
+from converter.observe.statistics import Group
 from converter.recordings.notes import METADATA
 from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
+from converter.shell.terminal.printer import reply_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -183,7 +185,7 @@ def test_the_comment_says_in_a_few_words_what_was_done() -> None:
 
 def test_what_a_server_says_is_no_control_sequence_in_a_comment() -> None:
     flow = kept(request(CHAT), response("text/html", 502), b"<title>\x1b[31m\xc2\x9b31m</title>")
-    assert flow.comment.startswith("the server answered with status 502")
+    assert flow.comment == r"status 502: ␛[31m\x9b31m"
     assert flow.comment.isprintable()
 
 
@@ -267,3 +269,19 @@ def test_the_words_of_an_error_in_a_stream_are_in_the_comment_for_every_client()
         assert flow.marked == TROUBLE
         assert flow.comment.endswith("out of ␛memory")
         assert flow.comment.count("memory") == 1
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_an_http_error_is_marked_told_in_full_and_counted_as_failed(path: str) -> None:
+    words = "the request exceeds the context: 4,200 tokens of 4,096"
+    body = json.dumps({"error": {"message": words}}).encode()
+    flow = kept(request(path), response(status=400), body)
+    assert flow.marked == TROUBLE
+    assert flow.comment.startswith("status 400: ")
+    assert "exceeds the context: 4,200" in flow.comment
+    found = reply_of(flow)
+    assert found
+    assert found.told["model"] == "small"
+    group = Group()
+    group.add(found.told)
+    assert (group.replies, group.failed) == (1, 1)

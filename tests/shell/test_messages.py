@@ -6,7 +6,16 @@ import pytest
 
 from converter.exchange import JSON, Answer
 from converter.shell import messages
-from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
+from tests.support.addon_flows import (
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    ask,
+    request,
+    response,
+    running,
+    wait,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +62,16 @@ def test_a_reply_is_replaced_whole() -> None:
 def test_an_answer_of_our_own() -> None:
     made = messages.made(Answer(404, JSON, b"{}"))
     assert (made.status_code, made.content, made.headers["content-type"]) == (404, b"{}", JSON)
+
+
+@pytest.mark.parametrize(("path", "named"), [(MESSAGES, True), (CHAT, False)])
+def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bool) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(path))
+        flow.response = response()
+        wait(addon.responseheaders(flow))
+        refused = ask(addon, request(path, b"{"))
+    assert ("request-id" in flow.response.headers) is named
+    if named:
+        assert refused.response
+        assert refused.response.headers["request-id"].startswith("req_")

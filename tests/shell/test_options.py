@@ -1,6 +1,7 @@
 """The addon's options, as mitmproxy keeps them and as an exchange notes them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from mitmproxy import exceptions
@@ -9,6 +10,7 @@ from converter import settings
 from converter.initial_state import InitialState
 from converter.shell import options
 from tests.support.addon_flows import running
+from tests.support.harness import start_proxy
 
 
 def test_every_row_is_an_option_with_its_default() -> None:
@@ -36,3 +38,27 @@ def test_the_options_in_force_are_plain_values_by_short_names() -> None:
 def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) -> None:
     with running() as (_, context), pytest.raises(exceptions.OptionsError, match=f"think_{name}"):
         context.options.update(**{f"think_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("think_tag=x", "no option think_tag; did you mean think_tags?"),
+        ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
+        ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
+    ],
+)
+def test_a_name_that_is_none_stops_the_start_with_the_next_best(
+    written: str, words: str, tmp_path: Path
+) -> None:
+    with start_proxy(["regular"], ["--set", written], tmp_path, "unknown") as proxy:
+        proxy.exit_status()
+    assert words in proxy.output
+    assert "Error logged during startup, exiting..." in proxy.output
+
+
+def test_options_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+    with start_proxy(
+        ["regular"], ["--set", "my_think=1", "--set", "thinking=x"], tmp_path, "others"
+    ) as proxy:
+        proxy.check()

@@ -58,9 +58,12 @@ class ByPathServer(ThreadingHTTPServer):
     request_queue_size = 64
 
     def __init__(
-        self, rows: Mapping[str, Says | Script | Sequence[Says]] | None = None, port: int = 0
+        self,
+        rows: Mapping[str, Says | Script | Sequence[Says]] | None = None,
+        port: int = 0,
+        host: str = "127.0.0.1",
     ) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__((host, port), _Handler)
         self.rows: dict[str, Says | Script | Sequence[Says]] = dict(rows or {})
         self.asked: list[Asked] = []
         self._lock = threading.Lock()

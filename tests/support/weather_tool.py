@@ -23,7 +23,7 @@ def answers(lines: Iterator[str]) -> Iterator[str]:
         if "id" not in asked:
             continue
         version = (asked.get("params") or {}).get("protocolVersion")
-        hello = {
+        hello: dict[str, object] = {
             "protocolVersion": version,
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "w", "version": "1"},

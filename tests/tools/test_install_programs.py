@@ -68,7 +68,16 @@ def user(machine: Machine) -> Machine:
 
 
 def test_where_all_is_there_nothing_is_done(root: Machine) -> None:
-    for name in ("google-chrome", "chromedriver", "tmux", "haproxy", "nginx"):
+    for name in (
+        "google-chrome",
+        "chromedriver",
+        "tmux",
+        "haproxy",
+        "nginx",
+        "systemd-analyze",
+        "ip",
+        "nft",
+    ):
         root.add(name)
     done = root.install()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -76,11 +85,23 @@ def test_where_all_is_there_nothing_is_done(root: Machine) -> None:
 
 
 def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
-    root.add("chromium")
-    assert root.install().returncode == 0
+    for name in ("chromium", "systemd-analyze", "ip"):
+        root.add(name)
+    done = root.install()
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].endswith(
+        "Installing Debian's chromium-driver tmux haproxy nginx-light nftables ... (BROWSER=0 does without a browser)"
+    )
     update, install = root.asked.read_text().splitlines()
     assert update.endswith(" update")
-    assert install.endswith(" --no-install-recommends chromium-driver tmux haproxy nginx-light")
+    assert install.endswith(
+        " --no-install-recommends chromium-driver tmux haproxy nginx-light nftables"
+    )
+
+
+def test_a_browser_is_left_out_on_demand(root: Machine) -> None:
+    assert root.install(BROWSER="0").returncode == 0
+    assert "chromium" not in root.asked.read_text()
 
 
 def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
@@ -88,6 +109,7 @@ def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
     user.add("chromedriver")
     user.add("haproxy")
     user.add("nginx")
+    user.add("systemd-analyze")
     done = user.install()
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
@@ -100,7 +122,7 @@ def test_ci_may_use_sudo_that_asks_nothing(user: Machine) -> None:
     assert (
         user.asked.read_text()
         .splitlines()[-1]
-        .endswith(" chromium chromium-driver tmux haproxy nginx-light")
+        .endswith(" chromium chromium-driver tmux haproxy nginx-light systemd")
     )
 
 

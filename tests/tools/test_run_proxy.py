@@ -1,8 +1,7 @@
-"""`make run`, started for real: with the embedded model server, with a given server, and with
-requests it must refuse.
-"""
+"""`make run`, started for real: with the embedded model server, with a given server, and in a terminal that goes away."""
 
 import os
+import pty
 import re
 import shlex
 import signal
@@ -19,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.run_proxy import RunError, server_address
-
-LAUNCHER = Path(__file__).with_name("run_proxy.py")
+ROOT = Path(__file__).parents[2]
+LAUNCHER = [sys.executable, "-m", "tests.tools.run_proxy"]
+COMMAND = [sys.executable, "-m", "converter.command"]
 PATIENCE = 60.0
 READY = "Ctrl-C stops everything."
 reads_proc = pytest.mark.skipif(
@@ -67,6 +66,11 @@ class Launched:
         return self.process.wait(PATIENCE)
 
 
+def text_said(stream: str) -> str:
+    """The text of a streamed reply of either dialect."""
+    return "".join(re.findall(r'"(?:content|text)":"([^"]*)"', stream))
+
+
 def text_of(path: Path) -> str:
     try:
         return path.read_text()
@@ -95,13 +99,17 @@ def free_port() -> int:
 
 
 @contextmanager
-def launched(folder: Path, *arguments: str) -> Iterator[Launched]:
+def launched(folder: Path, *command: str) -> Iterator[Launched]:
     output = folder / "output.txt"
     options = ["--", "--set", f"confdir={folder}"]
     with output.open("wb") as file:
-        command = [sys.executable, str(LAUNCHER), *arguments, *options]
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            [*command, *options],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
         )
     with process:
         try:
@@ -124,19 +132,11 @@ def fetch(address: str, body: str | None = None) -> str:
         return str(reply.read().decode())
 
 
-def refusal(*arguments: str) -> str:
-    command = [sys.executable, str(LAUNCHER), *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert ended.returncode == 1
-    assert ended.stdout == ""
-    return ended.stderr
-
-
 @reads_proc
 def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
     tmp_path: Path, ports: list[str]
 ) -> None:
-    with launched(tmp_path, "--ui", "dump", *ports) as run:
+    with launched(tmp_path, *LAUNCHER, "--dump", *ports) as run:
         run.wait_ready()
         children = run.children()
         commands = [
@@ -146,7 +146,7 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
             "chat/completions",
             "messages",
         ]
-        assert all("84" in fetch(command[2], command[-1]) for command in commands)
+        assert all("84" in text_said(fetch(command[2], command[-1])) for command in commands)
         assert run.end(signal.SIGINT) == 0
     assert len(children) == 2
     assert not any(map(is_alive, children))
@@ -157,7 +157,7 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
 def test_mitmweb_opens_with_the_address_it_prints_and_only_with_it(
     tmp_path: Path, ports: list[str]
 ) -> None:
-    with launched(tmp_path, "--ui", "web", *ports) as run:
+    with launched(tmp_path, *LAUNCHER, *ports) as run:
         run.wait_ready()
         children = run.children()
         web = run.address(r"mitmweb: (\S+)")
@@ -172,11 +172,13 @@ def test_mitmweb_opens_with_the_address_it_prints_and_only_with_it(
 
 
 @reads_proc
-@pytest.mark.parametrize(("part", "name"), [(0, "the embedded llama.cpp server"), (1, "mitmdump")])
+@pytest.mark.parametrize(
+    ("part", "name"), [(0, "the embedded llama.cpp server"), (1, "think-addon")]
+)
 def test_when_a_part_dies_the_rest_is_stopped(
     tmp_path: Path, ports: list[str], part: int, name: str
 ) -> None:
-    with launched(tmp_path, "--ui", "dump", *ports) as run:
+    with launched(tmp_path, *LAUNCHER, "--dump", *ports) as run:
         run.wait_ready()
         children = sorted(run.children())
         os.kill(children[part], signal.SIGKILL)
@@ -190,7 +192,7 @@ def test_when_a_part_dies_the_rest_is_stopped(
 
 @reads_proc
 def test_ctrl_c_while_it_starts_leaves_nothing(tmp_path: Path, ports: list[str]) -> None:
-    with launched(tmp_path, "--ui", "dump", *ports) as run:
+    with launched(tmp_path, *LAUNCHER, "--dump", *ports) as run:
         wait_until(lambda: bool(run.children()))
         children = run.children()
         assert run.end(signal.SIGINT) == 0
@@ -204,84 +206,43 @@ def test_a_given_server_is_used_and_nothing_else_is_started(
     tmp_path: Path, ports: list[str]
 ) -> None:
     nobody = f"127.0.0.1:{free_port()}"
-    with launched(tmp_path, "--server", f"{nobody}/v1/", "--ui", "dump", *ports) as run:
+    with launched(tmp_path, *COMMAND, f"{nobody}/v1/", "--dump", *ports) as run:
         run.wait_ready()
         assert f"(in front of http://{nobody})" in run.said()
         assert f"http://{nobody} does not answer yet" in run.said()
-        assert len(run.children()) == 1
-        assert run.end(signal.SIGHUP) == 0
+        assert run.children() == []
+        assert run.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.parametrize("name", ["PORT", "WEB_PORT"])
-def test_a_taken_port_is_named_with_what_to_set(name: str, ports: list[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        said = refusal(*ports, "--" + name.lower().replace("_", "-"), port)
-    assert (
-        said
-        == f"make run: port {port} cannot be used (Address already in use): set {name} to another.\n"
+def test_a_port_that_cannot_be_used_stops_everything(tmp_path: Path) -> None:
+    with launched(tmp_path, *LAUNCHER, "--dump", "--port", "many") as run:
+        assert run.end() == 1
+    assert run.said().splitlines() == [
+        "think-addon: expected a number from 1 to 65535 for --port, got 'many'",
+        "make run: think-addon has ended with exit code 1, so everything was stopped.",
+    ]
+
+
+@reads_proc
+def test_it_ends_with_its_terminal_though_make_keeps_the_signal(tmp_path: Path) -> None:
+    """GNU make leads the session here: it gets the hang-up, and waits for its children to end by themselves."""
+    makefile = tmp_path / "Makefile"
+    words = [*LAUNCHER, "--dump", "--port", str(free_port()), "--", "--set", f"confdir={tmp_path}"]
+    makefile.write_text(f"run:\n\t@exec {shlex.join(words)}\n")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        ["setsid", "--ctty", "make", "-f", str(makefile)],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["--ui", "console"], "UI must be web or dump, not 'console'"),
-        (["--port", "many"], "PORT must be a number from 1 to 65535, not 'many'"),
-        (["--port", "65536"], "PORT must be a number from 1 to 65535, not '65536'"),
-        (
-            ["--server", "ftp://host"],
-            "SERVER must look like http://localhost:8000, not 'ftp://host'",
-        ),
-    ],
-)
-def test_what_cannot_be_done_is_refused_in_one_line(
-    arguments: list[str], reason: str, ports: list[str]
-) -> None:
-    assert refusal(*ports, *arguments) == f"make run: {reason}.\n"
-
-
-def test_two_listeners_need_two_ports() -> None:
-    port = str(free_port())
-    assert f"PORT and WEB_PORT are both {port}" in refusal("--port", port, "--web-port", port)
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("http://localhost:8000", "http://localhost:8000"),
-        ("localhost:8000", "http://localhost:8000"),
-        ("model-host", "http://model-host"),
-        ("https://example.org/", "https://example.org"),
-        ("http://localhost:8000/v1", "http://localhost:8000"),
-        ("localhost:8000/v1/", "http://localhost:8000"),
-        ("[::1]:8000", "http://[::1]:8000"),
-    ],
-)
-def test_near_misses_of_an_address_are_understood(given: str, meant: str) -> None:
-    assert server_address(given) == meant
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "http://",
-        ":8000",
-        "ftp://host",
-        "host:port",
-        "host:99999",
-        "host:0",
-        "me@host",
-        "a b",
-        "http://host/?a=b",
-        "::1",
-    ],
-)
-def test_what_is_no_address_is_refused(given: str) -> None:
-    with pytest.raises(RunError, match="must look like"):
-        server_address(given)
-
-
-def test_a_path_is_refused_with_the_reason() -> None:
-    with pytest.raises(RunError, match="without the path '/api/v1'"):
-        server_address("http://localhost:3000/api/v1")
+    os.close(theirs)
+    said = b""
+    while READY.encode() not in said:
+        said += os.read(ours, 65536)
+    children = Launched(process, makefile).children()
+    os.close(ours)
+    process.wait(PATIENCE)
+    assert len(children) == 1
+    assert not any(map(is_alive, children))

@@ -60,3 +60,7 @@ def test_of_what_is_known_from_elsewhere_count_times_and_what_the_reply_does_not
     own, more = {"finish": "end_turn", "end": 1.0}, {"finish": "stop", "end": 2.0, "thoughts": 1}
     assert together(own, more) == {"finish": "end_turn", "end": 2.0, "thoughts": 1}
     assert together(own, None) == own
+
+
+def test_tokens_that_nobody_counted_are_not_told_as_none() -> None:
+    assert "tokens" not in dict(lines({"input_tokens": 0, "output_tokens": 0}))

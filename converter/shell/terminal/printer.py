@@ -65,10 +65,9 @@ class Terminal:
             self._make_room()  # mitmdump prints a line of its own after ours
         if record.exchange.endpoint.is_chat:
             _log.info("reply: %s", in_a_line(flow, record))
-        if record.rewriter and ctx.options.think_stats:
-            self._replies.append(
-                Reply(record.rewriter.summary.told(), address_of(flow), record.server.name)
-            )
+        summary = record.summary(flow)
+        if summary and ctx.options.think_stats:
+            self._replies.append(Reply(summary, address_of(flow), record.server.name))
 
     def response(self, flow: HTTPFlow) -> None:
         """Count what was read from a file; the rest is counted as it ends."""

@@ -1,4 +1,4 @@
-"""What `make run` says once it is ready."""
+"""What a person is told once the proxy is ready."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from tests.tools.announce import UNKNOWN_MODEL, announcement, curl, first_model
+from converter.shell.announcement import UNKNOWN_MODEL, announcement, curl, first_model
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture)
 
 def test_a_command_survives_the_shell() -> None:
     words = shlex.split(curl("http://127.0.0.1:8080/v1/messages", 'it\'s "quoted"'))
-    assert words[:3] == ["curl", "-s", "http://127.0.0.1:8080/v1/messages"]
+    assert words[:3] == ["curl", "-sN", "http://127.0.0.1:8080/v1/messages"]
     assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
 
 

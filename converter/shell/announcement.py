@@ -1,19 +1,28 @@
-"""A mitmproxy script for `make run`: once the proxy listens, says where it is and what to try."""
+"""A mitmproxy script: once the proxy listens, say where it is and what to try.
 
+It also ends the proxy when the terminal in which it was started is gone.
+"""
+
+import asyncio
 import json
 import logging
+import select
+import sys
 import urllib.error
 import urllib.request
 from typing import Any
 
 from mitmproxy import ctx
+from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.shell.hang_up import hung_up
 from converter.shell.page.addon import address
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
 QUESTION = {
+    "stream": True,
     "seed": 1,
     "temperature": 0.7,
     "max_tokens": 200,
@@ -24,45 +33,56 @@ DIALECTS = {"OpenAI": "/v1/chat/completions", "Anthropic": "/v1/messages"}
 logger = logging.getLogger(__name__)
 
 
+_watching: set[asyncio.Task[None]] = set()
+
+
 def running() -> None:
     """mitmproxy's hook: everything listens now."""
+    if sys.stdout.isatty() and hasattr(select, "poll"):
+        _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
     server = ReverseMode.parse(ctx.options.mode[0]).data
-    print(
-        announcement(
-            server,
-            f"http://127.0.0.1:{ctx.options.listen_port}",
-            web_address(),
-            first_model(server),
-        ),
-        flush=True,
-    )
+    words = announcement(server, proxy_address(), web_address(), first_model(server))
+    if hasattr(ctx.master, "keymap"):
+        logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
+    else:
+        print(words, flush=True)
+
+
+async def _end_with_terminal(file: int) -> None:
+    await hung_up(file)
+    ctx.master.shutdown()
+
+
+def proxy_address() -> str:
+    """Return where a client on this machine connects."""
+    host = ctx.options.listen_host
+    shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{ctx.options.listen_port}"
 
 
 def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
-    """What to tell the person who started the proxy."""
+    """Return what to tell the person who started the proxy."""
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
-    lines += [
-        f"\n# Ask in the {name} dialect:\n{curl(proxy + path, model)}"
-        for name, path in DIALECTS.items()
-    ]
+    for name, path in DIALECTS.items():
+        lines.append(f"\n# Ask in the {name} dialect:\n{curl(proxy + path, model)}")
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
 
 
 def curl(address: str, model: str) -> str:
-    """One command that asks the question."""
+    """Return a command that asks the question, and shows the reply as it comes."""
     body = json.dumps({"model": model} | QUESTION).replace("'", r"\u0027")
-    return f"curl -s {address} -H 'content-type: application/json' -d '{body}'"
+    return f"curl -sN {address} -H 'content-type: application/json' -d '{body}'"
 
 
 def web_address() -> str | None:
-    """mitmweb's address with the token that opens it; nothing for mitmdump."""
+    """Return mitmweb's address with the token that opens it; None for mitmdump."""
     address: Any = getattr(ctx.master, "web_url", None)
     return address and str(address)
 
 
 def first_model(server: str) -> str:
-    """The first model that the server lists; whoever starts the proxy before the server is told so."""
+    """Return the first model that the server lists; log a warning when nobody is there yet."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:

@@ -1,0 +1,1 @@
+"""The command `think-addon`: start the proxy, read a reply, keep recordings, examine a server."""

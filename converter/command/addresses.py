@@ -1,0 +1,64 @@
+"""Addresses and ports as people write them."""
+
+import re
+import socket
+from urllib.parse import urlsplit
+
+LOCAL = "127.0.0.1"
+PORTS_TRIED = 20
+"""Ports that are tried, from the usual one on, when the user has not chosen one."""
+_EXAMPLE = "an address such as http://localhost:8000"
+
+
+class CommandError(Exception):
+    """Why a command cannot be carried out, in one line for its user."""
+
+
+def server_address(text: str) -> str:
+    """Return SCHEME://HOST[:PORT]; a missing http:// and a / or /v1 at the end are forgiven."""
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or re.search(r"[\s@?#]", text):
+        raise CommandError(f"expected {_EXAMPLE}, got {text!r}")
+    if parts.path.rstrip("/") not in ("", "/v1"):
+        reason = "the path of each request is passed on"
+        raise CommandError(f"expected {_EXAMPLE}, without the path {parts.path!r}: {reason}")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def chosen_port(option: str, text: str, host: str) -> int:
+    """Return the port that the user asks for. Raises CommandError when it cannot be used."""
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
+        raise CommandError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
+    port = int(text)
+    if reason := refusal(port, host):
+        raise CommandError(f"port {port} cannot be used ({reason}): choose another with {option}")
+    return port
+
+
+def free_port(option: str, usual: int, host: str, taken: int | None = None) -> int:
+    """Return the usual port, or else the next one that nobody uses."""
+    for port in range(usual, usual + PORTS_TRIED):
+        if port != taken and not refusal(port, host):
+            return port
+    last = usual + PORTS_TRIED - 1
+    raise CommandError(f"no port from {usual} to {last} can be used: choose one with {option}")
+
+
+def refusal(port: int, host: str) -> str:
+    """Return why nobody can listen at `port`, nothing when it is free."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise CommandError(f"{host!r} is no address to listen at: {error.strerror}") from None
+    with socket.socket(family) as probe:
+        # As mitmproxy does: a port that was in use a minute ago is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError as error:
+            return error.strerror or str(error)
+    return ""

@@ -1,0 +1,180 @@
+"""`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from converter.command import examined
+from converter.command.addresses import CommandError, server_address
+from converter.command.examined import Finding
+from converter.command.heard import Heard
+from converter.command.link import PATIENCE, Link, link_to
+from converter.conversation import ThinkingSwitch
+from converter.observe.printable import one_line
+from converter.servers.probes import IDENTITY_PATHS, recognise
+from converter.servers.profiles import Server, thinking_fields
+
+USUAL_PORTS = {
+    8000: "vLLM, NIM, transformers serve",
+    8080: "llama.cpp",
+    11434: "Ollama",
+    1234: "LM Studio",
+    30000: "SGLang",
+}
+"""Where servers listen when nobody has said otherwise; looked at when no address is given."""
+QUESTION = "What is 12 * 7?"
+TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "The weather in a place.",
+        "parameters": {
+            "type": "object",
+            "properties": {"place": {"type": "string"}},
+            "required": ["place"],
+        },
+    },
+}
+MOST_TOKENS = 2048
+_CONTEXTS: Mapping[str, tuple[str, ...]] = {
+    "/v1/models": ("n_ctx", "max_model_len", "context_window", "max_context_length"),
+    "/props": ("n_ctx",),
+    "/api/v0/models": ("loaded_context_length",),
+    "/api/ps": ("context_length",),
+}
+"""Where the context is told: llama.cpp, vLLM and SGLang; old llama.cpp; LM Studio; Ollama."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Examine a server and print what was found; return the exit status."""
+    chosen = parser().parse_args(arguments)
+    link = link_to(
+        server_address(chosen.url or _found()), chosen.key, chosen.patience, chosen.insecure
+    )
+    findings = []
+    for finding in examine(link, chosen.model):
+        findings.append(finding)
+        mark = "!" if finding.wrong else " "
+        print(f"{mark} {finding.about:<10}{one_line(finding.words)}", flush=True)
+    print(f"\n{examined.command_line(link.address, findings)}")
+    return 1 if any(finding.wrong for finding in findings) else 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = argparse.ArgumentParser(
+        "think-addon doctor",
+        description="Ask a server what it is and how its model thinks; say which options follow.",
+        epilog="Exit codes: 0 all is well; 1 a line marked ! says what is not; 2 wrong use.",
+    )
+    ports = ", ".join(map(str, USUAL_PORTS))
+    made.add_argument("url", nargs="?", metavar="URL", help=f"else local ports are tried: {ports}")
+    made.add_argument("--model", help="which one to ask; else the first that the server lists")
+    made.add_argument("--key", default="", help="the API key, for a server that wants one")
+    made.add_argument("--insecure", action="store_true", help="take any certificate")
+    limit = {"type": float, "default": PATIENCE, "metavar": "SECONDS"}
+    made.add_argument("--patience", help="for each reply (%(default)g)", **limit)  # type: ignore[arg-type]
+    return made
+
+
+def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
+    """Yield what is found, as it is found."""
+    server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
+    if server is None:
+        words = "does not answer as a model server does; does it want a --key?"
+        raise CommandError(f"{link.address} {words}")
+    name = "unknown to the addon" if server.name == "generic" else server.name
+    yield Finding("server", f"{name} at {link.address}")
+    models = _models(link)
+    model = asked_model or (models[0] if models else "")
+    yield _listed(models, model)
+    heard, asked = _thinks(link, server, model)
+    if heard.refused:
+        yield Finding("reply", heard.refused, wrong=True)
+        return
+    yield examined.thinking(heard, server, model, asked)
+    yield examined.context(_context(link, model), server)
+    body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
+    yield examined.tools(link.hear(body, lambda reply: bool(reply.calls)), server)
+
+
+def _listed(models: Sequence[str], model: str) -> Finding:
+    if not models:
+        return Finding("models", f"none are listed{f'; {model} is asked' if model else ''}")
+    if model not in models:
+        return Finding("models", f"{', '.join(models)}; not among them: {model}", wrong=True)
+    more = f"; {model} is asked" if len(models) > 1 else ""
+    return Finding("models", ", ".join(models) + more)
+
+
+def _found() -> str:
+    """Return the address of the first local server that lists models, of the usual ports."""
+    for port in USUAL_PORTS:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            if _models(link_to(address)):
+                print(f"found {address}", file=sys.stderr)
+                return address
+        except CommandError:
+            continue
+    tried = ", ".join(f"{port} ({names})" for port, names in USUAL_PORTS.items())
+    raise CommandError(f"no model server at the local ports {tried}: give its URL")
+
+
+def _thinks(link: Link, server: Server, model: str) -> tuple[Heard, bool]:
+    """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
+    body = _question(model, QUESTION)
+    heard = link.hear(body, _answers)
+    switches = thinking_fields(server, ThinkingSwitch("enabled"), None, model)
+    if heard.refused or examined.shows_thinking(heard) or not switches:
+        return heard, False
+    again = link.hear({**body, **switches}, _answers)
+    return (heard, False) if again.refused else (again, True)
+
+
+def _question(model: str, words: str) -> dict[str, object]:
+    named = {"model": model} if model else {}
+    said = [{"role": "user", "content": words}]
+    return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": said}
+
+
+def _answers(heard: Heard) -> bool:
+    """Tell whether an answer has begun behind a thought: the rest of it says nothing new."""
+    return bool(heard.fields and heard.text.strip())
+
+
+def _models(link: Link) -> list[str]:
+    named = (row.get("id") for row in _rows(link.get("/v1/models"), "data"))
+    return [name for name in named if isinstance(name, str)]
+
+
+def _context(link: Link, model: str) -> int | None:
+    """Return the tokens that the server's context holds, by the first place that tells."""
+    for path, names in _CONTEXTS.items():
+        found = list(_numbers(_about(link.get(path), model), names))
+        if found:
+            return found[0]
+    return None
+
+
+def _about(value: object, model: str) -> object:
+    """Return the row about the model, of a list of models; else all there is."""
+    rows = _rows(value, "data") or _rows(value, "models")
+    return [row for row in rows if model in (row.get("id"), row.get("name"))] or rows or value
+
+
+def _rows(value: object, name: str) -> list[dict[str, object]]:
+    rows = value.get(name) if isinstance(value, dict) else None
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
+    """Yield the positive numbers under any of these names, at any depth."""
+    if isinstance(value, dict):
+        told = (value.get(name) for name in names)
+        yield from (number for number in told if isinstance(number, int) and number > 0)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        if isinstance(each, dict | list):
+            yield from _numbers(each, names)

@@ -1,0 +1,148 @@
+"""What follows from the replies of a server: how its model thinks, and what a user should set."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from converter.command.heard import Heard
+from converter.parsing.families import PHRASES, SUFFIX, TABLE, ThinkTags
+from converter.parsing.tag_matcher import for_model
+from converter.servers import initial_state
+from converter.servers.initial_state import Facts
+from converter.servers.profiles import Server
+
+KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
+"""Servers that tell the addon where a reply begins, so that nobody has to say it."""
+NEEDS = {"Claude Code": 40_000, "Codex": 20_000}
+"""Tokens of context that a client fills before the first word of its user, and room to work."""
+ENOUGH = 65536
+MORE_CONTEXT = {
+    "llama.cpp": f"llama-server -c {ENOUGH}",
+    "vllm": f"vllm serve --max-model-len {ENOUGH}",
+    "sglang": f"sglang --context-length {ENOUGH}",
+    "ollama": f"OLLAMA_CONTEXT_LENGTH={ENOUGH} ollama serve",
+    "lmstudio": f"lms load --context-length {ENOUGH}",
+}
+CALLS_TOOLS = {
+    "vllm": "vllm serve --enable-auto-tool-choice --tool-call-parser NAME",
+    "sglang": "sglang --tool-call-parser NAME",
+    "llama.cpp": "llama-server --jinja",
+}
+"""How to start a server so that it reads tool calls itself."""
+_SUFFIX = r"[\w-]{1,32}"
+_UNREAD = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+_TOOL_TEXT = re.compile(
+    r"<tool_call>|<function[=_]|<minimax:tool_call>|<invoke |\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"|<\|tool_calls?_|<｜tool|<｜DSML｜|<\|START_ACTION\|>|to=functions\.|<start_function_call>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report. `wrong`: a user should do something about it."""
+
+    about: str
+    words: str
+    options: tuple[str, ...] = ()
+    wrong: bool = False
+
+
+def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
+    """Return how the model thinks. `asked`: it was told to, in the server's way."""
+    when = f"; the first words came after {heard.first:.1f} s" if heard.first is not None else ""
+    switched = ", when a client asks for it" if asked else ""
+    if heard.fields:
+        names = " and ".join(f"`{name}`" for name in heard.fields)
+        return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
+    if found := _marks(heard.text):
+        family, opened = found
+        where = f"{_mark(family.open)} and {_mark(family.close)}"
+        begun = "" if opened else "; the template has opened it, so only the closer comes"
+        words = f"yes{switched}: in the text, between {where}{begun}{when}"
+        return Finding("thinking", words, _options(family, opened, server, model))
+    if unread := _UNREAD.match(heard.text):
+        tag = unread[1]
+        words = f"in the text, between <{tag}> and </{tag}>, which the addon reads when told to"
+        return Finding("thinking", words, ("think_tags=auto", f"think_tags=<{tag}> </{tag}>"))
+    return Finding("thinking", f"none was seen{', though it was asked for' if asked else ''}{when}")
+
+
+def shows_thinking(heard: Heard) -> bool:
+    """Tell whether thinking came, marked in any way."""
+    return bool(heard.fields or _marks(heard.text) or _UNREAD.match(heard.text))
+
+
+def _marks(text: str) -> tuple[ThinkTags, bool] | None:
+    """Return the family whose mark comes first, and whether that is an opener."""
+    places = [
+        (found.start(), not opened, row, family, opened)
+        for row, family in enumerate(TABLE)
+        for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
+        for mark in marks
+        if (
+            found := _search(
+                mark, text, only_at_head=family.ambiguous_in_prose or family in PHRASES
+            )
+        )
+    ]
+    first = min(places, key=lambda place: place[:3], default=None)
+    return (first[3], first[4]) if first else None
+
+
+def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
+    return family.closers if family.bare_close_means_thinking else ()
+
+
+def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
+    expression = re.escape(mark).replace(re.escape(SUFFIX), _SUFFIX)
+    return re.match(rf"\s*{expression}", text) if only_at_head else re.search(expression, text)
+
+
+def _mark(mark: str) -> str:
+    return mark.strip()
+
+
+def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
+    known = not family.ambiguous_in_prose or family in for_model(model)
+    tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
+    told = server.name in KNOWS_ITS_PROMPT or initial_state.model(Facts({"model": model}))
+    return tags if opened or told else (*tags, "think_start=thinking")
+
+
+def context(size: int | None, server: Server) -> Finding:
+    """Return whether the server's context holds what agents send."""
+    if size is None:
+        return Finding("context", "the server does not tell; agents need " + _needs(NEEDS))
+    short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
+    if not short:
+        return Finding("context", f"{size:,} tokens: enough for {' and '.join(NEEDS)}")
+    remedy = MORE_CONTEXT.get(server.name)
+    words = f"{size:,} tokens: too few for {_needs(short)}"
+    return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+
+
+def _needs(needs: Mapping[str, int]) -> str:
+    return " and ".join(f"{client} (about {tokens:,})" for client, tokens in needs.items())
+
+
+def tools(heard: Heard, server: Server) -> Finding:
+    """Return how the model calls tools."""
+    remedy = CALLS_TOOLS.get(server.name)
+    start = f"; start it with: {remedy}" if remedy else ""
+    if heard.refused:
+        return Finding("tools", f"refused: {heard.refused}{start}", wrong=True)
+    if heard.calls:
+        return Finding("tools", "as calls")
+    if written := _TOOL_TEXT.search(heard.text + "".join(heard.fields.values())):
+        words = f"written into the text, with {written[0].strip()}, where no client sees a call"
+        return Finding("tools", words + start, wrong=True)
+    return Finding("tools", "the model called none, though it was given one that fits")
+
+
+def command_line(address: str, findings: Iterable[Finding]) -> str:
+    """Return the command that starts the proxy as the findings want it."""
+    options = dict.fromkeys(option for finding in findings for option in finding.options)
+    return " ".join(
+        ["think-addon", address, *(f"--set {shlex.quote(option)}" for option in options)]
+    )

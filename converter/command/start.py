@@ -1,0 +1,144 @@
+"""`think-addon http://localhost:8000`: mitmproxy with the addon, in front of a server."""
+
+import argparse
+import ipaddress
+import platform
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import converter
+from converter import settings
+from converter.command.addresses import (
+    LOCAL,
+    CommandError,
+    chosen_port,
+    free_port,
+    server_address,
+)
+from converter.shell import programs
+
+ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
+ANNOUNCEMENT = Path(programs.__file__).with_name("announcement.py")
+PORT, WEB_PORT = 8080, 8081
+_DESCRIPTION = """\
+Start the proxy in front of a model server, or do one of these; each has --help of its own:
+
+  think-addon doctor [URL]    say what the server is, how its model thinks, which options follow
+  think-addon read [FILE]     show a saved reply
+  think-addon record COMMAND  keep, show, check and serve recordings"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the reader of the command line."""
+    made = argparse.ArgumentParser(
+        "think-addon",
+        usage="%(prog)s URL [options] [-- options of mitmproxy]",
+        description=_DESCRIPTION,
+        epilog=_options(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("url", metavar="URL", help="the server, such as http://localhost:8000")
+    _add_interfaces(made)
+    made.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
+    made.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
+    made.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
+    made.add_argument("--web-host", default=LOCAL, help=f"address of the page ({LOCAL})")
+    made.add_argument("--print", action="store_true", help="print thinking and answers here")
+    made.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option")
+    made.add_argument("--version", action="version", version=versions())
+    return made
+
+
+def _add_interfaces(made: argparse.ArgumentParser) -> None:
+    shown = made.add_mutually_exclusive_group()
+    made.set_defaults(interface="web")
+    for interface, meaning in (
+        ("web", "look at the flows in a page: mitmweb (the default)"),
+        ("dump", "nothing but log lines: mitmdump"),
+        ("console", "look at the flows in this terminal: mitmproxy"),
+    ):
+        value = {"dest": "interface", "action": "store_const", "const": interface}
+        shown.add_argument(f"--{interface}", help=meaning, **value)  # type: ignore[arg-type]
+
+
+def _options() -> str:
+    rows = (f"  think_{option.name:<12} {option.meaning}" for option in settings.OPTIONS)
+    return "\n".join(["options for --set (mitmproxy's own are taken too):", *rows])
+
+
+def versions() -> str:
+    """Return what takes part, by version."""
+    parts = {"think-addon": "think-addon", "mitmproxy": "mitmproxy"}
+    told = [f"{shown} {_version(name)}" for shown, name in parts.items()]
+    return ", ".join([*told, f"Python {platform.python_version()}"])
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(run from its folder)"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Start the proxy as the command line says, and stay until it ends."""
+    chosen, more = read(arguments)
+    if not ADDON.exists():
+        raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
+    passed_on = [*mitmproxy_arguments(chosen), *more]
+    warn(chosen)
+    # Several processes (--workers) would start here, with the same arguments for each.
+    programs.run(chosen.interface, passed_on)
+    return 0
+
+
+def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return what the user has chosen, and what goes to mitmproxy as it is: all after `--`."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    return parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
+
+
+def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
+    """Return the arguments for a program of mitmproxy's. Raises CommandError."""
+    mode = f"reverse:{server_address(chosen.url)}"
+    port = _port("--port", chosen.port, PORT, chosen.host)
+    scripts = ["-s", str(ADDON), "-s", str(ANNOUNCEMENT)]
+    where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
+    printed = ["--set", "think_print=true"] if chosen.print else []
+    options = [word for option in chosen.set for word in ("--set", option)]
+    return [*scripts, *where, *_page(chosen, port), *printed, *options]
+
+
+def _page(chosen: argparse.Namespace, port: int) -> list[str]:
+    if chosen.interface != "web":
+        return []
+    web_port = _port("--web-port", chosen.web_port, WEB_PORT, chosen.web_host, taken=port)
+    where = ["--web-host", chosen.web_host, "--web-port", str(web_port)]
+    return [*where, "--no-web-open-browser"]
+
+
+def _port(option: str, asked: str | None, usual: int, host: str, taken: int | None = None) -> int:
+    if asked is None:
+        return free_port(option, usual, host, taken)
+    port = chosen_port(option, asked, host)
+    if port == taken:
+        raise CommandError(f"port {port} is for clients already: choose another with {option}")
+    return port
+
+
+def is_open_to_others(host: str) -> bool:
+    """Tell whether machines other than this one can reach an address that is listened at."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost"
+
+
+def warn(chosen: argparse.Namespace) -> None:
+    """Say so when anybody in the network can use the proxy, and through it the server."""
+    if is_open_to_others(chosen.host) and not any("proxyauth" in word for word in chosen.set):
+        words = "whoever reaches this machine can use the server"
+        print(f"think-addon: it listens at {chosen.host}: {words}", file=sys.stderr)

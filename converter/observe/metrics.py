@@ -1,0 +1,179 @@
+"""Counts of all replies so far, for Prometheus and as JSON: bounded, whatever clients ask for."""
+
+import bisect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from converter.observe.statistics import Reply
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+"""Seconds: from a small model on this machine to a large one that thinks for minutes."""
+MOST_SERIES = 200
+"""Groups of model and server: clients choose the names of models."""
+MOST_KINDS = 50
+"""Kinds of mending that are told apart."""
+OTHER = "other"
+TIMES = {
+    "first_byte": "Time to the first byte of a streamed reply",
+    "first_thought": "Time to the first thought",
+    "first_text": "Time to the first word of the answer",
+    "end": "Time to the end of the reply",
+}
+_COUNTS = {
+    "thoughts": "Thoughts that were read",
+    "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
+    "answer_tokens": "Tokens of answers",
+    "prompt_tokens": "Tokens of prompts",
+}
+_NUMBER = re.compile(r"\d+")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How often a time fell below each bound."""
+
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
+    sum: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a time."""
+        self.buckets[bisect.bisect_left(BUCKETS, seconds)] += 1
+        self.sum += seconds
+
+    def below(self) -> Iterator[tuple[str, int]]:
+        """Yield each bound and how many times were not above it."""
+        total = 0
+        bounds = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
+        for bound, count in zip(bounds, self.buckets, strict=True):
+            total += count
+            yield bound, total
+
+
+@dataclass(slots=True)
+class Series:
+    """What is counted of one model on one server."""
+
+    outcomes: dict[str, int] = field(default_factory=dict)
+    mended: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
+    times: dict[str, Histogram] = field(
+        default_factory=lambda: {name: Histogram() for name in TIMES}
+    )
+
+    def add(self, told: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
+        """Count a reply."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        for what in mended:
+            kind = what if what in self.mended or len(self.mended) < MOST_KINDS else OTHER
+            self.mended[kind] = self.mended.get(kind, 0) + 1
+        for name, count in _counted(told).items():
+            self.counts[name] += count
+        whole = told.get("first_byte") == told.get("end")
+        for name, times in self.times.items():
+            at = told.get(name)
+            if isinstance(at, int | float) and (name == "end" or not whole):
+                times.add(float(at))
+
+
+class Metrics:
+    """Counts by model and server."""
+
+    def __init__(self) -> None:
+        self._series: dict[tuple[str, str], Series] = {}
+
+    def add(self, reply: Reply, outcome: str, mended: Iterable[str]) -> None:
+        """Count a reply; `mended`: the addon's notes about it."""
+        key = (str(reply.told.get("model") or "-"), reply.address or "-")
+        if key not in self._series and len(self._series) >= MOST_SERIES:
+            key = (OTHER, OTHER)
+        self._series.setdefault(key, Series()).add(reply.told, outcome, map(kind_of, mended))
+
+    def text(self) -> str:
+        """Return the counts in Prometheus' text format."""
+        return "".join(f"{line}\n" for line in self._lines())
+
+    def values(self) -> list[dict[str, object]]:
+        """Return the counts as plain values; of times, how many there were and their sum."""
+        return [
+            {
+                "model": model,
+                "server": server,
+                "requests": series.outcomes,
+                "mended": series.mended,
+                **series.counts,
+                **{f"{name}_seconds": _in_short(times) for name, times in series.times.items()},
+            }
+            for (model, server), series in sorted(self._series.items())
+        ]
+
+    def _lines(self) -> Iterator[str]:
+        yield from _family("requests", "Requests by how they ended", "counter")
+        for labels, series in self._labelled():
+            yield from _by(series.outcomes, "requests", labels, "outcome")
+        yield from _family("mended", "What was mended in requests and replies", "counter")
+        for labels, series in self._labelled():
+            yield from _by(series.mended, "mended", labels, "what")
+        for name, meaning in _COUNTS.items():
+            yield from _family(name, meaning, "counter")
+            for labels, series in self._labelled():
+                yield f"think_{name}_total{{{labels}}} {series.counts[name]}"
+        for name, meaning in TIMES.items():
+            yield from _family(f"{name}_seconds", meaning, "histogram")
+            for labels, series in self._labelled():
+                yield from _histogram(f"think_{name}_seconds", labels, series.times[name])
+
+    def _labelled(self) -> Iterator[tuple[str, Series]]:
+        for (model, server), series in sorted(self._series.items()):
+            yield f'model="{_escaped(model)}",server="{_escaped(server)}"', series
+
+
+def kind_of(note: str) -> str:
+    """Return what a note is about, without what differs from reply to reply."""
+    return _NUMBER.sub("#", _QUOTED.sub("…", note.partition(": ")[0])).strip()
+
+
+def _counted(told: Mapping[str, object]) -> dict[str, int]:
+    output, thinking, said = (_number(told, name) for name in ("output_tokens", "thinking", "text"))
+    known = _number(told, "thinking_tokens")
+    estimate = round(output * thinking / (thinking + said)) if thinking + said else 0
+    thought = min(output, known or estimate)
+    return {
+        "thoughts": _number(told, "thoughts"),
+        "thinking_tokens": thought,
+        "answer_tokens": output - thought,
+        "prompt_tokens": _number(told, "input_tokens"),
+    }
+
+
+def _number(told: Mapping[str, object], name: str) -> int:
+    value = told.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _family(name: str, meaning: str, kind: str) -> list[str]:
+    full = f"think_{name}{'_total' if kind == 'counter' else ''}"
+    return [f"# HELP {full} {meaning}.", f"# TYPE {full} {kind}"]
+
+
+def _by(counts: Mapping[str, int], name: str, labels: str, label: str) -> Iterator[str]:
+    for value, count in sorted(counts.items()):
+        yield f'think_{name}_total{{{labels},{label}="{_escaped(value)}"}} {count}'
+
+
+def _histogram(name: str, labels: str, times: Histogram) -> Iterator[str]:
+    total = 0
+    for bound, total in times.below():  # the last one is all of them
+        yield f'{name}_bucket{{{labels},le="{bound}"}} {total}'
+    yield f"{name}_sum{{{labels}}} {times.sum:.6g}"
+    yield f"{name}_count{{{labels}}} {total}"
+
+
+def _in_short(times: Histogram) -> dict[str, float]:
+    return {"count": sum(times.buckets), "sum": round(times.sum, 3)}
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,141 @@
+"""Where the counts of all replies can be read: a port of its own, or a file."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from mitmproxy.http import HTTPFlow
+
+from converter.observe.metrics import CONTENT_TYPE, Metrics
+from converter.observe.statistics import Reply
+from converter.settings import MetricsPlace
+from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
+from converter.shell.terminal.printer import address_of
+from converter.wire import json_text
+
+PATHS = ("/metrics", "/metrics.json")
+SECONDS_BETWEEN_FILES = 1.0
+_PATIENCE = 5.0
+_LONGEST_REQUEST = 8192
+_log = logging.getLogger(__name__)
+
+
+class MetricsEndpoint:
+    """Counts replies; serves the counts while the option says where."""
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+        self._place: MetricsPlace | None = None
+        self._listens = False
+        self._server: asyncio.Task[None] | None = None
+        self._writing: asyncio.TimerHandle | None = None
+
+    def open(self, place: MetricsPlace | None) -> None:
+        """Move to another place, or to none. Raises ValueError when it cannot be had."""
+        if place == self._place:
+            return
+        listening = _listen(place) if self._listens and place and not place.file else None
+        self.done()
+        self._place = place
+        if listening and place:
+            _log.info("metrics at http://%s:%s/metrics", place.host, place.port)
+            self._server = asyncio.ensure_future(self._serve(listening))
+
+    def running(self) -> None:
+        """Serve from now on; a port that is taken stops mitmproxy, with one line."""
+        self._listens, place, self._place = True, self._place, None
+        try:
+            self.open(place)
+        except ValueError as error:
+            _log.error("think: %s", error)
+
+    def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Count a reply that is over."""
+        if self._place is None or not record.exchange.endpoint.is_chat:
+            return
+        told = record.rewriter.summary.told() if record.rewriter else {}
+        model = told.get("model") or record.model
+        reply = Reply({**told, "model": model}, address_of(flow), record.server.name)
+        self.metrics.add(reply, outcome_of(flow, told), record.notes)
+        if self._place.file and not self._writing:
+            loop = asyncio.get_running_loop()
+            self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
+
+    def done(self) -> None:
+        """Write what is left, and close."""
+        if self._writing:
+            self._writing.cancel()
+            self._write()
+        if self._server:
+            self._server.cancel()
+        self._place = self._server = None
+
+    def _write(self) -> None:
+        self._writing = None
+        file = Path(self._place.file if self._place else "")
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(self._body(file.suffix == ".json"))
+            beside.replace(file)
+        except OSError as error:
+            _log.error("think: think_metrics: %s", error)
+
+    def _body(self, as_json: bool) -> bytes:
+        if as_json:
+            return json_text.write(self.metrics.values())
+        return self.metrics.text().encode()
+
+    async def _serve(self, listening: socket.socket) -> None:
+        server = await asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
+        async with server:
+            await server.serve_forever()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
+            writer.write(self._reply(head))
+            await asyncio.wait_for(writer.drain(), _PATIENCE)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # it has asked nothing, or does not wait for the answer
+        finally:
+            writer.close()
+
+    def _reply(self, head: bytes) -> bytes:
+        method, _, rest = head.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
+        if path not in PATHS:
+            return _http("404 Not Found", "text/plain", f"try {' or '.join(PATHS)}\n".encode())
+        if method not in (b"GET", b"HEAD"):
+            return _http("405 Method Not Allowed", "text/plain", b"GET, please\n")
+        as_json = path.endswith(".json")
+        reply = _http(
+            "200 OK", "application/json" if as_json else CONTENT_TYPE, self._body(as_json)
+        )
+        return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+
+
+def outcome_of(flow: HTTPFlow, told: Mapping[str, object]) -> str:
+    """Return how a request ended, in one or two words."""
+    if flow.error and not told.get("finish"):
+        return "client left" if flow.error.msg.startswith(CLIENT_LEFT) else "broke off"
+    if flow.response and flow.response.status_code >= 400:
+        return "refused"
+    return "ok" if told.get("finish") and not told.get("failure") else "failed"
+
+
+def _listen(place: MetricsPlace) -> socket.socket:
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    try:
+        return socket.create_server((place.host, place.port), family=family)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        words = f"{place.host}:{place.port} cannot be listened at ({reason})"
+        raise ValueError(f"think_metrics: {words}") from None
+
+
+def _http(status: str, content_type: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {len(body)}\r\n"
+    return f"{head}connection: close\r\n\r\n".encode() + body

@@ -1,0 +1,98 @@
+"""The command line that starts the proxy, and what mitmproxy is given for it."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from converter import settings
+from converter.command import start
+from converter.command.addresses import CommandError
+
+URL = "http://localhost:8000"
+
+
+def given(*words: str) -> list[str]:
+    chosen, more = start.read(words)
+    return [*start.mitmproxy_arguments(chosen), *more]
+
+
+def value(arguments: list[str], name: str) -> str:
+    return arguments[arguments.index(name) + 1]
+
+
+def test_the_addon_and_its_announcement_are_found_from_anywhere() -> None:
+    scripts = [Path(script) for script in (start.ADDON, start.ANNOUNCEMENT)]
+    assert all(script.is_absolute() and script.is_file() for script in scripts)
+    assert given(URL)[:4] == ["-s", str(scripts[0]), "-s", str(scripts[1])]
+
+
+def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
+    arguments = given("localhost:8000/v1")
+    assert value(arguments, "--mode") == "reverse:http://localhost:8000"
+    assert value(arguments, "--listen-host") == value(arguments, "--web-host") == "127.0.0.1"
+    assert "--no-web-open-browser" in arguments
+
+
+@pytest.mark.parametrize("interface", ["--dump", "--console"])
+def test_without_a_page_nothing_is_said_of_one(interface: str) -> None:
+    assert not [word for word in given(URL, interface) if word.startswith(("--web", "--no-web"))]
+
+
+def test_page_and_proxy_never_share_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    with pytest.raises(CommandError, match=f"port {port} is for clients already"):
+        given(URL, "--port", port, "--web-port", port)
+    arguments = given(URL)
+    assert value(arguments, "--listen-port") != value(arguments, "--web-port")
+
+
+def test_options_go_on_in_order_and_what_stands_behind_two_dashes_as_it_is() -> None:
+    arguments = given(
+        URL, "--print", "--set", "think_start=text", "--set", "a=b", "--", "-w", "f", "--set", "c=d"
+    )
+    last = [
+        "--set",
+        "think_print=true",
+        "--set",
+        "think_start=text",
+        "--set",
+        "a=b",
+        "-w",
+        "f",
+        "--set",
+        "c=d",
+    ]
+    assert arguments[-len(last) :] == last
+
+
+def test_the_help_names_every_option_of_the_addon() -> None:
+    told = start.parser().format_help()
+    assert all(f"think_{option.name} " in told for option in settings.OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("host", "others"),
+    [
+        ("127.0.0.1", False),
+        ("127.1.2.3", False),
+        ("::1", False),
+        ("localhost", False),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("gpu", True),
+    ],
+)
+def test_who_opens_the_door_is_told_so(
+    host: str, others: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start.warn(start.read([URL, "--host", host])[0])
+    assert ("whoever reaches this machine can use the server" in capsys.readouterr().err) is others
+    assert start.is_open_to_others(host) is others
+
+
+def test_a_missing_part_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(start, "ADDON", tmp_path / "think_addon.py")
+    with pytest.raises(CommandError, match=f"think_addon.py is missing beside {tmp_path}"):
+        start.main([URL])

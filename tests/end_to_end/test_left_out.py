@@ -1,0 +1,105 @@
+"""What a client may be spared: thinking that it did not ask for, and blank lines around thoughts."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import anthropic
+import pytest
+
+from converter.laws import laws
+from converter.recordings.library import Library
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.clients import Client, Dialect
+from tests.support.frames import END, ROLE, delta, stream, whole
+from tests.support.harness import start_proxy
+from tests.support.scripted_server import Asked
+
+LIBRARY = Library(Path(__file__).parents[2] / "recordings")
+TAGGED = "Hm.\n<think>\nI add.\n</think>\n\n84"
+OPTIONS = ["--set", "think_unasked=hide", "--set", "think_blanks=trim"]
+ASKS: dict[str, dict[str, object]] = {
+    "openai": {"reasoning_effort": "low"},
+    "anthropic": {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+}
+BODY = {"model": "small", "max_tokens": 2048, "messages": [{"role": "user", "content": "12 * 7"}]}
+
+
+def _chat(asked: Asked) -> Says:
+    """Tags in the text, or a field of its own for who says so."""
+    body = json.loads(asked.body)
+    if "native" in str(body["messages"]):
+        said = [delta(reasoning_content="I add."), delta(content="\n\n"), delta(content="84")]
+        return Says(steps=[ROLE, *said, *END])
+    return Says(steps=stream(*TAGGED)) if body.get("stream") else Says(whole(TAGGED))
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("left-out")
+    with (
+        ByPathServer({**owned_by("vllm"), CHAT: _chat}) as server,
+        start_proxy([f"reverse:{server.address}"], OPTIONS, folder, "left-out") as proxy,
+    ):
+        yield proxy.ports[0]
+
+
+def _said(port: int, dialect: Dialect, streamed: bool, **more: object) -> tuple[str, str]:
+    with Client(port) as client:
+        body = json.dumps({**BODY, "stream": streamed, **more}).encode()
+        said = dialect.read(client.ask(dialect.path, body).body, streamed)
+    return said.thinking, said.text
+
+
+def test_who_did_not_ask_gets_the_answer_alone(port: int, dialect: Dialect, streamed: bool) -> None:
+    assert _said(port, dialect, streamed) == ("", "Hm.84")
+
+
+def test_who_asks_gets_both_without_blank_lines_between(
+    port: int, dialect: Dialect, streamed: bool
+) -> None:
+    assert _said(port, dialect, streamed, **ASKS[dialect.name]) == ("I add.", "Hm.84")
+
+
+def test_a_servers_own_field_is_hidden_too(port: int, dialect: Dialect) -> None:
+    messages = [{"role": "user", "content": "native"}]
+    assert _said(port, dialect, True, messages=messages) == ("", "84")
+    more = ASKS[dialect.name]
+    assert _said(port, dialect, True, messages=messages, **more) == ("I add.", "84")
+
+
+def test_the_first_block_is_the_answer(port: int) -> None:
+    client = anthropic.Anthropic(base_url=f"http://127.0.0.1:{port}", api_key="unused")
+    with client:
+        asked = {"model": "small", "max_tokens": 9}
+        message = client.messages.create(messages=[{"role": "user", "content": "12"}], **asked)  # type: ignore[call-overload]
+    assert message.content[0].text == "Hm.84"
+    assert message._request_id.startswith("req_")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"unasked": "hide"}, {"blanks": "trim"}, {"unasked": "hide", "blanks": "trim"}],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llama-tags-stream",
+        "llama-tags-whole",
+        "llama-steps-anthropic-whole",
+        "llama-steps-stream",
+        "llama-native-tags-stream",
+        "llama-extracted-stream",
+        "llama-two-tool-calls-anthropic-stream",
+        "llama-thinking-on-anthropic-stream",
+        "llama-cut-in-thought-stream",
+        "vllm-two-choices-stream",
+        "vllm-parsers-reasoning-stream",
+    ],
+)
+def test_every_law_holds_all_the_same(name: str, options: dict[str, str]) -> None:
+    recording = LIBRARY.load(name)
+    chosen = replace(recording, options={**recording.options, **options})
+    assert laws.check(chosen, 2) == []

@@ -1,0 +1,88 @@
+"""Clients with fixed names reach the server's models, and see the names that they know."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import pytest
+
+from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
+from tests.support.clients import Client, Dialect, payloads
+from tests.support.frames import stream, whole
+from tests.support.harness import start_proxy
+from tests.support.scripted_server import Asked
+
+ROWS = ["claude-*=large", "gpt-4o=large", "mine="]
+LISTED = {"object": "list", "data": [{"id": "large", "object": "model", "owned_by": "vllm"}]}
+SAID = "<think>I add.</think>84"
+
+
+@dataclass
+class Renaming:
+    """The proxy, and the server behind it."""
+
+    port: int
+    server: ByPathServer
+
+    def ask(self, path: str, body: dict[str, Any]) -> bytes:
+        self.server.asked.clear()
+        with Client(self.port) as client:
+            return client.ask(path, json.dumps(body).encode()).body
+
+    def models_asked(self) -> set[str]:
+        return {body["model"] for body in self.server.bodies(CHAT)}
+
+
+def _chat(asked: Asked) -> Says:
+    streamed = json.loads(asked.body).get("stream")
+    return Says(steps=stream(*SAID)) if streamed else Says(whole(SAID))
+
+
+@pytest.fixture(scope="module")
+def renaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Renaming]:
+    folder = tmp_path_factory.mktemp("names")
+    options = [word for row in ROWS for word in ("--set", f"think_models={row}")]
+    with (
+        ByPathServer({"/v1/models": Says(LISTED), CHAT: _chat}) as server,
+        start_proxy([f"reverse:{server.address}"], options, folder, "names") as proxy,
+    ):
+        yield Renaming(proxy.ports[0], server)
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-5", "gpt-4o", "mine"])
+def test_the_server_is_asked_by_its_own_name_and_the_reply_has_the_clients(
+    renaming: Renaming, dialect: Dialect, streamed: bool, model: str
+) -> None:
+    asked = {"model": model, "max_tokens": 9, "stream": streamed}
+    messages = [{"role": "user", "content": "12 * 7"}]
+    body = renaming.ask(dialect.path, {**asked, "messages": messages})
+    assert renaming.models_asked() == {"large"}
+    said = dialect.read(body, streamed)
+    assert (said.thinking, said.text) == ("I add.", "84")
+    replies = payloads(body) if streamed else [json.loads(body)]
+    named = [reply.get("message", reply) for reply in replies]
+    assert {each["model"] for each in named if "model" in each} == {model}
+
+
+def test_a_name_without_a_row_passes(renaming: Renaming) -> None:
+    renaming.ask(CHAT, {"model": "other", "messages": []})
+    assert renaming.models_asked() == {"other"}
+
+
+def test_the_list_has_the_aliases_in_both_dialects(renaming: Renaming) -> None:
+    with Client(renaming.port) as client:
+        listed = json.loads(client.ask("/v1/models", b"", method="GET").body)
+    assert [model["id"] for model in listed["data"]] == ["large", "gpt-4o", "mine"]
+    assert listed["object"] == "list"
+    with anthropic.Anthropic(base_url=f"http://127.0.0.1:{renaming.port}", api_key="x") as sdk:
+        assert [model.id for model in sdk.models.list()] == ["large", "gpt-4o", "mine"]
+        assert sdk.models.retrieve("claude-opus-5").id == "claude-opus-5"
+        with pytest.raises(anthropic.NotFoundError, match="no model nothing"):
+            sdk.models.retrieve("nothing")
+
+
+def test_counting_tokens_knows_the_name_too(renaming: Renaming) -> None:
+    asked = {"model": "claude-haiku", "messages": [{"role": "user", "content": "12 * 7"}]}
+    assert json.loads(renaming.ask(f"{MESSAGES}/count_tokens", asked))["input_tokens"] > 0

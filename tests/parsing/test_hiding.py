@@ -1,0 +1,17 @@
+"""Thinking that nobody asked for."""
+
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.parsing.hiding import ThinkingHider
+
+
+def test_all_but_thinking_passes() -> None:
+    others: list[Event] = [Text("a"), ToolCall(0, "1", "f", "{}"), Finish("stop")]
+    hider = ThinkingHider()
+    said = [Thinking("why"), *others[:1], Thinking("so"), ThinkingEnd(), *others[1:]]
+    assert [made for event in said for made in hider.feed(event)] == others
+    assert hider.close() == []
+
+
+def test_plain_words_are_those_of_the_answer() -> None:
+    assert ThinkingHider().plain(Text) == (Text, "")
+    assert ThinkingHider().plain(Thinking) is None
