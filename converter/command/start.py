@@ -17,7 +17,7 @@ from converter.command.addresses import (
     free_port,
     server_address,
 )
-from converter.shell import programs
+from converter.shell import programs, workers
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(programs.__file__).with_name("announcement.py")
@@ -46,6 +46,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
     made.add_argument("--host", default=LOCAL, help=f"address to listen at ({LOCAL})")
     made.add_argument("--web-host", default=LOCAL, help=f"address of the page ({LOCAL})")
+    made.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes, with --dump only (1)"
+    )
     made.add_argument("--print", action="store_true", help="print thinking and answers here")
     made.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option")
     made.add_argument("--version", action="version", version=versions())
@@ -90,9 +93,20 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     passed_on = [*mitmproxy_arguments(chosen), *more]
     warn(chosen)
-    # Several processes (--workers) would start here, with the same arguments for each.
-    programs.run(chosen.interface, passed_on)
+    if chosen.workers > 1:
+        return _run_workers(chosen, passed_on)
+    programs.run(chosen.interface, [*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
+
+
+def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
+    """Run several processes, of which the first alone says where they are."""
+    if chosen.interface != "dump":
+        raise CommandError("--workers needs --dump: a page shows the flows of one process only")
+    try:
+        return workers.run(chosen.workers, arguments, ["-s", str(ANNOUNCEMENT)])
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -105,7 +119,7 @@ def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     """Return the arguments for a program of mitmproxy's. Raises CommandError."""
     mode = f"reverse:{server_address(chosen.url)}"
     port = _port("--port", chosen.port, PORT, chosen.host)
-    scripts = ["-s", str(ADDON), "-s", str(ANNOUNCEMENT)]
+    scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
     printed = ["--set", "think_print=true"] if chosen.print else []
     options = [word for option in chosen.set for word in ("--set", option)]

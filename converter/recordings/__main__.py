@@ -4,13 +4,16 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from converter.dialects.table import DIALECTS
-from converter.recordings import flow_file, listing
+from converter.recordings import expectation, flow_file, listing
+from converter.recordings.expectation import Expectation
 from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
+from converter.recordings.options import with_options
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
 from converter.recordings.request import request_of
@@ -43,6 +46,10 @@ def _parser(name: str) -> argparse.ArgumentParser:
     add.add_argument(
         "--replace", action="store_true", help="put it in the place of another one of that name"
     )
+    for what in ("thinking", "text"):
+        add.add_argument(
+            f"--expect-{what}", metavar="WORDS", help=f"the {what} that a client should get"
+        )
     listed = commands.add_parser("list", help="what there is")
     listed.add_argument("--markdown", action="store_true", help="as a table of Markdown")
     show = commands.add_parser("show", help="what came in and what goes out, chunk by chunk")
@@ -61,6 +68,9 @@ def _parser(name: str) -> argparse.ArgumentParser:
         ("check", "hold recordings to all laws"),
     ):
         commands.add_parser(command, help=does).add_argument("names", nargs="*", metavar="NAME")
+    commands.choices["bless"].add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="give it other options"
+    )
     serve = commands.add_parser("serve", help="answer as the recorded servers did")
     serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
     serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
@@ -119,7 +129,12 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
     number = chosen.flow or 1
     if not 1 <= number <= len(found):
         raise RecordingError(f"{chosen.file} has no exchange {number}: it holds {len(found)}")
-    print(library.keep(found[number - 1], chosen.replace))
+    recording = found[number - 1]
+    path = library.keep(recording, chosen.replace)
+    print(path)
+    if chosen.expect_thinking is not None or chosen.expect_text is not None:
+        expected = Expectation(chosen.expect_thinking, chosen.expect_text)
+        print(expectation.keep(path, recording, expected))
     return 0
 
 
@@ -182,6 +197,10 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
     status = 0
     for name in _names(library, chosen.names):
         try:
+            if chosen.set:
+                recording = library.load(name)
+                options = with_options(recording.options, chosen.set)
+                library.keep(replace(recording, options=options), replace=True)
             print(library.bless(name), end="")
         except RecordingError as error:
             _complain(error)

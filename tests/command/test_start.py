@@ -8,6 +8,7 @@ import pytest
 from converter import settings
 from converter.command import start
 from converter.command.addresses import CommandError
+from converter.shell import workers
 
 URL = "http://localhost:8000"
 
@@ -24,7 +25,7 @@ def value(arguments: list[str], name: str) -> str:
 def test_the_addon_and_its_announcement_are_found_from_anywhere() -> None:
     scripts = [Path(script) for script in (start.ADDON, start.ANNOUNCEMENT)]
     assert all(script.is_absolute() and script.is_file() for script in scripts)
-    assert given(URL)[:4] == ["-s", str(scripts[0]), "-s", str(scripts[1])]
+    assert given(URL)[:2] == ["-s", str(scripts[0])]
 
 
 def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
@@ -96,3 +97,21 @@ def test_a_missing_part_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(start, "ADDON", tmp_path / "think_addon.py")
     with pytest.raises(CommandError, match=f"think_addon.py is missing beside {tmp_path}"):
         start.main([URL])
+
+
+def test_several_processes_have_no_page() -> None:
+    with pytest.raises(CommandError, match="--workers needs --dump"):
+        start.main([URL, "--workers", "2"])
+
+
+def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+
+    def run(*given: object) -> int:
+        started.extend(given)
+        return 0
+
+    monkeypatch.setattr(workers, "run", run)
+    assert start.main([URL, "--dump", "--workers", "3"]) == 0
+    assert started[0] == 3
+    assert started[2] == ["-s", str(start.ANNOUNCEMENT)]

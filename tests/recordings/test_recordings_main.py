@@ -19,6 +19,7 @@ from converter.recordings.__main__ import _COMMANDS, main
 from converter.recordings.library import Library
 from converter.recordings.redact.redactor import cleaned
 from tests.recordings.conftest import PLANTED, Capture
+from tests.support.frames import stream
 from tests.support.harness import SECONDS_TO_START, TESTS, Program
 from tests.support.raw_exchanges import CHAT, exchange
 
@@ -78,6 +79,29 @@ def test_added_twice_is_the_same_and_another_one_stays(
     run(kept, "add", str(source), "hello", fails=2)
     assert "is another recording; --replace" in capsys.readouterr().err
     run(kept, "add", str(source), "hello", "--replace")
+
+
+def test_what_is_right_is_said_as_it_is_added_and_options_later(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: Output
+) -> None:
+    unread = exchange(stream("<mythink>I add.</mythink>84"))
+    source = Library(tmp_path_factory.mktemp("unread")).keep(unread)
+    asked = ["--expect-thinking", "I add.", "--expect-text", "84", "--replace"]
+    run(kept, "add", str(source), "hello", *asked)
+    assert capsys.readouterr().out.endswith("hello.expected.json\n")
+    run(kept, "check", fails=1)
+    assert "I add." in capsys.readouterr().out
+    run(
+        kept,
+        "bless",
+        "hello",
+        "--set",
+        "think_tags=auto",
+        "--set",
+        "think_tags=<mythink> </mythink>",
+    )
+    run(kept, "check")
+    run(kept, "bless", "hello", "--set", "think_nothing=1", fails=2)
 
 
 def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
