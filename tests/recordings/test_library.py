@@ -14,7 +14,7 @@ from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from tests.support.raw_exchanges import HELLO, exchange
 
-FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt"]
+FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt", "hello.responses.txt"]
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() ->
     models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
     native = exchange(client=ANTHROPIC, options={"messages": "native"})
     assert dialects_of(replace(exchange(), asked=models)) == dialects_of(native) == (ANTHROPIC,)
-    assert dialects_of(exchange()) == (OPENAI_CHAT, ANTHROPIC)
+    assert dialects_of(exchange()) == DIALECTS
 
 
 def test_each_client_gets_its_form() -> None:

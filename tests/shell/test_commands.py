@@ -14,6 +14,7 @@ import pytest
 from mitmproxy.test import taddons
 from mitmproxy.tools.console.keymap import Keymap
 
+from converter.dialects.table import DIALECTS
 from converter.recordings.library import Library
 from converter.shell.commands import KEY, KEY_CONTEXTS, Commands
 from converter.shell.recorder import Recorder
@@ -176,7 +177,7 @@ def test_record_keeps_the_chosen_flow(web: Web, tmp_path: Path, dialect: Dialect
     library = Library(tmp_path / "recordings")
     assert library.names() == ["odd-reply"]
     assert library.check("odd-reply", lambda _: []) == []
-    assert len(list(library.folder.iterdir())) == 3
+    assert len(list(library.folder.iterdir())) == 1 + len(DIALECTS)
 
 
 def test_record_without_a_flow_takes_the_last_reply_and_says_which(

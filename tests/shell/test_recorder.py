@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from converter.dialects.table import DIALECTS
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from tests.support.by_path_server import CHAT, ByPathServer, Says
@@ -30,6 +31,7 @@ from tests.support.harness import (
 from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
 
 GOOD = stream("<think>deep</think>", "hello")
+SUFFIXES = (".mitm", *(f".{dialect.name}.txt" for dialect in DIALECTS))
 NAME = "{number:04}-{kind}-small"
 KINDS = {"openai": "chat", "anthropic": "messages"}
 
@@ -68,7 +70,7 @@ def test_each_exchange_is_a_clean_recording_with_goldens(
     assert b"<think>" in kept.body
     assert len(kept.chunks) >= 1
     assert sorted(path.name for path in library.folder.iterdir()) == sorted(
-        f"{name}{suffix}" for name in names for suffix in (".mitm", ".openai.txt", ".anthropic.txt")
+        f"{name}{suffix}" for name in names for suffix in SUFFIXES
     )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
 from converter.recordings.replay import replayed
 from tests.support.frames import stream, whole
@@ -15,7 +15,7 @@ from tests.support.quirk_streams import QUIRKS
 SSE = "text/event-stream"
 JSON = "application/json"
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
-PATHS = {OPENAI_CHAT: CHAT, ANTHROPIC: MESSAGES}
+PATHS = {OPENAI_CHAT: CHAT, ANTHROPIC: MESSAGES, RESPONSES: "/v1/responses"}
 HELLO = stream("<thi", "nk>\nde", "ep</think>", "Hello")
 WHOLE = [whole("<think>deep</think>Hello")]
 STREAMS = {name: quirk.steps for name, quirk in QUIRKS.items()}
@@ -49,7 +49,8 @@ def exchange(
 ) -> Recording:
     """A raw recording of this reply."""
     said = {"content-type": JSON, **(headers or {})}
-    body = request_body(form, **(asked or {}))
+    items = {"input": [{"role": "user", "content": "Hi"}]} if client is RESPONSES else {}
+    body = request_body(form, **{**items, **(asked or {})})
     kind = SSE if form is Form.STREAM else JSON
     raw = Recording(
         name,

@@ -14,7 +14,7 @@ def _recognises(said: Mapping[str, object]) -> bool:
     return (
         "choices" in said
         or str(said.get("object")).startswith("chat.completion")
-        or ("error" in said and "type" not in said)
+        or (bool(said.get("error")) and "type" not in said and "object" not in said)
     )
 
 

@@ -101,19 +101,36 @@ _TOOL: Table = {
     **dict.fromkeys(("type", "name", "description", "input_schema", "strict")),
     "function": _FUNCTION,
 }
+_PART: Table = {**_BLOCK, "file_id": _file, "file_url": cut_link, "filename": ALL, "file_data": ALL}
+_ITEM: dict[str, Rule] = {
+    **dict.fromkeys(
+        (
+            *("type", "role", "id", "call_id", "name", "namespace", "arguments", "input", "status"),
+            *("action", "operation", "execution", "queries", "code", "phase"),
+        )
+    ),
+    **dict.fromkeys(("content", "summary", "output"), _PART),
+}
+_RESPONSES_TOOL: dict[str, Rule] = {
+    **_TOOL,
+    **dict.fromkeys(("parameters", "format", "execution")),
+    "environment": {"type": ALL},
+}
+_RESPONSES_TOOL["tools"] = _ITEM["tools"] = _RESPONSES_TOOL
 _STREAM_OPTIONS: Table = dict.fromkeys(
     ("include_usage", "include_obfuscation", "continuous_usage_stats")
 )
 _TOOL_CHOICE: Table = {
-    **dict.fromkeys(("type", "name", "disable_parallel_tool_use")),
+    **dict.fromkeys(("type", "name", "disable_parallel_tool_use", "namespace", "mode")),
     "function": {"name": ALL},
+    "tools": dict.fromkeys(("type", "name", "namespace")),
 }
 _SAMPLING = _names("""
     temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias logprobs top_logprobs
     frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos skip_special_tokens
 """)
 _LIMITS = _names("""
-    max_tokens max_completion_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
+    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
     continue_final_message add_generation_prompt stream parallel_tool_calls function_call
 """)
 _MANNER = _names("""
@@ -127,19 +144,25 @@ REQUEST: Table = {
     "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,
     "system": {"type": ALL, "text": ALL},
-    "tools": _TOOL,
+    "tools": _RESPONSES_TOOL,
+    "input": _ITEM,
+    **dict.fromkeys(("instructions", "include", "store", "text", "truncation")),
     "functions": _FUNCTION,
     "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
     "output_config": dict.fromkeys(("effort", "format")),
     "nvext": {"max_thinking_tokens": ALL},
 }
-"""The fields of chat completions and Messages, and of local servers, that decide what a reply is.
+"""The fields of the dialects, and of local servers, that decide what a reply is. What is encrypted
+and ids of replies that are kept elsewhere are left out.
 """
 PROTOCOL = frozenset(
     {
         *(
             name
-            for table in (REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION)
+            for table in (
+                *(REQUEST, _MESSAGE, _BLOCK, _SOURCE, _TOOL, _CALL, _FUNCTION),
+                *(_PART, _ITEM, _RESPONSES_TOOL),
+            )
             for name in table
         ),
         *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
@@ -151,6 +174,18 @@ PROTOCOL = frozenset(
             chat.completion chat.completion.chunk message_start message_delta message_stop partial_json
             content_block content_block_start content_block_delta content_block_stop
             text_delta thinking_delta signature_delta input_json_delta
+            response response.created response.in_progress response.completed response.incomplete response.failed
+            response.output_item.added response.output_item.done response.content_part.added response.content_part.done
+            response.output_text.delta response.output_text.done
+            response.reasoning_summary_part.added response.reasoning_summary_part.done
+            response.reasoning_summary_text.delta response.reasoning_summary_text.done
+            response.function_call_arguments.delta response.function_call_arguments.done
+            response.custom_tool_call_input.delta response.custom_tool_call_input.done
+            reasoning message function_call custom_tool_call output_text input_text summary_text in_progress completed
+            incomplete failed auto disabled max_output_tokens server_error invalid_prompt context_length_exceeded keepalive
+            annotations sequence_number output_index content_index summary_index item_id item part output total_tokens
+            input_tokens output_tokens input_tokens_details output_tokens_details reasoning_tokens cached_tokens
+            cache_write_tokens incomplete_details parallel_tool_calls tool_choice background
         """),
     }
 )

@@ -12,7 +12,7 @@ CREATED = 1_700_000_000
 """When every recorded reply was made."""
 _CREATED_AT = datetime.datetime.fromtimestamp(CREATED, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 _NEVER_CREATED = ("1970-01-01T00:00:00Z", "")
-_REPLY_IDS: set[Path] = {("id",), ("message", "id")}
+_REPLY_IDS: set[Path] = {("id",), ("message", "id"), ("response", "id")}
 _CALL_IDS: set[Path] = {
     ("messages", None, "tool_calls", None, "id"),
     ("messages", None, "tool_call_id"),
@@ -20,9 +20,22 @@ _CALL_IDS: set[Path] = {
     ("messages", None, "content", None, "tool_use_id"),
     ("choices", None, "delta", "tool_calls", None, "id"),
     ("choices", None, "message", "tool_calls", None, "id"),
+    *(
+        (*place, "call_id")
+        for place in [("input", None), ("item",), ("output", None), ("response", "output", None)]
+    ),
+    ("input", None, "id"),
     ("content_block", "id"),
     ("content", None, "id"),
 }
+_ITEM_IDS: set[Path] = {
+    ("item_id",),
+    ("item", "id"),
+    ("output", None, "id"),
+    ("response", "output", None, "id"),
+}
+_RESPONSE_CREATED_FIELDS: set[Path] = {("created_at",), ("response", "created_at")}
+"""When a response was asked for, which nobody remembers: a replay has no clock."""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
@@ -30,6 +43,8 @@ _GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "message
 """Under these names stands what people and models made up, in which a name means anything."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
+_RESPONSE_PREFIX = "resp_"
+"""Begins the id of a response, which is that of its flow; a replay has the same for all."""
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
 """What ids that are made here begin with."""
@@ -54,6 +69,8 @@ class NormalForm:
             return token.value if token.name else self._string(token.path, token.value)
         if token.path in _CREATED_FIELDS:
             return type(token.value)(CREATED) if token.value else token.value
+        if token.path in _RESPONSE_CREATED_FIELDS:
+            return 0
         timed = (
             token.path and _DURATION.fullmatch(token.path[-1] or "") and not _GIVEN & {*token.path}
         )
@@ -64,6 +81,8 @@ class NormalForm:
             return self._call(value)
         if path in _REPLY_IDS and not self._listed:
             return self._reply(value)
+        if path in _ITEM_IDS:
+            return self._item(value)
         if path in _REQUEST_IDS:
             return f"req_{REPLY_ID}" if value else value
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
@@ -72,6 +91,9 @@ class NormalForm:
         """Keep what a writer of the other dialect takes off, so that it finds the same name in
         both.
         """
+        if value.startswith(_RESPONSE_PREFIX):
+            self._replies[value.removeprefix(_RESPONSE_PREFIX)] = REPLY_ID
+            return _RESPONSE_PREFIX + REPLY_ID
         prefix = _REPLY_PREFIX.match(value)[0]  # type: ignore[index]  # it matches anything
         core = value.removeprefix(prefix)
         if not core:
@@ -80,6 +102,12 @@ class NormalForm:
         return prefix + self._replies.setdefault(
             core, REPLY_ID if count == 1 else f"{REPLY_ID}-{count}"
         )
+
+    def _item(self, value: str) -> str:
+        """Name an item after its response, whose id is in it."""
+        for reply, name in self._replies.items():
+            value = value.replace(f"_{reply}_", f"_{name}_")
+        return value
 
     def _call(self, value: str) -> str:
         if not value or _MEANS_SOMETHING.fullmatch(value):

@@ -29,6 +29,7 @@ from converter.recordings.redact.json_tokens import (
 from converter.recordings.redact.normal_form import NormalForm
 from converter.recordings.redact.scrubber import Scrubber, is_path
 from converter.recordings.redact.secrets import secrets_of_body, secrets_of_headers, secrets_of_link
+from converter.recordings.replay import replayed
 from converter.wire import json_text
 
 _MODEL_FIELDS: set[Path] = {("model",), ("message", "model"), ("model_path",)}
@@ -57,7 +58,7 @@ def cleaned(recording: Recording) -> Recording:
     asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
     answered = recording.answered
     chunks = cleaner.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
-    return replace(
+    clean = replace(
         recording,
         asked=asked,
         sent=sent,
@@ -70,6 +71,11 @@ def cleaned(recording: Recording) -> Recording:
         ended=cleaner.replacing.words(recording.ended),
         places=frozenset(),
     )
+    if not known[0].is_chat or clean.client.splices:
+        return clean
+    # Such a client is told all words a second time, whole: what is hidden in them where frames cut
+    # them would be renamed there.
+    return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
 
 
 def cleaned_words(recording: Recording, text: str) -> str:

@@ -26,6 +26,7 @@ def said(body: bytes) -> str:
     parts = [choice["delta"] for frame in frames for choice in frame.get("choices", [])]
     parts += [frame["delta"] for frame in frames if "delta" in frame]
     names = ("thinking", "reasoning_content", "content", "text")
+    parts = [part if isinstance(part, dict) else {"text": part} for part in parts]
     return "".join(part[name] for part in parts for name in names if part.get(name))
 
 
