@@ -13,6 +13,7 @@ from mitmproxy.proxy.layer import Layer, NextLayer
 _not_importable = ""
 try:
     from mitmproxy.proxy.layers.http import (
+        GetHttpConnection,
         HttpClient,
         HttpLayer,
         HTTPMode,
@@ -47,7 +48,9 @@ BUILT_UPON = {
     "Layer._paused": "",
     "HttpLayer.__init__": "self, context, mode",
     "HttpLayer.event_to_child": "self, child, event",
+    "HttpLayer.get_connection": "self, event, reuse",
     "HttpLayer.make_stream": "self, stream_id",
+    "HttpLayer.waiting_for_establishment": "",
     "HttpLayer.register_connection": "self, command",
     "HttpClient.child_layer": "",
     "HttpStream.__init__": "self, context, stream_id",
@@ -121,6 +124,7 @@ __all__ = [
     "BUILT_UPON",
     "ChunkedReader",
     "ErrorCode",
+    "GetHttpConnection",
     "HTTPMode",
     "Http1Client",
     "Http1Server",

@@ -98,7 +98,7 @@ def test_a_stream_begins_before_the_servers_head_has_come(
     ("steps", "words"),
     [
         ([sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: too long"),
-        ([sent(b"<h1>gone</h1>", "text/html", 503)], "status 503: gone"),
+        ([sent(b"<h1>gone</h1>", "text/html", 503)], ": gone"),
         ([Do.CLOSE], "closed the connection without an answer"),
         ([b"garbage", Do.HANG], "did not answer in HTTP"),
         ([head(), chunk(ROLE), Do.CLOSE], "broke off its answer"),

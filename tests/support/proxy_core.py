@@ -14,7 +14,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter.shell.layers.contract import StreamFunction
-from converter.shell.layers.reply_layer import ReplyLayer
+from converter.shell.layers.reply_layer import SECONDS_TO_OPEN, ReplyLayer
 from converter.shell.mitmproxy_internals import HTTPMode
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -108,8 +108,10 @@ class Core:
         self.writes: list[bytes] = []
         self.asked: list[bytes] = []
         self.timers: list[commands.RequestWakeup] = []
+        self.watches: list[commands.RequestWakeup] = []
         self.closed: list[object] = []
         self.refuse = ""
+        self.opens_never: Callable[[Server], object] | None = None
         self.choose: Callable[[NextLayer], object] = lambda _: None
         self.hold = ""
         self.held: list[commands.StartHook] = []
@@ -131,13 +133,15 @@ class Core:
     def _does(self, command: commands.Command) -> list[events.Event]:
         match command:
             case commands.OpenConnection():
-                return [self._opens(command)]
+                opened = self._opens(command)
+                return [opened] if opened else []
             case commands.SendData():
                 (self.writes if command.connection is self.client else self.asked).append(
                     command.data
                 )
             case commands.RequestWakeup():
-                self.timers.append(command)
+                watches = command.delay == SECONDS_TO_OPEN
+                (self.watches if watches else self.timers).append(command)
             case commands.CloseConnection():
                 self.closed.append(command.connection)
                 command.connection.state = ConnectionState.CLOSED
@@ -147,8 +151,11 @@ class Core:
                 assert isinstance(command, commands.Log), command
         return []
 
-    def _opens(self, command: commands.OpenConnection) -> events.Event:
+    def _opens(self, command: commands.OpenConnection) -> events.Event | None:
         server = command.connection
+        if self.opens_never:
+            self.opens_never(server)
+            return None
         if self.refuse:
             server.error = self.refuse
             return events.OpenConnectionCompleted(command, self.refuse)

@@ -3,6 +3,7 @@
 from time import monotonic
 from weakref import WeakSet
 
+from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
@@ -13,6 +14,7 @@ from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
+    GetHttpConnection,
     HttpClient,
     HttpLayer,
     HTTPMode,
@@ -20,6 +22,8 @@ from converter.shell.mitmproxy_internals import (
     ResponseProtocolError,
 )
 
+SECONDS_TO_OPEN = 0.5
+"""Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
 """The layers of all connections that are open."""
 
@@ -41,6 +45,8 @@ class ReplyLayer(HttpLayer):
         self.listener = listener
         self._shortcuts: dict[str, Shortcut] = {}
         self._timer: commands.RequestWakeup | None = None
+        self._opening: dict[Connection, commands.OpenConnection] = {}
+        self._watch: commands.RequestWakeup | None = None
         LIVE.add(self)
 
     @property
@@ -62,6 +68,9 @@ class ReplyLayer(HttpLayer):
         elif type(event) is events.Wakeup and event.command is self._timer:
             yield from self._tick()
             return
+        elif type(event) is events.Wakeup and event.command is self._watch:
+            yield from self._look_at_openings()
+            return
         elif type(event) is Quit:
             yield from self._quit(event)
             return
@@ -78,6 +87,35 @@ class ReplyLayer(HttpLayer):
         yield from self.event_to_child(stream, events.Start())
         if self._timer is None:
             yield from self._arm(self.listener.seconds_of_silence)
+
+    def get_connection(
+        self, event: GetHttpConnection, *, reuse: bool = True
+    ) -> CommandGenerator[None]:
+        """Find or open a server's connection, and watch that the opening comes to its end."""
+        for command in super().get_connection(event, reuse=reuse):
+            yield command
+            if isinstance(command, commands.OpenConnection):
+                self._opening[command.connection] = command
+                if self._watch is None:
+                    self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
+                    yield self._watch
+
+    def _look_at_openings(self) -> CommandGenerator[None]:
+        """Say of a connection that was reset at once that it failed: mitmproxy's task for it ends
+        with an AssertionError, because it has no peer, and the client would wait for ever.
+        """
+        self._watch = None
+        for connection, command in list(self._opening.items()):
+            if connection not in self.waiting_for_establishment:
+                del self._opening[connection]
+            elif connection.connected and connection.peername is None:
+                del self._opening[connection]
+                yield from super().handle_event(
+                    events.OpenConnectionCompleted(command, "server closed connection")
+                )
+        if self._opening:
+            self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
+            yield self._watch
 
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
         """Take over a server's connection that was opened.

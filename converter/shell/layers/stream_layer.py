@@ -125,8 +125,15 @@ class StreamLayer(HttpStream):
     ) -> CommandGenerator[None]:
         """End the exchange because a side has failed; the client hears of the server's failure."""
         failing = super().handle_protocol_error(event)
-        of_client = isinstance(event, RequestProtocolError)
-        return failing if of_client else self._in_dialect(failing)
+        if isinstance(event, RequestProtocolError):
+            return failing
+        # A bad chunk is told of, and then that the connection has closed.
+        return _nothing() if self._has_failed else self._in_dialect(failing)
+
+    @property
+    def _has_failed(self) -> bool:
+        failed: bool = self.server_state == self.state_errored
+        return failed
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
         """Refuse a head with bad headers. For a request this comes first, before mitmproxy has put
@@ -190,6 +197,11 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += said
         yield SendHttp(ResponseData(self.stream_id, said), self.context.client)
+
+
+def _nothing() -> CommandGenerator[None]:
+    """Do nothing about an event."""
+    yield from ()
 
 
 def _is_error(command: commands.Command) -> bool:

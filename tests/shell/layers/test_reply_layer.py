@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.connection import Client, ConnectionState, Server
 from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
@@ -37,6 +37,39 @@ def test_no_silence_is_too_long_when_pings_are_off() -> None:
     with Core(Says(seconds_of_silence=0)) as core:
         core.ask()
         assert core.timers == []
+
+
+def reset_at_once(server: Server) -> None:
+    """How mitmproxy leaves a connection whose task has broken."""
+    server.state = ConnectionState.OPEN
+
+
+def test_a_connection_that_was_reset_at_once_is_told_of() -> None:
+    with Core() as core:
+        core.opens_never = reset_at_once
+        core.ask()
+        assert core.heard() == b""
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert core.heard().endswith(b"{server closed connection}")
+        assert len(core.watches) == 1
+
+
+def test_a_connection_that_takes_long_is_waited_for() -> None:
+    with Core() as core:
+        opening: list[Server] = []
+        core.opens_never = opening.append
+        core.ask()
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert len(core.watches) == 2
+        assert core.heard() == b""
+
+
+def test_a_connection_that_was_opened_is_watched_no_more() -> None:
+    with Core() as core:
+        core.ask()
+        core.happens(events.Wakeup(core.watches[-1]))
+        assert len(core.watches) == 1
+        assert core.layer._opening == {}
 
 
 def test_when_mitmproxy_ends_every_stream_ends_properly() -> None:

@@ -62,6 +62,21 @@ def test_the_error_hook_comes_after_the_last_words() -> None:
         assert core.heard() == END
 
 
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_connection_that_closes_after_a_fault_is_told_of_once(streams: bool) -> None:
+    with Core() as core:
+        core.streams_with(Marker() if streams else False)
+        core.hold = "error"
+        core.ask()
+        core.answer(HEAD + chunk(b"a") + b"zz\r\n")
+        core.server_closes()
+        core.release()
+        assert core.named.count("error") == 1
+        assert core.client not in core.closed
+        core.ask()
+        assert len(core.servers) == 2
+
+
 def test_after_a_broken_stream_the_next_request_is_answered() -> None:
     with Core() as core:
         streaming(core)
