@@ -1,0 +1,40 @@
+"""Every reply to every fault is full, cut or failed, in every dialect, streamed and whole."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.bench import CASES, NOT_YET, Bench, Case, running
+from tests.faults.hostile_server import Fault
+
+FAULTS: dict[str, list[Case]] = {}
+for case in CASES:
+    FAULTS.setdefault(case.fault.name, []).append(case)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with running(tmp_path_factory.mktemp("faults")) as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_client_learns_the_truth(bench: Bench, name: str) -> None:
+    mark = bench.proxy.mark()
+    wrong = {case.name: said for case in FAULTS[name] if (said := bench.complaint(case))}
+    assert {name: said for name, said in wrong.items() if name not in NOT_YET} == {}
+    bench.proxy.check(mark)
+
+
+def test_after_all_faults_a_good_reply_is_good(bench: Bench) -> None:
+    assert [bench.complaint(case) for case in FAULTS["good"]] == [""] * 4
+
+
+def test_what_does_not_hold_yet_is_known_by_name() -> None:
+    assert {case.name for case in CASES} >= NOT_YET
+
+
+def test_no_fault_has_the_name_of_another() -> None:
+    names = [(case.name, case.dialect, case.stream) for case in CASES]
+    assert len(names) == len(set(names))
+    assert all(isinstance(case.fault, Fault) for case in CASES)
