@@ -43,14 +43,19 @@ _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
 
 _TEMPLATE = rf"""
-    ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )     # a fence; one of backticks has none behind it in its line,
-      (?: (?<=~) | (?![^\n]*`) ) [^\n]*
-      (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+    # lines that do not close it,
-      (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?             # and the one that does
+    ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )  # a fence; one of backticks
+      (?: (?<=~) | (?![^\n]*`) ) [^\n]*                           # has none behind it in its line,
+      # lines that do not close it, and the one that does
+      (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+
+      (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?
   | \\ [\\`]                                                    # an escaped backtick opens nothing
   | (?P<ticks> `++ )                                            # an inline span, which runs ...
-      (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) ) (?: `++ | . ) )*+
-      (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?                      # ... to its like, or the paragraph's end, or a fence
+      # ... to its like, or the paragraph's end, or a fence
+      (?:
+        (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) )
+        (?: `++ | . )
+      )*+
+      (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?
   | MARKS
   | .
 """
@@ -58,8 +63,8 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class Here:
-    """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before
-    those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
+    """The facts that count at a place. `head`: only blanks before; `closer`: what ended the thought
+    before those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
     nothing; `offered`: so do tool calls.
     """
 
@@ -95,7 +100,7 @@ def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> r
 
 
 def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
-    """What a reply may end with that is no text: the beginning of a mark that is never prose."""
+    """Return an end of the reply that is no text: the beginning of a mark that is never prose."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
     marks += _bare_closers(families) if here.bare or here.stray else []
     marks += _tool_marks(families, True) if here.offered else []
@@ -150,8 +155,10 @@ def read(
     attributes: bool = True,
     tools_offered: bool = False,
 ) -> list[Block]:
-    """The message that `text` is. `start`: "text", "thinking", "guessed" (to be thinking, and it stopped) or
-    "undecided", as a whole reply is.
+    """Return the message that `text` is.
+
+    `start`: "text", "thinking", "guessed" (to be thinking, and it stopped) or "undecided", as a
+    whole reply is.
     """
     blocks: list[Block] = []
     reader = _Reader(tuple(families), attributes, tools_offered, text)
@@ -212,7 +219,7 @@ class _Reader:
         yield Block("text", before + self._last_text())
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """What stands first in the rest, and what it is."""
+        """Return the first thing in the rest, and its kind."""
         place = 0
         while found := self._pattern(place).match(self.rest, place):
             kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")

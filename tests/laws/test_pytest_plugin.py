@@ -130,7 +130,7 @@ def test_what_is_collected_anyway_is_collected_once(project: Path, installed: Pa
 def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: Path) -> None:
     status, said = run(project, installed, "--think-recordings", "nowhere")
     assert status == pytest.ExitCode.USAGE_ERROR
-    assert re.fullmatch(r"ERROR: think_recordings: .*nowhere is no folder", said.strip())
+    assert re.fullmatch(r"ERROR: think_recordings: expected a folder, got .*nowhere", said.strip())
 
 
 def test_a_damaged_file_fails_in_one_line_and_harms_no_other(

@@ -241,7 +241,7 @@ def _export(name: str) -> Callable[[Web, Path], None]:
 REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a name that is none": (
         lambda web, _: web.call("think.record", "@focus", "../x"),
-        r"'\.\./x' is no name: .*",
+        r"expected a name .*, got '\.\./x'",
     ),
     "a recording that is there": (_again, r"recordings/twice\.mitm is there already"),
     "a folder that cannot be": (_unwritable, r"recordings cannot be made: .*"),

@@ -1,5 +1,5 @@
-"""What of a request may be in a recording: an allow-list, so that what nobody thought of is left
-out.
+"""The parts of a request that may be in a recording: an allow-list, so that a field that nobody
+thought of is left out.
 
 A table says for each field what is kept of it: ALL, a table for the objects in it, or a function
 that gives what is kept.
@@ -109,17 +109,20 @@ _TOOL_CHOICE: Table = {
     "function": {"name": ALL},
 }
 _SAMPLING = _names("""
-    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias logprobs top_logprobs
-    frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos skip_special_tokens
+    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids
+    logit_bias logprobs top_logprobs frequency_penalty presence_penalty repeat_penalty
+    repetition_penalty ignore_eos skip_special_tokens
 """)
 _LIMITS = _names("""
-    max_tokens max_completion_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
+    max_tokens max_completion_tokens min_tokens n_predict
+    thinking_token_budget thinking_budget_tokens
     continue_final_message add_generation_prompt stream parallel_tool_calls function_call
 """)
 _MANNER = _names("""
-    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning include_reasoning enable_thinking think
-    chat_template_kwargs thinking_forced_open verbosity
-    response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice guided_grammar output_format
+    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
+    include_reasoning enable_thinking think chat_template_kwargs thinking_forced_open verbosity
+    response_format structured_outputs grammar json_schema guided_json guided_regex
+    guided_choice guided_grammar output_format
 """)
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER]),
@@ -144,11 +147,13 @@ PROTOCOL = frozenset(
         ),
         *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
         *_names("""
-            system assistant developer function enabled disabled adaptive omitted ephemeral object string number integer boolean
-            properties required document base64 application/json text/event-stream message error refusal
-            choices delta created usage completion_tokens prompt_tokens total_tokens finish_reason stop_reason
-            tool_use tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter length standard_only
-            chat.completion chat.completion.chunk message_start message_delta message_stop partial_json
+            system assistant developer function enabled disabled adaptive omitted ephemeral
+            object string number integer boolean properties required document base64
+            application/json text/event-stream message error refusal choices delta created usage
+            completion_tokens prompt_tokens total_tokens finish_reason stop_reason tool_use
+            tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter length
+            standard_only chat.completion chat.completion.chunk
+            message_start message_delta message_stop partial_json
             content_block content_block_start content_block_delta content_block_stop
             text_delta thinking_delta signature_delta input_json_delta
         """),
