@@ -237,7 +237,7 @@ class Rewriter:
         return out
 
     def _hurry(self, raws: list[bytes], place: int, out: list[bytes]) -> int:
-        """Rewrite frames of a known shape, from `place` on, without parsing them; return how many."""
+        """Rewrite frames of a known shape from `place` on without parsing; return how many."""
         fast = self._fast
         assert fast
         plain = self._pipeline.plain(fast.kind) if fast.kind and not self._broken else None

@@ -90,8 +90,8 @@ type Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class KeptRequest:
-    """A request about replies that are kept, which needs no model. `id`: a name for what it creates,
-    at `created_at`, in seconds since 1970.
+    """A request about replies that are kept, which needs no model. `id`: a name for what it
+    creates, at `created_at`, in seconds since 1970.
     """
 
     method: str

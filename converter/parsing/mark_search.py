@@ -15,8 +15,8 @@ class Mark(enum.Enum):
     """What a piece of the text does.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text. LABEL names the kind of a thought behind its opener. FRAME and FRAME_END
-    are answer tags. WORDS are no mark: text that is not blank.
+    kind. SILENT is no text. LABEL names the kind of a thought behind its opener. FRAME and
+    FRAME_END are answer tags. WORDS are no mark: text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -52,7 +52,8 @@ class MarkSearch:
         self._beginnings = {mark[:length] for mark in whole for length in range(1, len(mark))}
         self._beginnings |= {head[:length] for head in heads for length in range(1, len(head) + 1)}
         self._suffix_begun = re.compile(
-            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'}){_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
+            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'})"
+            rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
         )
         self._longest = max(
             [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0
@@ -71,7 +72,7 @@ class MarkSearch:
         return self._kinds[literal], literal, ""
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a mark."""
+        """Return how many characters at the end of `text[begin:]` may begin a mark."""
         for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
             place = found.start()
             if text[place:] in self._beginnings or self._suffix_begun.match(text, place):
