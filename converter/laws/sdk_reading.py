@@ -184,10 +184,12 @@ def _check_event(event: dict[str, Any]) -> None:
     RESPONSE_EVENTS.validate_python(event)
 
 
-def responses_error(wire: Wire, body: bytes, status: int) -> str:
-    """The words of what the SDK raises, or nothing."""
+def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOLE) -> str:
+    """Return the words of the error that the SDK raises, or nothing."""
+    wire.serve(body, form, status)
     try:
-        wire.serve(body, Form.WHOLE, status).openai.responses.create(model="small", input="hi")
+        answer = wire.openai.responses.create(model="small", input="hi", stream=form is Form.STREAM)
+        list(answer if form is Form.STREAM else ())
     except openai.APIError as error:
         return str(error.body.get("message")) if isinstance(error.body, dict) else ""
     return ""
