@@ -232,6 +232,22 @@ FAULTS = {
         'yield self._delta({"type": "signature_delta", "signature": said})',
         "pass",
     ),
+    "held text comes behind the end": (
+        "pipeline.py",
+        "return [*self.close(), event]",
+        "return [event, *self.close()]",
+    ),
+    "a stage is not emptied": ("pipeline.py", ", *stage.close()]", "]"),
+    "the form that is asked for is ignored": (
+        "awaited_reply.py",
+        "form or (server_form if exchange.native else request.form)",
+        "request.form",
+    ),
+    "the client that is asked for is ignored": (
+        "awaited_reply.py",
+        "client or exchange.client,",
+        "exchange.client,",
+    ),
     "a reply cut short has no error": (
         "dialects/anthropic/message_events.py",
         "yield from self._fail(CUT_SHORT)",

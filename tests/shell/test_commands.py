@@ -130,7 +130,7 @@ def test_show_writes_the_conversation_to_the_log(web: Web, dialect: Dialect) -> 
 
 def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
     web.ask()
-    with pytest.raises(CommandError, match=r"^'page' is none of: log, clipboard$"):
+    with pytest.raises(CommandError, match=r"^expected log or clipboard, got 'page'$"):
         web.call("think.show", "@focus", "page")
     with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
         web.call("think.show", "@focus", "clipboard")
