@@ -26,6 +26,6 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
     laws                      the judges; nothing at run time imports them
     shell                     all that meets mitmproxy live
 
-Only `shell` and `think_addon.py` know a running proxy. `docs/architecture.md` has the rules of order,
-and the steps to add to each room.
+Only `shell` and `think_addon.py` know a running proxy. `docs/architecture.md` has the rules of
+order, and the steps to add to each room.
 """

@@ -47,9 +47,15 @@ BAD_ROWS = {
     "nothing": ("", "FIELD=BLOCK:KEY"),
     "a field that has its place": ("content=custom:x", "got content, which has its place"),
     "calls": ("tool_calls=custom:x", "got tool_calls, which has its place"),
-    "thinking under another key": ("a=thinking:words", "expected thinking:thinking or a block of your own"),
+    "thinking under another key": (
+        "a=thinking:words",
+        "expected thinking:thinking or a block of your own",
+    ),
     "text": ("a=text:text", "expected thinking:thinking or a block of your own"),
-    "a block of the API's": ("a=server_tool_use:x", "expected thinking:thinking or a block of your own"),
+    "a block of the API's": (
+        "a=server_tool_use:x",
+        "expected thinking:thinking or a block of your own",
+    ),
     "a delta of the API's": ("a=input_json:x", "expected thinking:thinking or a block of your own"),
     "the key of every block's type": ("a=custom:type", "expected another key than type"),
 }
