@@ -1,9 +1,9 @@
 """Thinking of a local model arrives where the client looks for it: `mitmdump -s think_addon.py
 --mode reverse:http://localhost:8000`.
 
-The only file that meets mitmproxy: options, hooks, the tap through which a streamed body passes,
-and the questions to a server. What a request or reply means is read and written by `converter`,
-which knows no proxy.
+mitmproxy's hooks, and nothing else: each finds the exchange of its flow and takes it one step on.
+Everything else that meets mitmproxy live is in `converter.shell`; the rest of `converter` knows no
+proxy.
 """
 
 import logging

@@ -44,12 +44,13 @@ _OTHERS = (
 """What people take for a saved reply, by how it begins."""
 _PIECE = 65536
 _EPILOG = """\
-Without --to a terminal gets a transcript and anything else a chat completion. A streamed reply stays streamed, a whole one whole.
+Without --to a terminal gets a transcript and anything else a chat completion. A streamed reply
+stays streamed, a whole one whole.
 Exit codes: 0 read; 1 nothing could be read; 2 wrong use. NO_COLOR turns colours off."""
 
 
 class _UnreadableError(Exception):
-    """What came is no reply."""
+    """Exit status: the input is no reply."""
 
 
 def main(arguments: Sequence[str] | None = None, name: str = "python -m converter") -> int:

@@ -1,4 +1,4 @@
-"""What a request asks, whatever dialect it was written in.
+"""A request, whatever dialect it was written in.
 
 The nouns between the two sides: one file per dialect reads a request into a `Conversation` or
 writes one out, so neither side knows the other's words. Everything here is a frozen value; what a
@@ -104,7 +104,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a called tool gave."""
+    """The result of a called tool."""
 
     tool_use_id: str
     content: tuple[Text | Image | Document, ...] = ()
@@ -134,7 +134,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Whether the model may, must or must not call a tool; `name` only in mode "named"."""
+    """Permission or duty to call a tool; `name` only in mode "named"."""
 
     mode: ToolChoiceMode
     name: str = ""
@@ -142,8 +142,8 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingSwitch:
-    """What the client asks about thinking: `budget` in tokens (None: no limit), `shown` False when
-    it wants no thinking text.
+    """The client's wish about thinking: `budget` in tokens (None: no limit), `shown` False when it
+    wants no thinking text.
     """
 
     mode: ThinkingMode
@@ -153,7 +153,7 @@ class ThinkingSwitch:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to draw tokens; None leaves it to the server."""
+    """Ways to draw tokens; None leaves one to the server."""
 
     temperature: float | None = None
     top_p: float | None = None

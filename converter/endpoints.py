@@ -1,6 +1,4 @@
-"""What a request is for, by its method and path: one row per endpoint that the addon knows.
-Prefixes and queries are free.
-"""
+"""Endpoints, one row each: method, path and dialect. Prefixes and queries are free."""
 
 import enum
 import re

@@ -1,4 +1,4 @@
-"""What a model's reply says, free of any dialect: the values that pass between the machines.
+"""A model's reply, free of any dialect: the values that pass between the machines.
 
 A decoder makes them from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`, an
 encoder writes them. They are flat: a delta is an event, a whole reply is the same events with
@@ -18,7 +18,7 @@ type Fields = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What only `dialect` can write back: fields as the server sent them, or its whole frame."""
+    """Data that only `dialect` can write back: fields as they were sent, or the whole frame."""
 
     dialect: str
     fields: Fields = field(default_factory=dict)
@@ -155,8 +155,8 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """What a field of the server's own says, or a piece of it, if it is a string; the user wants it
-    in a block of this kind.
+    """The value of a field of the server's own, or a piece of it, if it is a string; the user wants
+    it in a block of this kind.
     """
 
     block: str

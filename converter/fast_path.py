@@ -3,10 +3,10 @@
 Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
 read in full teaches its shape (all before and behind the words), and what came of it teaches how
 words of its kind are written. A later frame of this shape is taken only when its words are plain: a
-JSON string without unusual escapes, and without any character that a stage waits for, while no stage holds
-anything. The stages still get the words, those of all frames of one read in one piece; only the
-JSON, the small events and the encoding are left out. What comes out are the bytes that the full
-way would have written (`tests/test_fast_path.py` compares them).
+JSON string without unusual escapes, and without any character that a stage waits for, while no
+stage holds anything. The stages still get the words, those of all frames of one read in one piece;
+only the JSON, the small events and the encoding are left out. What comes out are the bytes that the
+full way would have written (`tests/test_fast_path.py` compares them).
 """
 
 import json

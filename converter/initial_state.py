@@ -7,8 +7,8 @@ class InitialState(enum.Enum):
     """Where a reply begins.
 
     AUTO: not said; a reply begins as the rules in `converter.servers.initial_state` find, a whole
-    one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a thought, by the
-    model's name alone.
+    one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a thought, by
+    the model's name alone.
     """
 
     AUTO = "auto"

@@ -21,8 +21,12 @@ from converter.settings import Settings
 from converter.wire.sse import Frame, write_frame
 
 _CORRECTIONS = {
-    InitialState.THINKING: "opener missing: the reply began inside a thought, and its closer stayed in the text",
-    InitialState.TEXT: "closer missing: the reply was read as beginning inside a thought, and no closer came",
+    InitialState.THINKING: (
+        "opener missing: the reply began inside a thought, and its closer stayed in the text"
+    ),
+    InitialState.TEXT: (
+        "closer missing: the reply was read as beginning inside a thought, and no closer came"
+    ),
 }
 _FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 _SAMPLE = 200
@@ -185,7 +189,7 @@ class Rewriter:
         return self._told(self._ended([], lambda: self._pipeline.abort(reason), b""))
 
     def ping(self) -> list[bytes]:
-        """Return a frame that says nothing, for silence in mid-stream; none where none may stand."""
+        """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
@@ -233,7 +237,7 @@ class Rewriter:
         return out
 
     def _hurry(self, raws: list[bytes], place: int, out: list[bytes]) -> int:
-        """Rewrite frames of a known shape, from `place` on, without parsing them; return how many."""
+        """Rewrite frames of a known shape from `place` on without parsing; return how many."""
         fast = self._fast
         assert fast
         plain = self._pipeline.plain(fast.kind) if fast.kind and not self._broken else None

@@ -52,7 +52,7 @@ def _read_fields(written: object) -> tuple[str, ...]:
     fields = tuple(dict.fromkeys(_names(written)))
     if not fields or not set(fields) <= set(FIELDS):
         raise ValueError(
-            f"{', '.join(fields) or 'nothing'} is not one or both of: {', '.join(FIELDS)}"
+            f"expected one or both of: {', '.join(FIELDS)}; got {', '.join(fields) or 'nothing'}"
         )
     return fields
 
@@ -60,7 +60,7 @@ def _read_fields(written: object) -> tuple[str, ...]:
 def _one_of(allowed: Sequence[str]) -> Callable[[object], str]:
     def read(written: object) -> str:
         if written not in allowed:
-            raise ValueError(f"{written!r} is none of: {', '.join(allowed)}")
+            raise ValueError(f"expected one of: {', '.join(allowed)}; got {written!r}")
         return str(written)
 
     return read
@@ -73,14 +73,16 @@ def _read_start(written: object) -> InitialState:
 def _read_path(written: object) -> str:
     path = Path(str(written)).expanduser()
     if str(written) and not (path.parent.is_dir() and not path.is_dir()):
-        raise ValueError(f"{str(written)!r} is no file in a folder that is there")
+        raise ValueError(f"expected a file in an existing folder, got {str(written)!r}")
     return str(path) if str(written) else ""
 
 
 def _read_folder(written: object) -> str:
     path = Path(str(written)).expanduser()
     if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
-        raise ValueError(f"{str(written)!r} is no folder, and none can be made there")
+        raise ValueError(
+            f"expected a folder, or a new one in an existing folder, got {str(written)!r}"
+        )
     return str(path) if str(written) else ""
 
 

@@ -16,13 +16,19 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, question
 from tests.support.frames import stream
 from tests.support.harness import TESTS, VARIANTS, LlamaServer, Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
+from tests.support.strategies import share_of
 
-settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, database=None, max_examples=share_of(100)
+)
 settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
 
 _FOLDERS_OF_PROGRAMS = {"end_to_end", "faults", "tools"}
 _STARTS_A_PROGRAM = re.compile(
-    r"^import subprocess|\b(start_proxy|LlamaServer|capture: Capture)\b", re.M
+    r"^import subprocess"
+    r"|^from tests\.support\.(claude_code|codex|console|front|harness|mitmweb|npm|on_terminal) "
+    r"|\bcapture: Capture\b",
+    re.MULTILINE,
 )
 _QUICK = {"test_shape.py"}
 """They start a program that is done at once."""

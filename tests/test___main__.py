@@ -205,7 +205,7 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
             "converter: -: no reply of chat completions or the Messages API\n",
         ),
         (["--start", "never"], b"", 2, ""),
-        (["--tags", "nosuch"], b"", 2, "converter: --tags: 'nosuch' is neither"),
+        (["--tags", "nosuch"], b"", 2, "converter: --tags: expected auto, a pair"),
     ],
 )
 def test_errors_are_one_clear_line(

@@ -102,7 +102,12 @@ def test_the_architecture_has_every_floor() -> None:
     rows = re.findall(
         r"^\| \d+ \| `(?:converter/)?([^`]*?)(?:\.py|/)` \|", ARCHITECTURE, re.MULTILINE
     )
-    assert sorted(rows) == sorted(name for floor in FLOORS for name in floor)
+    assert sorted(rows) == sorted(name for floor in FLOORS for name in floor if _is_there(name))
+
+
+def _is_there(name: str) -> bool:
+    places = [ROOT / "converter" / name, ROOT / "converter" / f"{name}.py", ROOT / f"{name}.py"]
+    return any(place.exists() for place in places)
 
 
 def test_each_question_about_a_change_has_one_answer() -> None:

@@ -9,7 +9,8 @@ from converter import settings
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.dialects.table import ANTHROPIC, Form
+from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
+from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.laws import sdk_reading
 from converter.parsing.think_parser import ThinkParser
 from converter.rewriter import Rewriter
@@ -131,10 +132,19 @@ def test_a_client_that_wants_a_whole_message_gets_an_error_when_the_end_breaks_a
     assert through.failure
 
 
-CHAT_ENCODERS = {Form.STREAM: OpenAIStreamEncoder, Form.WHOLE: OpenAIWholeEncoder}
+ENCODERS: dict[Dialect, dict[Form, type]] = {
+    OPENAI: {Form.STREAM: OpenAIStreamEncoder, Form.WHOLE: OpenAIWholeEncoder},
+    ANTHROPIC: dict.fromkeys(Form, MessageEvents),
+    RESPONSES: {Form.STREAM: ResponsesStreamEncoder, Form.WHOLE: ResponsesWholeEncoder},
+}
 FOREIGN = {
     "a chat completions client": (OPENAI, ANTHROPIC, sdk_reading.openai_error),
     "an Anthropic client": (ANTHROPIC, OPENAI, sdk_reading.anthropic_error),
+    "a Responses client": (
+        RESPONSES,
+        OPENAI,
+        lambda wire, body, form, status: sdk_reading.responses_error(wire, body, status, form),
+    ),
 }
 
 
@@ -144,11 +154,7 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     monkeypatch: pytest.MonkeyPatch, name: str, form: Form
 ) -> None:
     client, server, error_of = FOREIGN[name]
-    _break(
-        monkeypatch,
-        (CHAT_ENCODERS[form] if client is OPENAI else MessageEvents, "feed"),
-        lambda _: True,
-    )
+    _break(monkeypatch, (ENCODERS[client][form], "feed"), lambda _: True)
     messages = native.frames([native.start(), *native.end()])
     through = Rewriter(settings.read(), client, Form.STREAM, form, server=server)
     out = b"".join(passed(through, messages if server is ANTHROPIC else stream("a")))
@@ -156,7 +162,7 @@ def test_a_fault_is_told_to_each_foreign_client_in_its_own_words(
     assert (
         raised == through.failure == "fault of the addon, please report it: RuntimeError: two lines"
     )
-    assert (b"event: error" in out) is (client is ANTHROPIC and form is Form.STREAM)
+    assert (b"event: error" in out) is (client is not OPENAI and form is Form.STREAM)
 
 
 def _told(through: Rewriter, *chunks: bytes) -> list[str]:

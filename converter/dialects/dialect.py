@@ -90,8 +90,8 @@ type Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class KeptRequest:
-    """A request about replies that are kept, which needs no model. `id`: a name for what it creates,
-    at `created_at`, in seconds since 1970.
+    """A request about replies that are kept, which needs no model. `id`: a name for what it
+    creates, at `created_at`, in seconds since 1970.
     """
 
     method: str
@@ -103,11 +103,12 @@ class KeptRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One wire format. `name`: in commands and file names; `title`: for people, behind the word *an*.
+    """One wire format.
 
-    `decoder` takes the user's field map. `encoders`: one for each form. `recognises` tells whether a
-    frame's or reply's JSON is of this dialect. `error_event`: the name of the event that holds an
-    error in a stream. `splices`: words may be written like those of the frame before.
+    `name`: in commands and file names; `title`: for people, behind the word *an*. `decoder` takes
+    the user's field map. `encoders`: one for each form. `recognises` tells whether the JSON of a
+    frame or reply is of this dialect. `error_event`: the name of the event that holds an error in a
+    stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect.
     `refusal` answers a request that breaks the format with more than an error's words; `counted`

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """Where a field's value goes: a block's type, and the key in it."""
+    """A place for a field's value: a block's type, and the key in it."""
 
     block: str
     key: str
@@ -67,21 +67,23 @@ def _read_row(row: str) -> tuple[str, Mapped]:
     match = _ROW.fullmatch(row)
     if match is None:
         raise ValueError(
-            f"{row!r} is not FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data"
+            f"expected FIELD=BLOCK:KEY, such as my_custom_field=custom:custom_data, got {row!r}"
         )
     field, mapped = match[1], Mapped(match[2], match[3])
     if field in STANDARD:
         raise ValueError(
-            f"{row!r}: {field} is no field of a vendor's; these have their place: {', '.join(STANDARD)}"
+            f"expected a field of the server's own in {row!r}, got {field}, which has its place; "
+            f"so have {', '.join(STANDARD)}"
         )
     if mapped == THINKING:
         return field, mapped
     if TAKEN.fullmatch(mapped.block):
         raise ValueError(
-            f"{row!r}: {mapped.block} is the API's own; allowed are thinking:thinking and blocks that it has not"
+            f"expected thinking:thinking or a block of your own in {row!r}, "
+            f"got {mapped.block}, which is the API's"
         )
     if mapped.key == "type":
-        raise ValueError(f"{row!r}: type is where a block says what it is; take another key")
+        raise ValueError(f"expected another key than type in {row!r}: it names the block")
     return field, mapped
 
 
@@ -113,9 +115,8 @@ class _Thought:
     """One thought as it grows. Any name may add to it, and those behind its end repeat it."""
 
     def __init__(self) -> None:
-        self._words = io.StringIO(
-            newline=""
-        )  # grows and is read anywhere at a cost of the piece alone
+        # grows and is read anywhere at the cost of the piece alone
+        self._words = io.StringIO(newline="")
         self.length = 0
 
     def words(self, start: int, length: int) -> str:
@@ -136,8 +137,8 @@ class _Thought:
 
 
 class ReasoningMerger:
-    """What one choice thinks, told once though the server say it under several names, in pieces of
-    whatever length.
+    """One choice's thinking, told once though the server say it under several names, in pieces of
+    any length.
 
     A name that repeats another up to a point and then goes on differently was a thought of its own
     all along: it is told whole.

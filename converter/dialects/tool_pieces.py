@@ -14,8 +14,8 @@ from converter.wire.partial_json import PartialJson
 
 @dataclass(frozen=True, slots=True)
 class ToolPiece:
-    """What to write next: `begins` opens a block of this id and name; `json` is a piece of its
-    input. `cut`: the server left the object open, and the piece closes it.
+    """A piece to write: `begins` opens a block of this id and name; `json` is a piece of its input.
+    `cut`: the server left the object open, and the piece closes it.
     """
 
     begins: bool
@@ -106,7 +106,8 @@ class ToolCalls:
             )
         elif call.object.unfit:
             self.notes.append(
-                f"the arguments of the call to {call.name!r} go on after their object: {call.object.unfit[:200]!r}"
+                f"the arguments of the call to {call.name!r} go on after their object: "
+                f"{call.object.unfit[:200]!r}"
             )
         cut = call.object.begun or not (whole or call.object.complete)
         if cut:

@@ -1,3 +1,3 @@
-"""What must hold of every reply, recorded or drawn, and the readers that judge it: an oracle,
-strict readers, the official SDKs.
+"""The laws of every reply, recorded or drawn, and the readers that judge it: an oracle, strict
+readers, the official SDKs.
 """

@@ -14,7 +14,10 @@ from converter.parsing.tool_calls.call import Schema
 FORMS = ("hermes", "qwen3-coder", "glm")
 _CODE = r"(?m:^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z))|`[^`\n]+`"
 _HERMES = r"<tool_call>\s*(?P<json>\{.*?\})\s*</tool_call>"
-_FUNCTION = r"(?:<tool_call>\s*)?<function=(?P<function>[^>\s]+)>(?P<tags>.*?)</function>(?:\s*</tool_call>)?"
+_FUNCTION = (
+    r"(?:<tool_call>\s*)?<function=(?P<function>[^>\s]+)>"
+    r"(?P<tags>.*?)</function>(?:\s*</tool_call>)?"
+)
 _PAIRS = (
     r"<tool_call>\s*(?P<pairs>[\w.-]+)\s*(?P<keys>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>"
 )
@@ -25,7 +28,7 @@ _PAIR = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", r
 
 @dataclass(frozen=True)
 class Call:
-    """One call, where it stands with the blanks around it. `arguments`: strings, in forms of tags."""
+    """One call, its place with the blanks around it. `arguments`: strings, in forms of tags."""
 
     begin: int
     end: int

@@ -1,5 +1,5 @@
-"""What a client was told, as events to compare: runs of thinking and text in order, calls, the end,
-the counts.
+"""A client's view of a reply, as events to compare: runs of thinking and text in order, calls, the
+end, the counts.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What a client should read, by the server's own words and the oracle: the blocks of a reply, as
-each dialect has them.
+"""The reading that a client should get, by the server's own words and the oracle: the blocks of a
+reply, as each dialect has them.
 """
 
 import re

@@ -52,19 +52,23 @@ def compare(way: str, expected: Sequence[object], got: Sequence[object]) -> None
             )
             raise BrokenLawError(
                 way,
-                f"event {index}\n  expected: {_around(wanted, place)}\n  got:      {_around(came, place)}",
+                f"event {index}\n"
+                f"  expected: {_around(wanted, place)}\n"
+                f"  got:      {_around(came, place)}",
             )
 
 
 def compare_bytes(way: str, expected: bytes, got: bytes) -> None:
-    """The same of two bodies: their events are the frames of a stream, or the values in a whole
+    """Compare two bodies: their events are the frames of a stream, or the values in a whole
     body.
     """
     if expected != got:
         compare(way, events_of(expected), events_of(got))
         raise BrokenLawError(
             way,
-            f"the same values, other bytes\n  expected: {expected[:200]!r}\n  got:      {got[:200]!r}",
+            f"the same values, other bytes\n"
+            f"  expected: {expected[:200]!r}\n"
+            f"  got:      {got[:200]!r}",
         )
 
 

@@ -98,8 +98,8 @@ def law_9(recording: Recording, drawn: int) -> None:
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
-    """Where to let it die: at ends of frames, in the middle of them, anywhere; the last ones also
-    just before their blank line.
+    """Yield places to let it die: at ends of frames, in the middle of them, anywhere; the last ones
+    also just before their blank line.
     """
     place, ends = 0, []
     for frame in frames(recording.body):

@@ -1,4 +1,4 @@
-"""Law 7: the official SDKs read what a client gets, and see the message that a plain reader sees."""
+"""Law 7: the official SDKs read a client's bytes, and see the message that a plain reader sees."""
 
 import warnings
 from typing import Any
@@ -28,9 +28,7 @@ class NotInstalledError(Exception):
 
 def law_7(recording: Recording, _: int) -> None:
     """Raises NotInstalledError where the SDKs are not."""
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # the SDKs' own: in a project where warnings are errors as well
+    with warnings.catch_warnings(action="ignore"):  # the SDKs' own, where warnings are errors
         sdk = readers()
         wire = sdk.Wire()
         for way in ways(recording):
@@ -76,7 +74,7 @@ def _check_anthropic(case: Case, way: Way, wire: Any, sdk: Any) -> None:
 
 
 def _streamed(body: bytes, wire: Any, sdk: Any) -> list[Message]:
-    """What the SDK puts together of a stream, once every event is of its types."""
+    """Return the message that the SDK puts together, once every event is of its types."""
     sdk.anthropic_events(wire, body)
     return [sdk.anthropic_accumulated(wire, body)]
 
@@ -93,7 +91,7 @@ def _check_error(way: Way, body: bytes, plain: Message, wire: Any, sdk: Any) -> 
 
 
 def _blocks(message: Message) -> list[tuple[object, ...]]:
-    """What the known kinds of block say; the SDK drops deltas of kinds that it does not know."""
+    """Return the known kinds of block; the SDK drops deltas of kinds that it does not know."""
     said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
     return [
         (block["type"], None if _is_cut(block) else block[said[block["type"]]])

@@ -74,7 +74,9 @@ def error_7(recording: Recording, _: int) -> None:
         if words not in raised or made.status < 400:
             raise BrokenLawError(
                 way,
-                f"the SDK's error of status {made.status}\n  expected: {words}\n  got:      {raised or 'none'}",
+                f"the SDK's error of status {made.status}\n"
+                f"  expected: {words}\n"
+                f"  got:      {raised or 'none'}",
             )
 
 
@@ -86,7 +88,7 @@ def _raised(client: Dialect, made: Answer) -> str:
 
 
 def error_8(recording: Recording, drawn: int) -> None:
-    """Whatever the body is, clients of other dialects get an error, and nothing is raised."""
+    """Give clients of other dialects an error for any body, and raise nothing."""
     for name, body in spoiled(recording.body, drawn, luck(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
         for client, (way, keys) in _SHAPES.items():

@@ -309,7 +309,10 @@ def law_6(recording: Recording, _: int) -> None:
                     event, told_text = next(
                         (event, text) for event, text in enumerate(texts) if count(mark, [text])
                     )
-                    words = f"event {event}: {mark!r} is told {left} times where {right} are text\n  got: {told_text[:200]!r}"
+                    words = (
+                        f"event {event}: {mark!r} is told {left} times where {right} are text\n"
+                        f"  got: {told_text[:200]!r}"
+                    )
                     raise BrokenLawError(f"{way}, choice {choice}", words)
 
 

@@ -1,4 +1,4 @@
-"""Where a law does not hold, and why: one row for each. Everywhere else it does."""
+"""Cases in which a law does not hold, one row for each, with the reason. It holds in all others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Case:
 
     @cached_property
     def words(self) -> ServerWords:
-        """What the server said, in its own words."""
+        """The server's own words."""
         recording = self.recording
         return listen(
             recording.body, recording.server_form, recording.server_dialect, recording.settings.map
@@ -103,6 +103,20 @@ def _leaves_out(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
 
 
+_ONE_PLACE = (
+    "a whole reply has one place for thinking, text and calls each, "
+    "so it cannot tell what came between"
+)
+_TWO_THOUGHTS = (
+    "the server's reasoning fields tell different thoughts; its decoder decides which one is told"
+)
+_NO_SHAPE = (
+    "a frame that is not of the dialect's shape passes as it came, "
+    "so nobody can say what words it holds"
+)
+_NO_UTF8 = (
+    "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came"
+)
 LIMITS = (
     Limit(
         2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
@@ -110,7 +124,7 @@ LIMITS = (
     Limit(3, "a reply that broke off has no whole form", lambda case: not case.words.complete),
     Limit(
         3,
-        "a whole reply has one place for thinking, text and calls each: it cannot tell what came between",
+        _ONE_PLACE,
         _out_of_order,
     ),
     Limit(
@@ -125,12 +139,12 @@ LIMITS = (
     ),
     Limit(
         4,
-        "server's fields of reasoning tell different thoughts; which is told where is their decoder's",
+        _TWO_THOUGHTS,
         _many_thoughts,
     ),
     Limit(
         4,
-        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _NO_SHAPE,
         _unread,
     ),
     Limit(
@@ -155,22 +169,22 @@ LIMITS = (
     ),
     Limit(
         5,
-        "server's fields of reasoning tell different thoughts; which is told where is their decoder's",
+        _TWO_THOUGHTS,
         _many_thoughts,
     ),
     Limit(
         5,
-        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _NO_SHAPE,
         _unread,
     ),
     Limit(
         6,
-        "a frame of no shape that the dialect has passes as it came, and nobody can say what words it holds",
+        _NO_SHAPE,
         _unread,
     ),
     Limit(
         7,
-        "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came",
+        _NO_UTF8,
         _no_text,
     ),
 )

@@ -28,7 +28,7 @@ def literal_marks(families: Iterable[ThinkTags]) -> list[str]:
 
 
 def _half_marks(families: Iterable[ThinkTags]) -> set[str]:
-    """What else may be missing: labels of thoughts, and beginnings of marks that are never prose."""
+    """Return what else may be missing: labels of thoughts, halves of marks that are no prose."""
     rows = list(families)
     torn = tuple(mark for row in rows for mark in row.torn)
     marks = [mark for mark in literal_marks(rows) if torn and mark.startswith(torn)]
@@ -78,7 +78,7 @@ class Explanation:
         return None if furthest == (len(sent), len(told)) else furthest
 
     def _steps(self, sent: str, place: int) -> Iterator[tuple[int, str]]:
-        """A character goes on as it is, a mark goes; of a form with attributes the thought goes on."""
+        """Keep a character, drop a mark; of a form with attributes keep the thought."""
         if place == len(sent):
             return
         yield place + 1, sent[place]

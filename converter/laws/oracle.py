@@ -159,8 +159,8 @@ def read(
     attributes: bool = True,
     tools_offered: bool = False,
 ) -> list[Block]:
-    """The message that `text` is. `start`: "text", "thinking", "guessed" (to be thinking, and it stopped) or
-    "undecided", as a whole reply is.
+    """The message that `text` is. `start`: "text", "thinking", "guessed" (to be thinking, and it
+    stopped) or "undecided", as a whole reply is.
     """
     blocks: list[Block] = []
     reader = _Reader(tuple(families), attributes, tools_offered, text)

@@ -48,12 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the folder collected: the option's always, that of the settings when no files are named."""
+    """Have the folder collected: the option's always, the setting's when no files are named."""
     named = config.getoption("think_recordings")
     folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
     for folder in folders:
         if not folder.is_dir():
-            raise pytest.UsageError(f"think_recordings: {folder} is no folder")
+            raise pytest.UsageError(f"think_recordings: expected a folder, got {folder}")
     config.stash[_FOLDERS] = [folder.resolve() for folder in folders]
     if named or config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args += [
@@ -86,9 +86,8 @@ class RecordingFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return the items; a file that cannot be read is one that fails."""
-        with warnings.catch_warnings(
-            action="ignore", category=DeprecationWarning
-        ):  # of mitmproxy's imports
+        # mitmproxy's imports warn
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
             from converter.laws import laws  # noqa: PLC0415  # only where it is used
             from converter.recordings.library import Library  # noqa: PLC0415
             from converter.recordings.replay import dialects_of  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What a client makes of the rewriter's output, read in the plainest way."""
+"""A client's view of the rewriter's output, read in the plainest way."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ def rewrite(
     client_form: Form | None = None,
     settings: Settings = DEFAULTS,
 ) -> list[bytes]:
-    """What the client gets; a fault that the rewriter survived is still a fault."""
+    """Return the client's bytes; a fault that the rewriter survived is still a fault."""
     rewriter = Rewriter(settings, client, server_form, client_form)
     out = [piece for chunk in pieces for piece in rewriter.feed(chunk)] + rewriter.close()
     assert not [note for note in rewriter.notes if "fault of the addon" in note], rewriter.notes
@@ -86,7 +86,7 @@ class Choice:
 
     @property
     def said(self) -> tuple[dict[str, str], dict[int, dict[str, str]], str | None]:
-        """What a client shows of it: words, calls, the finish."""
+        """The parts that a client shows: words, calls, the finish."""
         return {name: value for name, value in self.words.items() if value}, self.calls, self.finish
 
 
@@ -100,7 +100,7 @@ class Completion:
 
     @property
     def said(self) -> object:
-        """What a client shows of it."""
+        """The parts that a client shows."""
         return {index: choice.said for index, choice in self.choices.items()}, self.usage
 
 

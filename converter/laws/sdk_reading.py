@@ -55,7 +55,7 @@ class Wire:
 
 
 def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """What `create` returns."""
+    """Return what `create` returns."""
     message = wire.serve(body, Form.WHOLE).anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION
     )
@@ -66,14 +66,14 @@ def anthropic_whole(wire: Wire, body: bytes) -> dict[str, Any]:
 
 
 def anthropic_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """What `stream` has put together at the end."""
+    """Return what `stream` has put together at the end."""
     wire.serve(body, Form.STREAM)
     with wire.anthropic.messages.stream(model="small", max_tokens=9, messages=_QUESTION) as stream:
         return stream.get_final_message().to_dict()
 
 
 def anthropic_events(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Every event of `create(stream=True)`; each must be of the SDK's own types."""
+    """Return every event of `create(stream=True)`; each must be of the SDK's own types."""
     wire.serve(body, Form.STREAM)
     stream = wire.anthropic.messages.create(
         model="small", max_tokens=9, messages=_QUESTION, stream=True
@@ -94,13 +94,13 @@ def _of_the_api(part: dict[str, Any]) -> bool:
 
 
 def openai_whole(wire: Wire, body: bytes) -> dict[str, Any]:
-    """What `create` returns."""
+    """Return what `create` returns."""
     wire.serve(body, Form.WHOLE)
     return wire.openai.chat.completions.create(model="small", messages=_QUESTION).to_dict()
 
 
 def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
-    """Every frame of `create(stream=True)`."""
+    """Return every frame of `create(stream=True)`."""
     wire.serve(body, Form.STREAM)
     return [
         chunk.to_dict()
@@ -111,8 +111,8 @@ def openai_frames(wire: Wire, body: bytes) -> list[dict[str, Any]]:
 
 
 def openai_accumulated(wire: Wire, body: bytes) -> dict[str, Any]:
-    """What `stream` has put together at the end; reading on to the end, where the SDK stops at a
-    cut reply.
+    """Return what `stream` has put together at the end; reading on to the end, where the SDK stops
+    at a cut reply.
     """
     wire.serve(body, Form.STREAM)
     with wire.openai.chat.completions.stream(model="small", messages=_QUESTION) as stream:
@@ -131,7 +131,7 @@ def blocks(message: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def anthropic_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
-    """The words of what the SDK raises, or nothing."""
+    """Return the words of the error that the SDK raises, or nothing."""
     wire.serve(body, form, status)
     try:
         answer = wire.anthropic.messages.create(
@@ -184,17 +184,19 @@ def _check_event(event: dict[str, Any]) -> None:
     RESPONSE_EVENTS.validate_python(event)
 
 
-def responses_error(wire: Wire, body: bytes, status: int) -> str:
-    """The words of what the SDK raises, or nothing."""
+def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOLE) -> str:
+    """Return the words of the error that the SDK raises, or nothing."""
+    wire.serve(body, form, status)
     try:
-        wire.serve(body, Form.WHOLE, status).openai.responses.create(model="small", input="hi")
+        answer = wire.openai.responses.create(model="small", input="hi", stream=form is Form.STREAM)
+        list(answer if form is Form.STREAM else ())
     except openai.APIError as error:
         return str(error.body.get("message")) if isinstance(error.body, dict) else ""
     return ""
 
 
 def openai_bodies(wire: Wire, body: bytes, form: Form) -> bytes:
-    """What the SDK made of a body, written as a server would."""
+    """Return what the SDK made of a body, written as a server would."""
     if form is Form.WHOLE:
         return json.dumps(openai_whole(wire, body)).encode()
     done = b"data: [DONE]\n\n" if b"[DONE]" in body else b""

@@ -1,4 +1,4 @@
-"""What a server said, read from its bytes in the plainest way: the laws compare it with what a
+"""A server's words, read from its bytes in the plainest way: the laws compare them with what a
 client gets.
 
 It shares nothing with the decoders but the names under which servers send thinking.
@@ -16,6 +16,8 @@ from converter.dialects.table import OPENAI_CHAT, Dialect, Form
 type Json = dict[str, Any]
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _OUTER = ("index", "delta", "message", "finish_reason")
+_WRONG_SHAPE = (AttributeError, TypeError, KeyError, ValueError)
+"""Raised by a reader at a shape that the dialect does not have."""
 _NOT_WORDS = ("content", "refusal", "tool_calls", "function_call")
 
 
@@ -140,12 +142,7 @@ def listen(
 def _feed(reader: "_OpenAI | _Anthropic", value: Json) -> None:
     try:
         reader.feed(value)
-    except (
-        AttributeError,
-        TypeError,
-        KeyError,
-        ValueError,
-    ):  # a shape that the dialect does not have
+    except _WRONG_SHAPE:
         reader.words.unread += 1
 
 

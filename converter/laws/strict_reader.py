@@ -204,9 +204,8 @@ def frames_of(body: bytes) -> list[bytes]:
 def _event(frame: bytes) -> dict[str, Any]:
     name, data = frame.split(b"\n")
     event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
-    named = (
-        name == b"event: " + event["type"].encode() or event["type"] == "ping"
-    )  # pings pass as they came, nobody reads them
+    # pings pass as they came, nobody reads them
+    named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
     _must(named, f"{name.decode(errors='replace')} above {event['type']}")
     return event
 

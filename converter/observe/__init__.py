@@ -1,1 +1,1 @@
-"""What is told of a reply beside the reply: summary, thought events, statistics, printable text."""
+"""Observations of a reply: summary, thought events, statistics, printable text."""

@@ -23,7 +23,10 @@ _LEFT = 2
 """Columns of words, which begin at the left; numbers end at the right."""
 _WIDEST = 40
 """Characters of a model's or server's name that are shown."""
-LEGEND = "share: of the characters, those of thinking; times in seconds, p50/p95, all but the last of streamed replies"
+LEGEND = (
+    "share: of the characters, those of thinking; "
+    "times in seconds, p50/p95, all but the last of streamed replies"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Group:
-    """What is counted of some replies."""
+    """Counts over some replies."""
 
     replies: int = 0
     failed: int = 0

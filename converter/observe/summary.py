@@ -1,5 +1,4 @@
-"""What a person wants to know of a reply at a glance: how much was thought and said, when it began,
-why it ended.
+"""A reply at a glance: how much was thought and said, when it began, why it ended.
 
 Events go in as they reach the client, each with the time at which it came; nothing here has a clock
 of its own.

@@ -130,7 +130,7 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _strings(part: Fields) -> Iterator[str]:
-    """Yield the text, or all strings of a picture or file; two levels are all that such parts have."""
+    """Yield the text, or all strings of a picture or file, whose parts have two levels."""
     if isinstance(text := part.get("text"), str):
         yield text
         return

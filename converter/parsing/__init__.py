@@ -1,1 +1,1 @@
-"""Text in; thinking and text out: families of tags, the tag matcher, the state table, Markdown code, phrases."""
+"""Text in; thinking and text out: families of tags, tag matcher, state table, Markdown, phrases."""

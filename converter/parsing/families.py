@@ -20,8 +20,8 @@ class ThinkTags:
     may stand first in a thought and name its kind. `torn`: special tokens that begin marks of
     several tokens; a reply cut off within such a mark does not show what came of it. `answer_tags`:
     what an answer stands in; its opener goes directly behind a thought, its closer at the reply's
-    end if the opener went. `model_pattern`: a regular expression, models whose names it finds switch
-    the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
+    end if the opener went. `model_pattern`: a regular expression, models whose names it finds
+    switch the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
     `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
     begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
     began inside a thought. `stray_close_is_text`: one in a text is shown.

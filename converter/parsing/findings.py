@@ -11,10 +11,10 @@ class Findings:
     """Notes of all stages on one reply.
 
     `native`: the server sent thinking of its own. `thought`: there was any. `correction`: where the
-    reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess and
-    proved right. `withheld`: characters of thinking beyond the budget.
-    `unclosed`: choices whose last thought began with a phrase, and no phrase ended it.
-    `calls`: the tool calls that were read from the text.
+    reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess
+    and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
+    whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
+    were read from the text.
     """
 
     native: bool = False

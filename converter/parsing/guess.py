@@ -1,4 +1,5 @@
-"""A thought that a reply is only guessed to begin in: what of it waits for the guess to prove right.
+"""A thought that a reply is only guessed to begin in: what of it waits for the guess to prove
+right.
 
 Read as a thought, a reply that is none leaves the client without an answer. So while nothing but
 the model's name tells that there is a thought, its end is held back: a short reply whole, of a

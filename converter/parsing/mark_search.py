@@ -15,8 +15,8 @@ class Mark(enum.Enum):
     """What a piece of the text does.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text, STRAY a closer that is none. LABEL names the kind of a thought behind its opener. FRAME and FRAME_END
-    are answer tags. WORDS are no mark: text that is not blank.
+    kind. SILENT is no text, STRAY a closer that is none. LABEL names the kind of a thought behind
+    its opener. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -53,7 +53,8 @@ class MarkSearch:
         self._beginnings = {mark[:length] for mark in whole for length in range(1, len(mark))}
         self._beginnings |= {head[:length] for head in heads for length in range(1, len(head) + 1)}
         self._suffix_begun = re.compile(
-            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'}){_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
+            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'})"
+            rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
         )
         self._longest = max(
             [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0

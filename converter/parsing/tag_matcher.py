@@ -1,4 +1,4 @@
-"""The families that a parser looks for: how they are chosen, and which of their marks count where."""
+"""The families that a parser looks for: how they are chosen, which of their marks count where."""
 
 import itertools
 import re
@@ -104,7 +104,8 @@ def _rows(name: str) -> Iterable[ThinkTags]:
     if len(pair) == 2 and all(pair):
         return [ThinkTags(name, pair[0], pair[1])]
     raise ValueError(
-        f"{name!r} is neither {AUTO}, nor a pair OPEN CLOSE with one space between, nor one of: {', '.join(_BY_NAME)}"
+        f"expected {AUTO}, a pair OPEN CLOSE with one space between, "
+        f"or one of: {', '.join(_BY_NAME)}; got {name!r}"
     )
 
 

@@ -147,7 +147,7 @@ class ThinkParser:
         return begun and not in_code and self._marks.undecided(held, 0) == len(held)
 
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
-        """Act on the mark at `begin:end`; return where to go on, or None while it is not decided."""
+        """Act on the mark at `begin:end`; return where to go on, None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
         in_text = mark is not Mark.FRAME_END and self._state in IN_TEXT
         if (in_text and self._code.inside()) or (self._state, mark) not in NEXT_STATE:

@@ -73,8 +73,8 @@ class ThinkStage:
 
 
 class _Reader:
-    """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns out
-    that it was misread; `confirmed`: the same, when a guess turns out right.
+    """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns
+    out that it was misread; `confirmed`: the same, when a guess turns out right.
     """
 
     def __init__(self, reading: Reading, choice: int) -> None:

@@ -100,9 +100,8 @@ def main(arguments: list[str] | None = None, name: str = "python -m converter.re
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or Python complains once more as it ends
+        # or Python complains once more as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
@@ -139,10 +138,10 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _described(recording: Recording) -> str:
+    asked = f"{recording.asked.method} {recording.asked.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
-    return one_line(
-        f"{recording.asked.method} {recording.asked.path}  {recording.answered.status}  {sizes}  {recording.ended}".rstrip()
-    )
+    columns = (asked, str(recording.answered.status), sizes, recording.ended)
+    return one_line("  ".join(columns).rstrip())
 
 
 def _loaded(library: Library, names: Iterable[str]) -> tuple[list[Recording], int]:
@@ -161,7 +160,8 @@ def _names(library: Library, named: list[str]) -> list[str]:
     names = named or library.names()
     if not names:
         raise RecordingError(
-            f"no recordings in {library.folder}; --dir names another folder, `add` keeps the first one"
+            f"no recordings in {library.folder}; "
+            "--dir names another folder, `add` keeps the first one"
         )
     return names
 

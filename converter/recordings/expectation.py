@@ -54,7 +54,8 @@ def load(recording_file: Path) -> Expectation | None:
         isinstance(said.get(name, ""), str) for name in ("thinking", "text", "why")
     ):
         raise RecordingError(
-            f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, each as it is needed'
+            f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, '
+            "each as it is needed"
         )
     return Expectation(said.get("thinking"), said.get("text"), said.get("why", ""))
 

@@ -110,7 +110,8 @@ def _refuse_others(data: bytes) -> None:
     if start.startswith(b"{"):
         har = b'"log"' in data and b'"entries"' in data
         raise RecordingError(
-            f"this is {'a HAR' if har else 'JSON'}; a recording is made of a flow file, as `mitmdump -w FILE` writes it"
+            "expected a flow file, as `mitmdump -w FILE` writes it, "
+            f"got {'a HAR' if har else 'JSON'}"
         )
     if not length:
         raise RecordingError("no flow file of mitmproxy's")
@@ -119,7 +120,7 @@ def _refuse_others(data: bytes) -> None:
 
 
 def from_flow(kept: flow.Flow, name: str) -> Recording:
-    """Return the recording of a flow that the addon has kept. Raises RecordingError for any other."""
+    """Return the recording of a flow that the addon has kept; raise RecordingError for another."""
     if not isinstance(kept, http.HTTPFlow):
         raise RecordingError(f"a {kept.type} flow is no exchange with a model")
     if notes.METADATA not in kept.metadata:
@@ -152,9 +153,8 @@ def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
     """Return the request as it was sent and the reply as it came."""
     if not kept._backup:
         return kept.request, kept.response
-    state = copy.deepcopy(
-        cast(dict[str, Any], kept._backup)
-    )  # what makes a message of a state consumes it
+    # `from_state` consumes its state
+    state = copy.deepcopy(cast(dict[str, Any], kept._backup))
     try:
         return http.Request.from_state(state["request"]), state[
             "response"
@@ -262,7 +262,7 @@ def _response(answered: Answered, times: list[float]) -> http.Response:
 
 
 def dumps(recording: Recording, replay: Replay | None = None) -> bytes:
-    """Return the bytes of a recording's file. `replay`: its client's, if somebody made it already."""
+    """Return the bytes of a recording's file. `replay`: the client's reply, if already made."""
     out = io.BytesIO()
     FlowWriter(out).add(to_flow(recording, replay))
     return out.getvalue()

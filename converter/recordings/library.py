@@ -40,7 +40,7 @@ type Laws = Callable[[Recording], Sequence[Broken]]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a recording: its file, a law that it breaks, or a golden that says
+    """A fault of a recording: its file, a law that it breaks, or a golden that says
     otherwise. `message`: lines of text.
     """
 
@@ -69,7 +69,8 @@ class Library:
         """Return where a recording is, or would be."""
         if not _NAME.fullmatch(name):
             raise RecordingError(
-                f"{name!r} is no name: letters, digits, _ and, but for the first, - make one, 100 at the most"
+                "expected a name of at most 100 letters, digits, _ and, but for the first, -, "
+                f"got {name!r}"
             )
         return self.folder / f"{name}.mitm"
 

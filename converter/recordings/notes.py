@@ -1,5 +1,5 @@
-"""What the addon notes of an exchange beside the two messages: how the server's body was cut, and
-what decided its reading.
+"""Notes on an exchange beside the two messages: how the server's body was cut, and what decided its
+reading.
 """
 
 import json
@@ -20,7 +20,7 @@ _UNREADABLE = "what the addon noted of the flow cannot be read"
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The notes of one flow. `cuts`: the length of each chunk, and the seconds after which it came."""
+    """The notes of one flow. `cuts`: each chunk's length, and the seconds after which it came."""
 
     cuts: Sequence[tuple[int, float]]
     ended: str
@@ -49,7 +49,8 @@ def read(text: object) -> Notes:
         raise RecordingError(_UNREADABLE) from None
     if version != VERSION:
         raise RecordingError(
-            f"the flow was kept by another version of the addon: its notes are {version!r}, this one reads {VERSION}"
+            f"expected notes of version {VERSION}, got {version!r}: "
+            "the flow was kept by another version of the addon"
         )
     try:
         return _notes(noted)

@@ -51,7 +51,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the addon had found out about the server and the reply's beginning."""
+    """Facts that the addon had found out about the server and the reply's beginning."""
 
     server: str = "generic"
     parses: bool = False
@@ -83,7 +83,7 @@ class Recording:
 
     @cached_property
     def body(self) -> bytes:
-        """What the server said, in one piece."""
+        """The server's body, in one piece."""
         return b"".join(chunk.data for chunk in self.chunks)
 
     @cached_property
@@ -98,22 +98,22 @@ class Recording:
 
     @property
     def server_dialect(self) -> Dialect:
-        """What the server speaks."""
+        """The dialect that the server speaks."""
         return self.exchange().server_dialect
 
     @property
     def server_form(self) -> Form:
-        """How the server sent."""
+        """The form in which the server sent."""
         return Form.STREAM if is_stream(self.answered.content_type, self.body) else Form.WHOLE
 
     @property
     def client(self) -> Dialect:
-        """What the client speaks."""
+        """The dialect that the client speaks."""
         return self.exchange().client
 
     @property
     def client_form(self) -> Form:
-        """How the client got the reply."""
+        """The form in which the client got the reply."""
         return Form.STREAM if is_stream(self.got.content_type, self.got.body) else Form.WHOLE
 
     def exchange(self) -> Exchange:
@@ -145,7 +145,7 @@ class Recording:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 
     def rewriter(self, client: Dialect, form: Form) -> Rewriter:
-        """Return what rewrites the reply for a client of this dialect that wants this form.
+        """Return a rewriter of the reply for a client of this dialect that wants this form.
 
         For the server's own dialect the form is the server's.
         """

@@ -1,6 +1,4 @@
-"""What comes of a recording's reply when it is rewritten again, chunk by chunk, for a client of
-either dialect.
-"""
+"""A recording's reply, rewritten again, chunk by chunk, for a client of either dialect."""
 
 from dataclasses import dataclass, field, replace
 

@@ -86,7 +86,7 @@ class RecordedServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """The address on which it listens."""
         return f"http://{HOST}:{self.server_port}"
 
     def chosen(self, path: str) -> tuple[list[Recording], str]:
@@ -116,7 +116,7 @@ class RecordedServer(ThreadingHTTPServer):
         )
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
-        """Return the recording that fits best, of several the one that was given the fewest times."""
+        """Return the recording that fits best; of several, the one that was given least often."""
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:

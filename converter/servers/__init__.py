@@ -1,1 +1,1 @@
-"""What is known of a server: profiles, probes, where its replies begin, its words for a full context."""
+"""Knowledge of servers: profiles, probes, where replies begin, the words for a full context."""

@@ -13,17 +13,22 @@ _ROWS = (
     # llama.cpp 11549
     r"\((?P<tokens>\d+) tokens\) exceeds the available context size \((?P<most>\d+) tokens\)",
     # vLLM: the count of current versions is a lower bound, as they stop counting at the limit
-    rf"'max_tokens'.{{0,60}}is too large: (?P<asked>\d+)\..{{0,20}}{_LIMIT} and your request has (?P<tokens>\d+) input tokens",
+    rf"'max_tokens'.{{0,60}}is too large: (?P<asked>\d+)\..{{0,20}}{_LIMIT} "
+    r"and your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. However, you requested \d+ tokens \((?P<tokens>\d+) in the messages, (?P<asked>\d+) in the completion\)",
+    rf"{_LIMIT}\. However, you requested \d+ tokens "
+    r"\((?P<tokens>\d+) in the messages, (?P<asked>\d+) in the completion\)",
     # 0.32
     rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
+    rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens "
+    r"and your prompt contains (?P<least>at least )?(?P<tokens>\d+)",
     # 0.32, before it looks at the prompt
     r"max_tokens=(?P<asked>\d+) cannot be greater than max_model_len=(?P<most>\d+)",
     # SGLang
-    r"input \((?P<tokens>\d+) tokens\) is longer than the model's context length \((?P<most>\d+) tokens\)",
-    rf"{_LIMIT}\. You requested a total of \d+ tokens: (?P<tokens>\d+) tokens from the input.{{0,20}} and (?P<asked>\d+) tokens",
+    r"input \((?P<tokens>\d+) tokens\) is longer than "
+    r"the model's context length \((?P<most>\d+) tokens\)",
+    rf"{_LIMIT}\. You requested a total of \d+ tokens: "
+    r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<asked>\d+) tokens",
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) >= n_ctx: (?P<most>\d+)\)",
 )
@@ -46,15 +51,14 @@ class ContextOverflow:
         if self.tokens >= self.most or not self.asked:
             return f"prompt is too long: {self.tokens} tokens > {self.most} maximum"
         return (
-            f"input length and `max_tokens` exceed context limit: {self.tokens} + {self.asked} > {self.most}, "
+            "input length and `max_tokens` exceed context limit: "
+            f"{self.tokens} + {self.asked} > {self.most}, "
             "decrease input length or `max_tokens` and try again"
         )
 
 
 def find(message: str) -> ContextOverflow | None:
-    """Return what a server's error message says of the context; None when it speaks of something
-    else.
-    """
+    """Return the numbers in an error message about the context; None for another message."""
     for pattern in _PATTERNS:
         if found := pattern.search(message):
             said = found.groupdict()

@@ -97,7 +97,8 @@ TEMPLATES = (
     _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort"),
     _template(r"kimi-?k3", f"{_VLLM}: the prompt ends with the opener"),
 )
-"""The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`."""
+"""The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""What is known of servers and their models: what each server is, how its prompts end, where a
-guess was wrong, who thinks.
+"""Known servers and their models: what each server is, how its prompts end, where a guess was
+wrong, which models think.
 
 Values in memory only. `converter.shell.upstream_client` asks the servers, replies teach the rest.
 """
@@ -15,8 +15,8 @@ from converter.servers.initial_state import Facts, switch_of
 from converter.servers.profiles import Server
 
 LIMIT = 1000
-"""Entries of each kind that are kept, the oldest go first. One machine has a few servers and models;
-a forward proxy, or a client that makes names up, must not fill the memory.
+"""Entries of each kind that are kept; the oldest go first. One machine has a few servers and
+models; a forward proxy, or a client that makes names up, must not fill the memory.
 """
 
 type Body = Mapping[str, object]

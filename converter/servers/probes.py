@@ -44,7 +44,7 @@ type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]
 
 
 IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
-"""Where servers say what they are. All are asked at once, because a server may hang on one of them."""
+"""Paths at which servers say what they are, asked at once because a server may hang on one."""
 
 
 def recognise(replies: Mapping[str, Reply | None]) -> Server | None:

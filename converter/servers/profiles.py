@@ -24,8 +24,8 @@ first.
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """By what a server shows what it is: a header of the reply at `path`, or a field in its JSON.
-    No value: the field is there.
+    """A fingerprint: a header of the reply at `path`, or a field in its JSON, that identifies the
+    server. No value: the field is there.
     """
 
     path: str
@@ -56,7 +56,7 @@ BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What one kind of server takes.
+    """One kind of server, and the fields that it takes.
 
     `leaves_out`: body fields it refuses, or does not read. `on` and `off`: what switches thinking.
     `budget`: where a limit of thinking tokens goes, `parser_budget` the same but only for a server

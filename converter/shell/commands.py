@@ -65,7 +65,7 @@ class Commands:
         "clipboard", copy it.
         """
         if target not in ("log", "clipboard"):
-            raise exceptions.CommandError(f"{target!r} is none of: log, clipboard")
+            raise exceptions.CommandError(f"expected log or clipboard, got {target!r}")
         shown = terminal.write(*_conversation(flow))
         if target == "log":
             _log.info("conversation:\n%s", shown.rstrip("\n"))

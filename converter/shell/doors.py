@@ -31,7 +31,7 @@ def withhold_keys(headers: Headers) -> list[str]:
 
 
 def withhold_headers(headers: Headers, native: bool) -> None:
-    """Take cookies and Anthropic's headers out of a request. `native`: the server speaks Messages."""
+    """Take cookies and Anthropic's headers out. `native`: the server speaks Messages."""
     kept = _OF_MESSAGES if native else ()
     for name in {name.lower() for name in headers}:
         if _OF_PEOPLE.fullmatch(name) and name not in kept:

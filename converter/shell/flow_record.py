@@ -74,7 +74,7 @@ class FlowRecord:
         self.asked.headers = self.headers
 
     def answers(self, flow: HTTPFlow) -> None:
-        """Keep the head of the server's response; from now on the flow shows what the client asked."""
+        """Keep the head of the server's response; now the flow shows the client's request."""
         if flow.response and self.asked and self.sent is None:
             self.answered = flow.response.copy()
             self.answered.stream = False

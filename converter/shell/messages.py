@@ -56,12 +56,9 @@ def body(message: Request | Response, notes: list[str]) -> bytes:
     """
     try:
         return message.get_content() or b""
-    except (
-        Exception
-    ):  # mitmproxy gives unknown names to Python's codecs, which raise what they like
-        notes.append(
-            f"the body is no {message.headers['content-encoding']}, though its content-encoding says so"
-        )
+    except Exception:  # mitmproxy gives unknown names to Python's codecs, which raise anything
+        encoding = message.headers["content-encoding"]
+        notes.append(f"the body is no {encoding}, though its content-encoding says so")
         return message.raw_content or b""
 
 

@@ -78,7 +78,7 @@ def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
 
 
 def _make_ready(folder: str) -> None:
-    """Have the folder of recordings there, before the first reply comes that is to be kept in it."""
+    """Have the folder of recordings there before the first reply that is to be kept in it."""
     if folder:
         try:
             make_folder(Path(folder))

@@ -123,7 +123,7 @@ def _keep_numbered(flow: HTTPFlow, folder: Path) -> None:
 
 @contextmanager
 def _next_number(folder: Path) -> Iterator[int]:
-    """Claim the number after the highest; others see the claim until the recording itself is there."""
+    """Claim the number after the highest; others see the claim until the recording is there."""
     number = 0
     while (claim := _claimed(folder, number := max(number, *_numbers(folder)) + 1)) is None:
         pass

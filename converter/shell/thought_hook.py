@@ -84,7 +84,7 @@ def announce(words: str) -> None:
 
 
 def _append(path: str, told: Sequence[ThoughtEvent]) -> None:
-    """Write a line for each, at once; a file that cannot be written costs a log line and no reply."""
+    """Write a line for each at once; a file that cannot be written costs a log line, no reply."""
     try:
         with Path(path).expanduser().open("ab") as file:
             file.write(b"".join(json_text.write(event) + b"\n" for event in told))

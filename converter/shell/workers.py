@@ -1,8 +1,8 @@
 """Several processes of mitmdump on one port: `run(4, arguments)`.
 
-The kernel gives each new connection to one of them. A process that was killed or ended in good order
-is replaced. One that ends with an error ends all: mitmdump does so only when it cannot start. They
-share nothing: what one knows of a server or a conversation, the others have to find out.
+The kernel gives each new connection to one of them. A process that was killed or ended in good
+order is replaced. One that ends with an error ends all: mitmdump does so only when it cannot start.
+They share nothing: what one knows of a server or a conversation, the others have to find out.
 """
 
 import os

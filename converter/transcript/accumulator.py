@@ -19,8 +19,8 @@ _TOLD_PARTS = ("text", "thinking")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is new. `part`: a part, whole, or the next words of the text or thought before, unless
-    it is `fresh`.
+    """News of a reply. `part`: a part, whole, or the next words of the text or thought before,
+    unless it is `fresh`.
     """
 
     part: Part
@@ -109,7 +109,7 @@ class Accumulator:
         return [Said(entry.part(), self._choice) for entry in told]
 
     def _read(self, event: events.Event) -> list[Said]:
-        """What no row knows has no place in a choice."""
+        """Ignore an event that no row knows: it has no place in a choice."""
         read = _READERS.get(type(event))
         return read(self, event) if read else []
 

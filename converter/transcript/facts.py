@@ -1,4 +1,4 @@
-"""How a reply ended, in words: the lines at a transcript's end, from what a summary told."""
+"""The lines at a transcript's end: how the reply ended, from the facts of its summary."""
 
 from collections.abc import Callable, Mapping
 
@@ -96,7 +96,7 @@ def _thinking_time(facts: Facts) -> str:
 
 
 def _speed(facts: Facts) -> str:
-    """Tokens by the time in which they came; a whole reply comes at once, and tells nothing of it."""
+    """Return tokens per second; a whole reply, which comes at once, has none."""
     count, end, begin = (
         _number(facts, "output_tokens"),
         _number(facts, "end"),

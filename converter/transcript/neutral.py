@@ -1,4 +1,4 @@
-"""A transcript as JSON, free of any dialect: for programs, and for keeping. Texts are as they came."""
+"""A transcript as JSON, free of any dialect: for programs, and for keeping, texts as they came."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""What a reply is, told by its bytes: its dialect, and whether it is a stream. Its content type
-helps where they do not say.
+"""The kind of a reply, told by its bytes: its dialect, and whether it is a stream. Its content
+type helps where they do not say.
 """
 
 import re
@@ -16,7 +16,7 @@ _LONGEST_NAME = len(b"event:")
 
 
 def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> Form | None:
-    """Tell a stream from a whole reply; None while too little has come. `last`: nothing more will."""
+    """Tell a stream from a whole reply; None while too little has come. `last`: that is all."""
     seen = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
     if _STREAM.match(seen):
         return Form.STREAM

@@ -95,7 +95,7 @@ class ReplyReader:
 
     @property
     def form(self) -> Form | None:
-        """How the reply is sent, if it is known."""
+        """The form in which the reply is sent, if it is known."""
         return self._recogniser.form
 
     @property
@@ -114,7 +114,7 @@ class ReplyReader:
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
 
     def _not_yet(self) -> list[str]:
-        """What has come and cannot be read before more comes."""
+        """Bytes that have come and cannot be read before more come."""
         waiting = self._recogniser.held
         return [_shown(waiting)] if waiting.strip() else []
 

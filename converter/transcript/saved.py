@@ -17,7 +17,7 @@ _HEAD_LIMIT = 4096
 
 
 class Headless:
-    """What was saved in, the body out: without the heads that `curl -i` puts before it.
+    """Saved bytes in, the body out: without the heads that `curl -i` puts before it.
     `content_type`: what they said.
     """
 
@@ -67,7 +67,7 @@ class Converting:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know, a line each."""
+        """Notes for a person, a line each."""
         return self._rewriter.notes if self._rewriter else []
 
     def feed(self, chunk: bytes, content_type: str = "") -> bytes:

@@ -41,8 +41,8 @@ type _Styled = tuple[str, str]
 
 
 class TerminalWriter:
-    """What is new in, text for the terminal out: words as they come, everything else in lines of
-    its own.
+    """News of a reply in, text for the terminal out: words as they come, everything else in lines
+    of its own.
     """
 
     def __init__(self, colour: bool = False) -> None:

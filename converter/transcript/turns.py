@@ -1,5 +1,5 @@
-"""What a person reads of a request or reply, free of any dialect: turns, and the parts in them.
-Flat, frozen values.
+"""A request or reply for people, free of any dialect: turns, and the parts in them. Flat, frozen
+values.
 
 Text is kept as it came; what must not reach a terminal, and what is too long to read, is a matter
 of each rendering.
@@ -40,7 +40,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a called tool gave; `id` is its call's. Pictures in it are a line each."""
+    """The result of a called tool; `id` is its call's. Pictures in it are a line each."""
 
     text: str
     id: str = ""
@@ -73,7 +73,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that no part has a place for: a vendor's own, or one of odd shape. `value` is JSON's."""
+    """A field that no part has a place for: a vendor's own, or of odd shape. `value` is JSON's."""
 
     name: str
     value: object
@@ -89,7 +89,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What could not be read, as it came."""
+    """Data that could not be read, as it came."""
 
     text: str
 
@@ -99,7 +99,7 @@ type Part = Thinking | Text | ToolCall | ToolResult | Media | Field | Failure | 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Who says it, and what. `choice`: which of several answers to the same request."""
+    """A speaker and the words. `choice`: which of several answers to the same request."""
 
     role: str
     parts: tuple[Part, ...]

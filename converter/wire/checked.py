@@ -34,7 +34,7 @@ class Fields:
         return f"{self.place}.{name}" if self.place else name
 
     def error(self, name: str, problem: str) -> RequestError:
-        """What to raise when this field is wrong."""
+        """Return the error to raise when this field is wrong."""
         return RequestError(self.place_of(name), problem)
 
     def optional[T](self, name: str, kind: type[T]) -> T | None:

@@ -66,7 +66,7 @@ class PartialJson:
 
     @property
     def unfit(self) -> str:
-        """What could not be part of the object."""
+        """Text that could not be part of the object."""
         return "".join(self._unfit)
 
     @property

@@ -30,7 +30,7 @@ class Frame:
 
 
 class FrameDecoder:
-    """Bytes in, frames out, cut anywhere. A last frame without its blank line comes out of `close`."""
+    """Bytes in, frames out, cut anywhere. `close` gives out a last frame without its blank line."""
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit = limit
@@ -71,9 +71,8 @@ class FrameDecoder:
         return [self.read(rest)] if rest else []
 
     def _oversized_piece(self) -> Frame:
-        cut = (
-            len(self._buffer) - _LONGEST_BLANK_LINE + 1
-        )  # a blank line's beginning may be among the last bytes
+        # a blank line's beginning may be among the last bytes
+        cut = len(self._buffer) - _LONGEST_BLANK_LINE + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
         self._searched = 0

@@ -45,13 +45,19 @@ BAD_ROWS = {
     "blanks": ("a = b:c", "FIELD=BLOCK:KEY"),
     "two keys": ("a=b:c:d", "FIELD=BLOCK:KEY"),
     "nothing": ("", "FIELD=BLOCK:KEY"),
-    "a field that has its place": ("content=custom:x", "content is no field of a vendor's"),
-    "calls": ("tool_calls=custom:x", "tool_calls is no field of a vendor's"),
-    "thinking under another key": ("a=thinking:words", "allowed are thinking:thinking"),
-    "text": ("a=text:text", "allowed are thinking:thinking"),
-    "a block of the API's": ("a=server_tool_use:x", "allowed are thinking:thinking"),
-    "a delta of the API's": ("a=input_json:x", "allowed are thinking:thinking"),
-    "the key of every block's type": ("a=custom:type", "take another key"),
+    "a field that has its place": ("content=custom:x", "got content, which has its place"),
+    "calls": ("tool_calls=custom:x", "got tool_calls, which has its place"),
+    "thinking under another key": (
+        "a=thinking:words",
+        "expected thinking:thinking or a block of your own",
+    ),
+    "text": ("a=text:text", "expected thinking:thinking or a block of your own"),
+    "a block of the API's": (
+        "a=server_tool_use:x",
+        "expected thinking:thinking or a block of your own",
+    ),
+    "a delta of the API's": ("a=input_json:x", "expected thinking:thinking or a block of your own"),
+    "the key of every block's type": ("a=custom:type", "expected another key than type"),
 }
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.initial_state import InitialState
 from converter.laws import sdk_reading
 from converter.laws.expected import anthropic_blocks, openai_words, parts
 from converter.laws.limits import Case, limit_of
+from converter.laws.response_view import as_message
 from converter.laws.sdk_reading import Wire
 from converter.laws.server_words import Heard, ServerWords, listen
 from converter.parsing.reading import Expected, Reading
@@ -33,7 +34,7 @@ FOLDER = Path(__file__).parents[2] / "recordings"
 PAIRS = [
     pytest.param(server, client, form, id=f"{server}-{client}-{form.name.lower()}")
     for server in (OPENAI_CHAT, ANTHROPIC)
-    for client in (OPENAI_CHAT, ANTHROPIC)
+    for client in DIALECTS
     for form in Form
 ]
 FINISHES = {
@@ -152,14 +153,13 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
         )
     finish = str(heard.finish)
     finish = FINISHES.get(finish, finish)
-    called = client is ANTHROPIC and heard.calls and finish == "stop"
+    called = client is not OPENAI_CHAT and heard.calls and finish == "stop"
     return Said(plain(thinking), plain(text), calls_of(heard), "tool_calls" if called else finish)
 
 
 def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Said:
     """What the official SDK reads."""
-    read_with = _message if client is ANTHROPIC else _completion
-    heard = read_with(wire, body, form, settings)
+    heard = _READERS[client](wire, body, form, settings)
     finish = str(heard.finish)
     return Said(
         plain(next(iter(heard.thoughts.values()), "")),
@@ -185,6 +185,14 @@ def _completion(wire: Wire, body: bytes, form: Form, settings: Settings) -> Hear
         assert (message.get("content") or "") == heard.choice().joined("text")
         assert len(message.get("tool_calls") or []) == len(heard.choice().calls)
     return heard.choice()
+
+
+def _response(wire: Wire, body: bytes, form: Form, _: Settings) -> Heard:
+    response = sdk_reading.responses_read(wire, body, form)[-1]
+    return listen(json.dumps(as_message(response)).encode(), Form.WHOLE, ANTHROPIC).choice()
+
+
+_READERS = {OPENAI_CHAT: _completion, ANTHROPIC: _message, RESPONSES: _response}
 
 
 @pytest.fixture(scope="module")

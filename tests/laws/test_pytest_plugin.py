@@ -130,7 +130,7 @@ def test_what_is_collected_anyway_is_collected_once(project: Path, installed: Pa
 def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: Path) -> None:
     status, said = run(project, installed, "--think-recordings", "nowhere")
     assert status == pytest.ExitCode.USAGE_ERROR
-    assert re.fullmatch(r"ERROR: think_recordings: .*nowhere is no folder", said.strip())
+    assert re.fullmatch(r"ERROR: think_recordings: expected a folder, got .*nowhere", said.strip())
 
 
 def test_a_damaged_file_fails_in_one_line_and_harms_no_other(
@@ -231,6 +231,22 @@ FAULTS = {
         "dialects/anthropic/message_events.py",
         'yield self._delta({"type": "signature_delta", "signature": said})',
         "pass",
+    ),
+    "held text comes behind the end": (
+        "pipeline.py",
+        "return [*self.close(), event]",
+        "return [event, *self.close()]",
+    ),
+    "a stage is not emptied": ("pipeline.py", ", *stage.close()]", "]"),
+    "the form that is asked for is ignored": (
+        "awaited_reply.py",
+        "form or (server_form if exchange.native else request.form)",
+        "request.form",
+    ),
+    "the client that is asked for is ignored": (
+        "awaited_reply.py",
+        "client or exchange.client,",
+        "exchange.client,",
     ),
     "a reply cut short has no error": (
         "dialects/anthropic/message_events.py",

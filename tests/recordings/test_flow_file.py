@@ -132,9 +132,9 @@ DAMAGED = {
     "cut short": (FILE[:-100], "cut short"),
     "a HAR": (
         b'\xef\xbb\xbf {"log": {"version": "1.2", "entries": []}}',
-        "this is a HAR; a recording is made of a flow file",
+        "expected a flow file, as `mitmdump -w FILE` writes it, got a HAR",
     ),
-    "JSON": (b'{"a": 1}', "this is JSON"),
+    "JSON": (b'{"a": 1}', "got JSON"),
     "a picture": (b"\x89PNG\r\n", "no flow file"),
     "text": (b"12 monkeys", "no flow file"),
     "no flow": (b"5:hello,", "no flow file of mitmproxy's, or damaged"),

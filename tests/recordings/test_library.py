@@ -80,7 +80,7 @@ def test_another_one_of_the_name_stays_unless_told_to_go(library: Library) -> No
     ],
 )
 def test_a_name_is_a_name_and_no_path(name: str, library: Library) -> None:
-    with pytest.raises(RecordingError, match="is no name"):
+    with pytest.raises(RecordingError, match="expected a name"):
         library.keep(replace(exchange(), name=name))
     assert not library.folder.exists()
 

@@ -29,7 +29,7 @@ def test_half_a_character_of_a_servers_words_can_be_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 2}, "another version of the addon: its notes are 2, this one reads 1"),
+        ({"version": 2}, "expected notes of version 1, got 2"),
         ({"chunks": [[-1, 0]]}, "no length"),
         ({"chunks": [[1, "soon"]]}, "no time"),
         ({"chunks": [[1, float("inf")]]}, "no time"),

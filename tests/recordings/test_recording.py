@@ -60,5 +60,5 @@ def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
 
 
 def test_options_that_this_version_does_not_know_are_told_of() -> None:
-    with pytest.raises(RecordingError, match="hello: think_start: 'sideways' is none of"):
+    with pytest.raises(RecordingError, match="hello: think_start: expected one of"):
         replace(exchange(), options={"start": "sideways"}).exchange()

@@ -198,10 +198,10 @@ def test_a_flow_of_a_plain_mitmproxy_says_so(tmp_path: Path, capsys: Output) -> 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "../x"], "is no name"),
+        (["show", "../x"], "expected a name"),
         (["show", "nowhere"], "No such file"),
         (["add", "/nowhere", "x"], "/nowhere: No such file"),
-        (["add", "/nowhere", "a/b"], "is no name"),
+        (["add", "/nowhere", "a/b"], "expected a name"),
         (["serve", "--pace", "slow"], "--pace: 'slow' is no pace"),
         (["serve", "--port", "99999"], "port 99999"),
         (["serve", "/nowhere"], "no recordings in /nowhere"),

@@ -131,7 +131,7 @@ def test_show_writes_the_conversation_to_the_log(web: Web, dialect: Dialect) -> 
 
 def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
     web.ask()
-    with pytest.raises(CommandError, match=r"^'page' is none of: log, clipboard$"):
+    with pytest.raises(CommandError, match=r"^expected log or clipboard, got 'page'$"):
         web.call("think.show", "@focus", "page")
     with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
         web.call("think.show", "@focus", "clipboard")
@@ -242,7 +242,7 @@ def _export(name: str) -> Callable[[Web, Path], None]:
 REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a name that is none": (
         lambda web, _: web.call("think.record", "@focus", "../x"),
-        r"'\.\./x' is no name: .*",
+        r"expected a name .*, got '\.\./x'",
     ),
     "a recording that is there": (_again, r"recordings/twice\.mitm is there already"),
     "a folder that cannot be": (_unwritable, r"recordings cannot be made: .*"),

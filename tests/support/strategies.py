@@ -15,13 +15,20 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 _MORE = int(os.environ.get("LAW_EXAMPLES", "0"))
+_SHARE = int(os.environ.get("LAW_SHARE", "1"))
+"""Of so many examples one is drawn: for a first look, as `make test-fast` takes it."""
+
+
+def share_of(examples: int) -> int:
+    """Return how many of them to draw."""
+    return max(1, examples // _SHARE)
 
 
 def law(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many examples, none of them timed."""
     slow = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
     return settings(
-        max_examples=_MORE or examples,
+        max_examples=_MORE or share_of(examples),
         deadline=None,
         derandomize=not _MORE,
         database=None,

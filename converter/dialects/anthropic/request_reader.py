@@ -108,7 +108,8 @@ def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
     _check_results(messages, turns)
     if left_out:
         notes.append(
-            f"blocks left out: {', '.join(sorted(set(left_out)))}: only Anthropic's servers can use them"
+            f"blocks left out: {', '.join(sorted(set(left_out)))}: "
+            "only Anthropic's servers can use them"
         )
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
 
@@ -235,9 +236,8 @@ def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> Thin
 
 def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
     budget = asked.required("budget_tokens", int)
-    if (
-        budget < 0
-    ):  # opencode 1.18.33 sends -1 with its request for a title, for no limit; refused, it would have no titles
+    # opencode 1.18.33 sends -1, for no limit, with its request for a title; refused, it has none
+    if budget < 0:
         notes.append(f"thinking.budget_tokens {budget} read as no limit")
         return None
     if budget < LEAST_BUDGET:

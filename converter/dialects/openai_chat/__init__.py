@@ -10,7 +10,7 @@ from converter.dialects.openai_chat.request_reader import read
 
 
 def _recognises(said: Mapping[str, object]) -> bool:
-    """An error without a type may be of any dialect; some servers of Messages leave the type out."""
+    """Tell the dialect; of errors, those without a type, which some Messages servers send too."""
     return (
         "choices" in said
         or str(said.get("object")).startswith("chat.completion")

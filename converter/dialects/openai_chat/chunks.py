@@ -97,7 +97,7 @@ class Chunker:
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know, a line each."""
+        """Notes for the log, a line each."""
         return self._foreign.notes
 
     @property
@@ -226,7 +226,7 @@ class _Foreign:
 
     @property
     def notes(self) -> list[str]:
-        """What has no place in a chat completion, in one line if there is any."""
+        """The count of events without a place in a chat completion, in one line if any."""
         said = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
         return [said] if self._left_out else []
 

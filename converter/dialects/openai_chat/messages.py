@@ -44,8 +44,8 @@ NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot rea
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to say it: where earlier thoughts go and in which tags, whether tool results precede user
-    text, what the server takes.
+    """The manner of a server's messages: where earlier thoughts go and in which tags, whether tool
+    results precede user text, what the server takes.
     """
 
     history: History = "tags"

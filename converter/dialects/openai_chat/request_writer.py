@@ -33,8 +33,8 @@ UNMISSED = frozenset({"user", "stream_options"})
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """How to write: where earlier thoughts go and in which tags, what comes first in a turn, for
-    which server.
+    """The choices for a written request: where earlier thoughts go and in which tags, what comes
+    first in a turn, for which server.
 
     `server_parses`: the server takes the thinking out of the text itself (it was started with a
     reasoning parser).
@@ -65,7 +65,7 @@ def write(conversation: Conversation, settings: RequestSettings) -> Body:
 
 
 def notes(conversation: Conversation, settings: RequestSettings) -> tuple[str, ...]:
-    """What `write` leaves out that the client may miss, one line each, for a log."""
+    """Notes on parts of the request that `write` leaves out, a line each, for the log."""
     dropped = sorted(
         _fields(conversation, settings).keys() & (settings.server.leaves_out - UNMISSED)
     )

@@ -1,5 +1,5 @@
-"""Kinds of tool calls that clients of the Responses API run: a row each, from an item of the history
-to a function's input and from a model's call to an item of the reply.
+"""Kinds of tool calls that clients of the Responses API run: a row each, from an item of the
+history to a function's input and from a model's call to an item of the reply.
 """
 
 import json

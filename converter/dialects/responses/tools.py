@@ -1,4 +1,5 @@
-"""Tools of the Responses API, offered to a chat model as plain functions and mapped back in its reply.
+"""Tools of the Responses API, offered to a chat model as plain functions and mapped back in its
+reply.
 
 Chat completions know functions with flat names and nothing else. A namespace is joined with its
 tools' names; a tool that takes free text becomes a function of one string; the shell and patch

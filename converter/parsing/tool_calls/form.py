@@ -9,8 +9,8 @@ from converter.parsing.tool_calls.call import Body
 class Form:
     """One form. `open`, `close`: the marks around a call; `section`: those around all calls.
 
-    `alone`: what the body begins with counts without the marks, which models leave out. `whole`: the
-    form counts only as the whole reply.
+    `alone`: what the body begins with counts without the marks, which models leave out. `whole`:
+    the form counts only as the whole reply.
     """
 
     name: str

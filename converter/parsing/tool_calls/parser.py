@@ -74,7 +74,7 @@ class ToolCallParser:
 
     @property
     def wakes(self) -> str | None:
-        """The characters without which text passes at once; None while text may do more than pass."""
+        """The characters without which text passes at once; None while text may do more."""
         waits = self._source.rest or self._place or self._behind_call or self._at_head
         return None if waits else _MARKS.firsts + "\r\n"
 

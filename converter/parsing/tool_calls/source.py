@@ -13,7 +13,7 @@ type Says = Callable[[str], object]
 
 BLANKS = " \t\r\n"
 BLANKS_LIMIT = 4096
-"""Characters of blanks that are waited through, because models write few and a stream must go on."""
+"""Characters of blanks that are waited through: models write few, and a stream must go on."""
 
 
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call
@@ -21,7 +21,9 @@ class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool 
 
 
 class Source:
-    """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set this to hear what is taken."""
+    """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set
+    this to hear what is taken.
+    """
 
     def __init__(self) -> None:
         self.rest = ""

@@ -72,7 +72,7 @@ class ToolCallStage:
         self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. Held text comes out before what starts or ends something."""
+        """Return what the event becomes. Held text comes out before a start or an end."""
         match event:
             case Text(refusal=False, own=None):
                 return [event] if self._stopped else self._sent(self._parser.feed(event.text))

@@ -1,4 +1,5 @@
-"""Calls written in tags: a function's tag with a tag for each parameter, or keys and values in turn.
+"""Calls written in tags: a function's tag with a tag for each parameter, or keys and values in
+turn.
 
 Values are bare text, typed by the tool's schema. The closing mark of a value counts only where the
 form goes on behind it, because a value may be text about these very marks.
@@ -28,9 +29,9 @@ _CDATA = "<![CDATA[", "]]>"
 class Tags:
     """`heads`: what a call's tag begins with, up to the name; `end`: what closes the call.
 
-    `parameters` and `ends`: the same for a parameter. `tag_end`: what ends an opening tag. `padded`:
-    a value has a line end at both its ends. `open_ended`: nothing closes the call. `cdata`: a value
-    may stand in a CDATA section.
+    `parameters` and `ends`: the same for a parameter. `tag_end`: what ends an opening tag.
+    `padded`: a value has a line end at both its ends. `open_ended`: nothing closes the call.
+    `cdata`: a value may stand in a CDATA section.
     """
 
     heads: Sequence[str]

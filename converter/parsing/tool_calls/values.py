@@ -1,4 +1,5 @@
-"""Values of tag forms, which are bare text, written as JSON by the types that the tool's schema names.
+"""Values of tag forms, which are bare text, written as JSON by the types that the tool's schema
+names.
 
 A string goes on as it comes; any other value is short and waits for its end.
 """
@@ -97,7 +98,7 @@ class Words:
 
 
 class Typed:
-    """A value that is no string: it waits for its end; one that does not fit its type is a string."""
+    """A value that is no string: it waits for its end; one of another type is a string."""
 
     def __init__(self, types: frozenset[str], say: Says) -> None:
         self._types = types

@@ -93,8 +93,8 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
 
 
 class _Open:
-    """What is open where a line begins. Each open object or array has a name in the path: None in
-    an array.
+    """The objects and arrays that are open where a line begins. Each open object or array has a
+    name in the path: None in an array.
     """
 
     def __init__(
@@ -125,10 +125,8 @@ class _Open:
         if self.name_next:
             value, self.name_next = _value(raw), False
             if not isinstance(value, int | float):
-                self.path[-1], name = (
-                    value,
-                    value is not None,
-                )  # one that cannot be read is not the name before it
+                # a name that cannot be read is not the name before it
+                self.path[-1], name = value, value is not None
         return tuple(self.path[:_DEEPEST]), name
 
 

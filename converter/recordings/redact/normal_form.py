@@ -113,9 +113,9 @@ class NormalForm:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in self._replies.items():
-            if made := re.fullmatch(
-                rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL
-            ):  # it was made here: the server gave none, or the call stood in the text
+            # it was made here: the server gave none, or the call stood in the text
+            made = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
+            if made:
                 return f"{made[1] if made[1] in _OURS else self._call(made[1])}_{name}_{made[2]}"
         prefix = _CALL_PREFIX.match(value)[0] or "call_"  # type: ignore[index]
         return self._calls.setdefault(value, f"{prefix}{len(self._calls) + 1}")

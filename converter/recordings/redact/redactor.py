@@ -135,7 +135,7 @@ def _content_type(written: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cleaner:
-    """What one exchange's parts are cleaned with, in the order in which they were sent."""
+    """The tools that clean the parts of one exchange, in the order in which they were sent."""
 
     replacing: Scrubber
     normal: NormalForm
@@ -155,14 +155,12 @@ class _Cleaner:
             name: asked.headers[name] for name in HEADERS if is_kept(name, asked.headers.get(name))
         }
         replaced = {name: self.replacing.text(value) for name, value in said.items()}
-        headers = {
-            name: value for name, value in replaced.items() if is_kept(name, value)
-        }  # it may be too long now
+        # a value may be too long now
+        headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         known = find(asked.method, asked.path)
         if known and known[0] is Endpoint.MODELS and speaks_anthropic(asked.headers):
-            headers.setdefault(
-                "anthropic-version", _VERSION
-            )  # one of the two tells that the client speaks Anthropic
+            # one of the two headers tells that the client speaks Anthropic
+            headers.setdefault("anthropic-version", _VERSION)
         return headers
 
     def _request(self, body: bytes) -> bytes:
@@ -178,9 +176,8 @@ class _Cleaner:
         """Return what the client got, cleaned; `chunks` are the server's, cleaned."""
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
-            body = b"".join(
-                chunk.data for chunk in chunks
-            )  # passed on as it came, as most streams are
+            # passed on as it came, as most streams are
+            body = b"".join(chunk.data for chunk in chunks)
         else:
             body, _ = self.body(got.body, is_stream(got.content_type, got.body))
         return Answered(got.status, _content_type(got.content_type), body)

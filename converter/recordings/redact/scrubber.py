@@ -21,8 +21,8 @@ _NEVER = "(?!)"
 
 
 class Scrubber:
-    """What to hide and what to rename. A secret becomes as many x; so it may be cut anywhere, as
-    text is in a stream.
+    """The secrets to hide and the names to change. A secret becomes as many x; so it may be cut
+    anywhere, as text is in a stream.
     """
 
     def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
@@ -48,7 +48,7 @@ class Scrubber:
         self._anywhere = re.compile("|".join(map(_anywhere, self._long)) or _NEVER)
 
     def hidden(self, text: str) -> str:
-        """Return the text without secrets, and without the beginning of one that it breaks off in."""
+        """Return the text without secrets, and without the beginning of one at its end."""
         if not _holds(text, self._begins):
             return text
         text = self._secret.sub(lambda found: "x" * len(found[0]), text)

@@ -1,5 +1,5 @@
-"""What was left out of a recording and could be a secret: it must not be found in what is kept
-either.
+"""Values that were left out of a recording and could be secrets: they must not be found in what is
+kept either.
 """
 
 import base64

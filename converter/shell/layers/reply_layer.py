@@ -133,7 +133,7 @@ class ReplyLayer(HttpLayer):
         yield from super().register_connection(command)
 
     def _arm(self, seconds: float) -> CommandGenerator[None]:
-        """Ask for the next look at the streams. One timer serves all, so that none outlives them."""
+        """Ask for the next look at the streams. One timer serves all, so none outlives them."""
         if seconds > 0:
             self._timer = commands.RequestWakeup(seconds)
             yield self._timer

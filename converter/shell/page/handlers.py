@@ -26,8 +26,9 @@ from converter.transcript import markdown
 FOLDER = Path(__file__).parent
 FILES = {"think.css": "text/css; charset=utf-8", "think.js": "text/javascript; charset=utf-8"}
 SECURITY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Nothing from elsewhere, and no text that becomes markup: stricter than mitmweb's own."""
 INTERVAL = 0.25

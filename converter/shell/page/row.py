@@ -1,4 +1,4 @@
-"""One exchange as a row of the page's list: plain values, of a flow and of what still runs of it."""
+"""One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
 
 import time
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ def _summary(running: FlowRecord) -> Mapping[str, object]:
 
 
 def _state(made: Row, before: Row | None) -> str:
-    """Return what the model is at: what has grown since the last look, else what it was at before."""
+    """Return what the model is at: what has grown since the last look, else as before."""
     for name, state in _GROWS:
         if _number(made, name) > (_number(before, name) if before else 0):
             return state

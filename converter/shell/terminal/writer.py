@@ -1,4 +1,4 @@
-"""Writes to a terminal or pipe that may be slow, or not read at all, without making anybody wait."""
+"""Writes to a terminal or pipe that may be slow, or not read at all, without any waiting."""
 
 import threading
 from collections import deque
@@ -39,9 +39,8 @@ class Writer:
                 self._left_out += len(text)
                 return
             if self._left_out:
-                self._add(
-                    f"\n[{self._left_out:,} characters were not printed: the terminal did not take them]\n"
-                )
+                count = f"{self._left_out:,} characters were not printed"
+                self._add(f"\n[{count}: the terminal did not take them]\n")
                 self._left_out = 0
             self._add(text)
 
