@@ -39,7 +39,7 @@ ANSWERS = stream("<think>There it is.</think>", "It says hello.")
 WEATHER = "mcp__w__get_weather"
 WEATHER_TOOL = TESTS / "support" / "weather_tool.py"
 GRAMMAR = rf"""root ::= asks | answers
-asks ::= "<think>\nI call {WEATHER}.\n</think>\n\n<tool_call>\n" call "\n</tool_call>"
+asks ::= "<think>\nThe user wants the weather in Oslo. I call {WEATHER}.\n</think>\n\n<tool_call>\n" call "\n</tool_call>"
 call ::= "{{\"name\": \"{WEATHER}\", \"arguments\": {{\"city\": \"Oslo\"}}}}"
 answers ::= "<think>\nThe tool" [^<]+ "</think>\n\n" [^<]+
 """
@@ -134,9 +134,10 @@ def test_it_works_on_a_server_that_knows_no_tools(
     command = {"command": sys.executable, "args": [str(WEATHER_TOOL)]}
     tool.write_text(json.dumps({"mcpServers": {"w": command}}))
     told = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", WEATHER)
+    body = {"grammar": GRAMMAR, "temperature": 0}
     with start_proxy(modes, ["--set", "think_tools_prompt=on"], proxy_folder, "no-tools") as proxy:
-        port, prompt, only = proxy.ports[0], "What is the weather in Oslo?", NO_TOOLS
-        session = ask(program, port, tmp_path, prompt, *only, *told, body={"grammar": GRAMMAR})
+        prompt = "What is the weather in Oslo?"
+        session = ask(program, proxy.ports[0], tmp_path, prompt, *NO_TOOLS, *told, body=body)
     assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]
     assert session.blocks[1]["name"] == WEATHER
     assert "21 degrees" in json.dumps(session.results)
