@@ -131,7 +131,6 @@ def test_a_whole_reply_is_rewritten_and_its_length_is_right() -> None:
 PLAIN = {
     "a reply without thinking": (JSON, 200, whole("b")),
     "an error": (JSON, 500, b'{"error":{"message":"<think>a</think>"}}'),
-    "a page": ("text/html", 502, b"<html>"),
     "a page that is called fine": ("text/html", 200, b"<html>"),
     "nothing": (JSON, 200, b""),
 }

@@ -93,13 +93,14 @@ def half_gzip(streamed: bool) -> bytes:
 
 
 @pytest.mark.parametrize("status", [404, 500, 502])
-def test_an_error_page_reaches_an_openai_client_as_it_is(
+def test_an_error_page_becomes_an_error_object_with_its_words(
     client: Client, server: ScriptedServer, streamed: bool, status: int, complaints: Complaints
 ) -> None:
     server.answer(Reply([PAGE], HTML | {"retry-after": "3"}, status, Framing.LENGTH))
     answer = client.ask(OPENAI.path, question(stream=streamed))
-    assert (answer.status, answer.body) == (status, PAGE)
-    assert (answer.headers["content-type"], answer.headers["retry-after"]) == ("text/html", "3")
+    assert (answer.status, answer.headers["retry-after"]) == (status, "3")
+    assert answer.headers["content-type"] == "application/json"
+    assert json.loads(answer.body)["error"]["message"] == "Bad Gateway no server"
     assert len(complaints()) == 1
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from converter.dialects.dialect import Dialect, Form
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
-from converter.dialects.openai_chat.errors import error_body
+from converter.dialects.openai_chat.errors import error_body, error_reply
 from converter.dialects.openai_chat.request_reader import read
 
 
@@ -28,7 +28,7 @@ OPENAI_CHAT = Dialect(
     },
     read_request=lambda body, _mapped, _counting, _memory: read(body),
     error=error_body,
-    error_reply=lambda _status, _body, _counted: None,
+    error_reply=error_reply,
     recognises=_recognises,
     keeps_raw=True,
 )

@@ -1,6 +1,15 @@
 """Errors in the words of OpenAI's API."""
 
+from converter.dialects.error_words import server_words
 from converter.wire import json_text
+
+_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+"""Kinds of the Messages API by status; other statuses below 500 are faults of the request."""
 
 _TYPES = {
     "": "server_error",
@@ -23,3 +32,23 @@ def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
         "code": status or None,
     }
     return json_text.write({"error": error})
+
+
+def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, bytes] | None:
+    """Return an error object with the words of a server's answer, which may be a page or nothing;
+    None: it is an error object, or a redirect, and goes on as it came.
+    """
+    if status < 400 or _is_error(body):
+        return None
+    words = server_words(body) or f"the server answered with status {status} and no words"
+    kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
+    return status, error_body(words, kind, status)
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        said = json_text.read(body)
+    except json_text.UnreadableError:
+        return False
+    error = said.get("error") if isinstance(said, dict) else None
+    return isinstance(error, dict) and isinstance(error.get("message"), str)

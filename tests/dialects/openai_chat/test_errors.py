@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects.openai_chat.errors import error_body
+from converter.dialects.openai_chat.errors import error_body, error_reply
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,28 @@ def test_an_error_tells_words_type_and_code(
 ) -> None:
     error = {"message": "no", "type": type_, "param": None, "code": code}
     assert json.loads(error_body("no", kind, status)) == {"error": error}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message", "type_"),
+    [
+        (502, b"<h1>Bad Gateway</h1>", "Bad Gateway", "server_error"),
+        (404, b"", "the server answered with status 404 and no words", "not_found_error"),
+        (400, b'{"object": "error", "message": "no"}', "no", "invalid_request_error"),
+        (422, b'{"detail": "no"}', "no", "invalid_request_error"),
+        (500, b'{"error": "no"}', "no", "server_error"),
+        (429, b'{"error": {"message": null}}', '{"message":null}', "rate_limit_error"),
+    ],
+)
+def test_an_answer_that_is_no_error_object_becomes_one(
+    status: int, body: bytes, message: str, type_: str
+) -> None:
+    answer = error_reply(status, body)
+    assert answer
+    error = json.loads(answer[1])["error"]
+    assert (answer[0], error["message"], error["type"]) == (status, message, type_)
+
+
+def test_an_error_object_and_a_redirect_go_on_as_they_came() -> None:
+    assert error_reply(400, b'{"error": {"message": "no", "mine": 1}}') is None
+    assert error_reply(307, b"<html>") is None
