@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from converter import settings
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects import table
+from converter.dialects.table import Form
 from converter.initial_state import InitialState
 from converter.observe.summary import SHORTEST
 from converter.settings import Settings
@@ -26,7 +27,7 @@ from converter.transcript.turns import Facts
 
 NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 """Exit codes beside 0; the last two are those of the shell for the signals."""
-DIALECTS = {"openai": OPENAI_CHAT, "anthropic": ANTHROPIC}
+DIALECTS = {dialect.name: dialect for dialect in table.DIALECTS}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
 _NO_REPLY = "no reply of chat completions or the Messages API"

@@ -150,11 +150,12 @@ def test_it_compacts_when_the_prompt_is_too_long(codex: Ask, model: ByPathServer
 
 
 def test_it_is_patient_in_a_silence(codex: Ask, model: ByPathServer) -> None:
-    go_on = threading.Event()
-    model.rows[CHAT] = Says(
-        steps=[ROLE, *text("<think>hm"), go_on, *stream("</think>", "done")[1:]]
-    )
-    threading.Timer(40, go_on.set).start()
+    """Two waits, for the scripted server gives up a single one after 30 seconds."""
+    waits = {seconds: threading.Event() for seconds in (20, 40)}
+    for seconds, event in waits.items():
+        threading.Timer(seconds, event.set).start()
+    begun, ended = text("<think>hm"), stream("</think>", "done")[1:]
+    model.rows[CHAT] = Says(steps=[ROLE, *begun, *waits.values(), *ended])
     began = time.monotonic()
     session = codex("Wait.", settings=["stream_idle_timeout_ms = 300000"])
     assert session.items[-1]["text"] == "done", session
