@@ -60,7 +60,7 @@ _TEMPLATE = rf"""
 class Here:
     """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before
     those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
-    nothing; `offered`: so do tool calls.
+    nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside.
     """
 
     head: bool
@@ -68,6 +68,7 @@ class Here:
     bare: bool = False
     stray: bool = False
     offered: bool = False
+    called: bool = False
 
 
 @cache
@@ -83,15 +84,23 @@ def _pattern(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> r
     ]
     groups = {
         "torn": _torn(families, here),
-        "tool": _any(_tool_marks(families, here.offered)) if here.offered else [],
+        "tool": _any(_tool_marks(families, here.offered)) if here.offered or here.called else [],
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if here.stray else [],
         "bare": closers if here.bare else [],
         "frame": _any(frames[-1:]),
-        "silent": _any([mark for row in families for mark in row.ignored]),
+        "silent": _any(
+            [*(mark for row in families for mark in row.ignored), *_dropped(families, here)]
+        ),
     }
     source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
     return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
+
+
+def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """Closers that are no text though they close nothing."""
+    rows = [row for row in families if not row.stray_close_is_text]
+    return [] if here.bare or here.stray else [mark for row in rows for mark in row.closers]
 
 
 def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
@@ -180,7 +189,9 @@ class _Reader:
     bare: bool = False
     frame_end: str = ""
     call_end: str = ""
+    called: bool = False
     unmarked: str = ""
+    torn: bool = False
 
     def blocks(self, start: str) -> Iterator[Block]:
         """The blocks as they are found; neighbours may be of one kind."""
@@ -203,6 +214,7 @@ class _Reader:
                 yield self._thought_block(found)
                 continue
             self.head = kind == "stray" or (kind == "silent" and self.head and not said.strip())
+            self.called = self.called and self.head
             self.bare = self.bare and kind == "silent"
             if kind == "frame":
                 self.frame_end = _answer_tags(self.families, self.closer)[1]
@@ -228,7 +240,8 @@ class _Reader:
     def _pattern(self, place: int) -> re.Pattern[str]:
         head = not self.rest[:place].strip()
         stray = head and self.head
-        here = Here(head, self.closer, self.bare and not stray, stray, self.offered)
+        bare, called = self.bare and not stray, head and self.called
+        here = Here(head, self.closer, bare, stray, self.offered, called)
         return _pattern(self.families, self.attributes, here)
 
     def _is_call(self, begin: int, place: int, answer: bool = False) -> bool:
@@ -236,11 +249,13 @@ class _Reader:
         row = BY_OPENER[_tool_mark(self.rest, place)]
         if not row.ambiguous_in_prose:
             return True
-        said, behind = self.rest[begin:place], self.rest[place + len(row.open) :]
-        before = said[-1] if said.strip() else "\n"
-        if before in _QUOTES:
+        said, behind = self.rest[begin:place][-64:], self.rest[place + len(row.open) :]
+        words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
+        if words.strip() and words[-1] in _QUOTES:
             return False
-        parted = before != "\n" and before.isspace()
+        if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words):
+            return False
+        parted = words.strip() != "" and words[-1].isspace()
         if answer and not parted:
             return True
         if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
@@ -252,7 +267,7 @@ class _Reader:
         place = self.rest.find(self.call_end, len(_tool_mark(self.rest, 0)))
         end = len(self.rest) if place < 0 else place + len(self.call_end)
         call, self.rest = self.rest[:end], self.rest[end:]
-        self.head, self.call_end = True, ""
+        self.head, self.called, self.call_end = True, True, ""
         if place < 0:
             self.families = ()  # nothing counts any more
         return call
@@ -260,7 +275,7 @@ class _Reader:
     def _thought_block(self, found: re.Match[str], before: str = "") -> Block:
         """Take a thought with its marks. `before`: blanks that are the thought's as well."""
         parts = found.groupdict()
-        self.bare = self.head = False
+        self.bare = self.head = self.called = False
         name = next((name for name in parts if name[:4] in _SAID and parts[name] is not None), "")
         if not name:
             self.rest, self.closer = self.rest[found.end() :], ""
@@ -294,7 +309,11 @@ class _Reader:
                 self.call_end = BY_OPENER[mark].close
                 return said
         said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
-        return said if closer else _untorn(said, self.families, [*closers, *tools], first)
+        if closer:
+            return said
+        whole = _untorn(said, self.families, [*closers, *tools], first)
+        self.torn = whole != said
+        return whole
 
     def _ends(self, begin: int, place: int, mark: str) -> bool:
         fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
@@ -332,7 +351,7 @@ class _Reader:
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = False
         said = self._said(span, behind, closer, closers, [*openers, *silent])
-        self.unmarked = "" if closer or self.call_end else said
+        self.unmarked = "" if closer or self.call_end or self.torn else said
         return _block(said, None)
 
     def _last_text(self) -> str:

@@ -24,7 +24,7 @@ class ThinkTags:
     the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
     `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
     begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
-    began inside a thought.
+    began inside a thought. `stray_close_is_text`: one in a text is shown.
     """
 
     name: str
@@ -42,6 +42,7 @@ class ThinkTags:
     attributes: bool = False
     only_at_start: bool = False
     bare_close_means_thinking: bool = True
+    stray_close_is_text: bool = True
 
     @property
     def openers(self) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ FAMILIES = (
         "<channel|>",
         "Gemma 4; the channel's name `thought` and a line break may follow",
         labels=("thought\n",),
-        ignored=("<channel|>",),
+        stray_close_is_text=False,
     ),
     ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
     ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
@@ -267,11 +268,11 @@ PHRASES = (
         "thought\n",
         "<channel|>",
         "Gemma 4 whose `<|channel>` was left out",
-        ignored=("<channel|>",),
         model_pattern=r"gemma-?4",
         ambiguous_in_prose=True,
         only_at_start=True,
         bare_close_means_thinking=False,
+        stray_close_is_text=False,
     ),
     ThinkTags(
         "harmony-words",

@@ -15,7 +15,7 @@ class Mark(enum.Enum):
     """What a piece of the text does.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text. LABEL names the kind of a thought behind its opener. FRAME and FRAME_END
+    kind. SILENT is no text, STRAY a closer that is none. LABEL names the kind of a thought behind its opener. FRAME and FRAME_END
     are answer tags. WORDS are no mark: text that is not blank.
     """
 
@@ -25,6 +25,7 @@ class Mark(enum.Enum):
     LABEL = enum.auto()
     CLOSE = enum.auto()
     SILENT = enum.auto()
+    STRAY = enum.auto()
     FRAME = enum.auto()
     FRAME_END = enum.auto()
     TOOL = enum.auto()

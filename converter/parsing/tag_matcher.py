@@ -176,12 +176,19 @@ def _kinds_by_state(
         for mark in family.closers
         if mark not in family.ignored
     }
+    stray = {
+        mark: Mark.STRAY
+        for family in families
+        if not family.stray_close_is_text
+        for mark in family.closers
+    }
     in_text = tools if tools_offered else {}
     answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
     return {
         "head": answering | bare | first,
-        "behind": answering | first,
-        "answering": answering,
+        "called": answering | bare | first | tools,
+        "behind": answering | first | stray,
+        "answering": answering | stray,
         "undecided at head": answering | bare | first,
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,

@@ -26,7 +26,7 @@ from converter.parsing.think_states import (
     State,
 )
 from converter.parsing.thought import BLANKS_LIMIT, NAME, UNREADABLE_CONFIDENCE, Thought
-from converter.parsing.tool_marks import BY_OPENER, QUOTES, begins_call, is_parted
+from converter.parsing.tool_marks import BEFORE_LIMIT, BY_OPENER, Place, begins_call, where
 
 __all__ = [
     "ATTRIBUTE_LIMIT",
@@ -70,11 +70,13 @@ class ThinkParser:
         self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
-        self._last = ""  # the last character since a mark
+        self._before_mark = ""  # the end of what came since the last mark
         self._thought = Thought(choice)
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[_Said] = []
+        self.stray_closer = False
+        """Whether a closer without its opener went, because it is a special token."""
 
     def feed(self, text: str) -> list[_Said]:
         """Return what is decided once `text` has arrived."""
@@ -99,6 +101,7 @@ class ThinkParser:
         """
         if self._is_torn():
             self._held = ""
+            self._out += self._thought.feed(self._settle_guess())
         self._read("", last=True)
         self._settle_before(Mark.OPEN)
         answer = self._settle_guess()
@@ -157,6 +160,7 @@ class ThinkParser:
             return self._take_tool(buffer, begin, end, last)
         if mark is Mark.TOOL_END:
             self._say(literal)
+        self.stray_closer = self.stray_closer or mark is Mark.STRAY
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
@@ -201,22 +205,21 @@ class ThinkParser:
     def _is_call(self, behind: str, last: bool) -> bool | None:
         """Tell whether a mark that prose may say begins a call; None: that is not decided.
 
-        In an answer one that no blank parts from its line is taken for one at once: the text is the
-        same, and need not wait.
+        In an answer one at a break is taken for one at once: the text is the same, and need not
+        wait.
         """
-        before = "" if self._state in SILENT_SO_FAR else self._last
-        if self._code.fenced() or before in QUOTES:
+        if self._code.fenced():
             return False
-        if self._state in IN_TEXT and not is_parted(before):
+        if self._state in IN_TEXT and where(self._before_mark) is Place.AT_BREAK:
             return True
-        return begins_call(before, behind, last)
+        return begins_call(self._before_mark, behind, last)
 
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])
         return begin + 1
 
     def _step(self, mark: Mark, literal: str = "") -> None:
-        if mark is not Mark.SILENT:
+        if mark not in (Mark.SILENT, Mark.STRAY):
             self._settle_before(mark)
             self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):
@@ -226,6 +229,7 @@ class ThinkParser:
         closed = literal if mark is Mark.CLOSE else ""
         self._answer_tags = self._tags.answer_tags.get(closed, _NONE)
         self._code = CodeSpans()
+        self._before_mark = ""
         self._go(mark)
 
     def _go(self, mark: Mark) -> None:
@@ -252,7 +256,7 @@ class ThinkParser:
         if self._state in SILENT_SO_FAR and not text.isspace():
             self._answer_tags = _NONE
             self._go(Mark.WORDS)
-        self._last = text[-1]
+        self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
         self._code.feed(text)
         if self._state in IN_THOUGHT:
             self._out += self._thought.feed(self._guess.feed(text) if self._guess else text)

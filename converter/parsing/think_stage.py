@@ -102,8 +102,11 @@ class _Reader:
         """Return what is decided once `text` has come."""
         if len(self._head) < _HEAD:
             self._head += text[:_HEAD]
+        thought = self._thought
         out = self._parser.feed(text)
         self._note(out)
+        if self._parser.stray_closer and not thought and self._reading.mode is Mode.ANSWERING:
+            self.correction = InitialState.THINKING
         return out
 
     def plain(self) -> tuple[Kind, str] | None:

@@ -35,6 +35,7 @@ class State(enum.Enum):
     OPENED = "opened"  # in a thought whose opener came; it has said nothing yet
     THINKING = "thinking"
     CALLING = "calling"  # in a tool call that the model wrote into its text
+    CALLED = "called"  # behind one: another may follow, and a closer here closes nothing
 
 
 FIRST_STATE = {
@@ -44,7 +45,7 @@ FIRST_STATE = {
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
 UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)
-IN_TEXT = (State.HEAD, State.BEHIND, State.ANSWERING, *UNDECIDED)
+IN_TEXT = (State.HEAD, State.BEHIND, State.CALLED, State.ANSWERING, *UNDECIDED)
 IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in IN_TEXT},
@@ -62,7 +63,11 @@ NEXT_STATE = {
     (State.OPENED, Mark.LABEL): State.OPENED,
     (State.HEAD, Mark.CLOSE): State.HEAD,
     (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
+    (State.CALLED, Mark.CLOSE): State.CALLED,
+    (State.BEHIND, Mark.STRAY): State.BEHIND,
+    (State.ANSWERING, Mark.STRAY): State.BEHIND,
     (State.HEAD, Mark.SILENT): State.HEAD,
+    (State.CALLED, Mark.SILENT): State.CALLED,
     (State.BEHIND, Mark.SILENT): State.BEHIND,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED_HEAD, Mark.SILENT): State.UNDECIDED_HEAD,
@@ -70,10 +75,12 @@ NEXT_STATE = {
     (State.UNDECIDED_BEHIND, Mark.SILENT): State.UNDECIDED_BEHIND,
     (State.BEGINNING, Mark.SILENT): State.BEGINNING,
     (State.HEAD, Mark.FRAME): State.BEHIND,
+    (State.CALLED, Mark.FRAME): State.BEHIND,
     (State.BEHIND, Mark.FRAME): State.BEHIND,
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
-    (State.CALLING, Mark.TOOL_END): State.HEAD,
+    (State.CALLING, Mark.TOOL_END): State.CALLED,
+    (State.CALLED, Mark.WORDS): State.ANSWERING,
     (State.HEAD, Mark.WORDS): State.ANSWERING,
     (State.BEHIND, Mark.WORDS): State.ANSWERING,
     (State.UNDECIDED_HEAD, Mark.WORDS): State.UNDECIDED,

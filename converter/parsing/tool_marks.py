@@ -9,11 +9,14 @@ own marks write them in code, in quotes, or as words of a sentence: `I would beg
 and a name.` Special tokens are never prose.
 """
 
+import enum
 import re
 from dataclasses import dataclass
 
-QUOTES = frozenset("\"'`“‘«‹„「『([")
-"""What stands before a mark that is quoted."""
+_QUOTES = "\"'`“‘«‹„「『(["
+_CLAUSE_ENDS = ",;"
+BEFORE_LIMIT = 64
+"""Characters before a mark that tell where it stands."""
 _BLANKS_LIMIT = 64
 """Characters of blanks behind a mark, or of a tool's name, that are waited through."""
 _NAME = rf"\w[\w.-]{{0,{_BLANKS_LIMIT}}}+"
@@ -21,7 +24,7 @@ _GAP = rf"\s{{0,{_BLANKS_LIMIT}}}+"
 _CALL = re.compile(rf"{_GAP}(?:[\[{{]|<[^/])|{_NAME}{_GAP}(?:[\[{{(]|<[^/])|{_NAME}[^\S\n]*+\n")
 """Arguments, an inner tag, or a name with either behind it."""
 _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
-"""A name, where no blank parts the mark from what comes before it."""
+"""A name, where the mark stands at a break."""
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
 
 
@@ -63,6 +66,17 @@ TOOL_MARKS = (
     ToolMarks("<|channel|>analysis to=functions", "<|call|>", "gpt-oss"),
     ToolMarks("<|start|>assistant to=functions", "<|call|>", "gpt-oss"),
 )
+
+
+class Place(enum.Enum):
+    """Where a mark stands that prose may say."""
+
+    AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
+    BEHIND_SENTENCE = enum.auto()
+    IN_SENTENCE = enum.auto()  # a word and a blank before it
+    QUOTED = enum.auto()
+
+
 BY_OPENER = {row.open: row for row in TOOL_MARKS}
 
 
@@ -71,22 +85,27 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
     return tuple(row.open for row in TOOL_MARKS if offered or not row.only_offered)
 
 
-def is_parted(before: str) -> bool:
-    """Tell whether a blank parts a mark from the words before it, as in a sentence."""
-    return before != "\n" and before.isspace()
+def where(before: str) -> Place:
+    """Tell where a mark stands. `before`: the end of what came since the last mark."""
+    line = before.rpartition("\n")[2]
+    words = line.rstrip()
+    last = words[-1:]
+    if not words or words == line:
+        return Place.QUOTED if words and last in _QUOTES else Place.AT_BREAK
+    return Place.IN_SENTENCE if last.isalnum() or last in _CLAUSE_ENDS else Place.BEHIND_SENTENCE
 
 
 def begins_call(before: str, behind: str, last: bool) -> bool | None:
     """Tell whether a mark that prose may say begins a call; None: more text must tell.
 
-    `before`: the character before the mark, or nothing at the head of a thought or text. `behind`:
-    what has come of the text behind it. `last`: no more will.
+    `behind`: what has come of the text behind it. `last`: no more will.
     """
-    if before in QUOTES:
+    place = where(before)
+    if place in (Place.QUOTED, Place.IN_SENTENCE):
         return False
-    parted = is_parted(before)
-    if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
+    at_break = place is Place.AT_BREAK
+    if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
     if _UNDECIDED.match(behind):
-        return not parted if last else None
+        return at_break if last else None
     return False

@@ -98,6 +98,8 @@ REPLIES: dict[str, dict[str, Said]] = {
         "<|channel>why<channel|><|channel>why<channel|>so": [WHY, WHY, SO],
         "<|channel>thought\nwhy<|tool_call>call:run{}<tool_call|>": [WHY, ("", "<|tool_call>call:run{}<tool_call|>")],
         "so `<channel|>`": [("", "so `<channel|>`")],
+        "<channel|>so": [SO],
+        "<|channel>thought\nwhy<channel|>so<channel|>so": [WHY, ("", "soso")],
         "thought\nso": [("", "thought\nso")],
     },
     "apertus": {"<|inner_prefix|>why<|inner_suffix|>so": [WHY, SO]},

@@ -139,6 +139,7 @@ ROWS = [
     Row("14 marks in a call are the call's", '<think>a<tool_call>{"b": "<think></think>"}</tool_call>', [thinking("a"), text('<tool_call>{"b": "<think></think>"}</tool_call>')]),
     Row("14 the closer behind a call goes", f"<think>a{CALL}\n</think>b", [thinking("a"), text(CALL + "\nb")]),
     Row("14 thoughts between calls", f"<think>a{CALL}<think>b{CALL}", [thinking("a"), text(CALL), thinking("b"), text(CALL)]),
+    Row("14 a call behind a call", f"<think>a{CALL}\n<tool_call><think>b</tool_call>c", [thinking("a"), text(f"{CALL}\n<tool_call><think>b</tool_call>c")]),
     Row("14 half a mark", "<think>a<tool_ca</think>b", [thinking("a<tool_ca"), text("b")]),
     Row("14 half a mark at the end", "<think>a<tool_ca", [thinking("a<tool_ca")]),
     Row("14 a mark in a sentence", "<think>I use the <tool_call> mark.</think>b", [thinking("I use the <tool_call> mark."), text("b")]),
@@ -216,7 +217,12 @@ def test_every_family_is_read_wherever_it_is_cut(family: ThinkTags) -> None:
 def test_a_family_that_was_not_chosen_is_text(family: ThinkTags) -> None:
     said = f"{family.open}a{family.close}"
     marks = {*family.openers, *family.closers}
-    others = [other for other in TABLE if not marks & {*other.openers, *other.ignored}]
+    others = [
+        other
+        for other in TABLE
+        if not marks & {*other.openers, *other.ignored}
+        and (other.stray_close_is_text or not marks & {*other.closers})
+    ]
     assert parse([said], tags=others) == [text(said)]
 
 

@@ -68,6 +68,44 @@ def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
     assert stage.findings.correction is None
 
 
+def test_a_stray_closer_that_goes_teaches_as_well() -> None:
+    stage = _stage()
+    assert _read(stage, "a<channel|>b") == "ab"
+    assert stage.findings.correction is InitialState.THINKING
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_guess_that_no_closer_confirms_leaves_the_answer_and_learns(whole: bool) -> None:
+    stage = _stage(InitialState.LIKELY_THINKING, whole)
+    assert _read(stage, "Hello there") == "Hello there"
+    assert stage.findings.correction is InitialState.TEXT
+    assert stage.findings.confirmed is None
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_guess_that_a_closer_confirms_is_none_the_next_time(whole: bool) -> None:
+    stage = _stage(InitialState.LIKELY_THINKING, whole)
+    assert _read(stage, "why", "</think>so") == "(why).so"
+    assert stage.findings.correction is None
+    assert stage.findings.confirmed is InitialState.THINKING
+
+
+KNOWN = [
+    ("Use the ` sign</think>so `it` is", "(Use the ` sign).so `it` is"),
+    ("```python\nprint()\n```</think>so", "(```python\nprint()\n```).so"),
+    ("no closer at all", "(no closer at all)."),
+    ("<think>\nits own opener</think>so", "(its own opener).so"),
+]
+
+
+@pytest.mark.parametrize(("said", "read"), KNOWN)
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_is_known_of_the_prompt_holds_streamed_and_whole(
+    said: str, read: str, whole: bool
+) -> None:
+    assert _read(_stage(InitialState.THINKING, whole), said) == read
+
+
 def test_what_the_user_says_goes_first() -> None:
     assert _read(_stage(InitialState.THINKING, start="text"), "a") == "a"
     assert _read(_stage(InitialState.TEXT, start="thinking"), "a</think>b") == "(a).b"
