@@ -1,22 +1,51 @@
 """Fields of local servers that no client API knows: who sends one (an SDK's `extra_body`) means the
 server, whatever API the rest of the request is written in.
+
+A list, because the Messages API knows fields that a strict server refuses (`betas`,
+`context_management`, `speed`, and those to come), and Claude Code sends them: what nobody listed
+does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's server
+documentation. Not here is what the addon itself sets (`continue_final_message`, ...), and what asks
+for a reply that a message has no place for (`n`, `logprobs`, `return_token_ids`, ...).
 """
 
-SERVER_FIELDS = frozenset(
-    {
-        "chat_template_kwargs",
-        "frequency_penalty",
-        "grammar",
-        "ignore_eos",
-        "logit_bias",
-        "min_p",
-        "presence_penalty",
-        "reasoning_effort",
-        "reasoning_format",
-        "repeat_penalty",
-        "repetition_penalty",
-        "seed",
-        "separate_reasoning",
-        "structured_outputs",
-    }
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+SHAPING_FIELDS = (
+    # of more than one server
+    _names("""
+        chat_template_kwargs frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
+        reasoning_effort repetition_penalty seed skip_special_tokens stop_token_ids
+    """)
+    # vLLM
+    | _names("""
+        allowed_token_ids bad_words chat_template documents include_reasoning
+        include_stop_str_in_output length_penalty mm_processor_kwargs repetition_detection
+        spaces_between_special_tokens structured_outputs truncate_prompt_tokens truncation_side
+        use_beam_search
+    """)
+    # SGLang
+    | _names("""
+        ebnf lora_path no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
+    """)
+    # llama.cpp
+    | _names("""
+        cache_prompt dry_allowed_length dry_base dry_multiplier dry_penalty_last_n
+        dry_sequence_breakers dynatemp_exponent dynatemp_range grammar grammar_lazy id_slot
+        json_schema lora min_keep mirostat mirostat_eta mirostat_tau n_keep n_probs reasoning_format
+        repeat_last_n repeat_penalty samplers t_max_predict_ms top_n_sigma typical_p
+        xtc_probability xtc_threshold
+    """)
 )
+"""They decide what the reply says."""
+
+ROUTING_FIELDS = _names("""
+    bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank
+    disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
+    routed_dp_rank session_id session_params stream_interval vllm_xargs
+""")
+"""They say where and for whom: a recording keeps none, because they name hosts, salts and people."""
+
+SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS

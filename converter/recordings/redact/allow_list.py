@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
+from converter.dialects.server_fields import SHAPING_FIELDS
+
 type Table = Mapping[str, "Rule"]
 type Rule = Table | Callable[[object], object] | None
 
@@ -122,7 +124,7 @@ _MANNER = _names("""
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice guided_grammar output_format
 """)
 REQUEST: Table = {
-    **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER]),
+    **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,
     "tool_choice": _TOOL_CHOICE,
     "messages": _MESSAGE,

@@ -1,6 +1,6 @@
 import pytest
 
-from converter.dialects.server_fields import SERVER_FIELDS
+from converter.dialects.server_fields import ROUTING_FIELDS, SHAPING_FIELDS
 from converter.recordings.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, kept
 
 BODY = {
@@ -118,7 +118,11 @@ def test_what_was_kept_is_kept_again() -> None:
 
 
 def test_all_that_a_messages_request_may_ask_of_a_local_server_is_on_the_list() -> None:
-    assert set(REQUEST) >= SERVER_FIELDS
+    assert set(REQUEST) >= SHAPING_FIELDS
+
+
+def test_what_says_where_a_request_goes_or_for_whom_is_not() -> None:
+    assert not set(REQUEST) & ROUTING_FIELDS
 
 
 @pytest.mark.parametrize("link", ["data:image/png;base64,AAAA", "file_1", 7, None])
