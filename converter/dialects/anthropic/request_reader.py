@@ -9,11 +9,14 @@ blocks.
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from converter.conversation import (
+    Block,
     Conversation,
     Role,
     Sampling,
+    Text,
     ThinkingMode,
     ThinkingSwitch,
     Tool,
@@ -107,14 +110,28 @@ def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
         notes.append(
             f"blocks left out: {', '.join(sorted(set(left_out)))}: only Anthropic's servers can use them"
         )
-    return turns
+    return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
 
 
 def _turn(message: Fields, left_out: list[str]) -> Turn:
     role = ROLES[message.one_of("role", tuple(ROLES))]
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
-    return Turn(role, read_blocks(message, "content", ROLE_BLOCKS[role], left_out))
+    blocks = read_blocks(message, "content", ROLE_BLOCKS[role], left_out)
+    return Turn(role, _without_billing(blocks) if role == "system" else blocks)
+
+
+def _without_billing(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Take Claude Code's lines out of a system message; a block of nothing else goes."""
+    cleaned = (
+        replace(block, text=BILLING_LINES.sub("", block.text)) if isinstance(block, Text) else block
+        for block in blocks
+    )
+    return tuple(
+        block
+        for block, before in zip(cleaned, blocks, strict=True)
+        if block == before or not isinstance(block, Text) or block.text.strip()
+    )
 
 
 def _check_results(messages: Iterable[Fields], turns: Iterable[Turn]) -> None:

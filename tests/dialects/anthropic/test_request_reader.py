@@ -157,6 +157,39 @@ def test_system_text_without_billing_lines(system: object, expected: tuple[str, 
     assert read(ask(system=system)).system == expected
 
 
+BILLING = "x-anthropic-billing-header: cc_version=2.1.197.a1; cch=1;"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f"{BILLING}\nBe brief.", ("Be brief.",)),
+        (
+            [{"type": "text", "text": BILLING}, {"type": "text", "text": "Be brief."}],
+            ("Be brief.",),
+        ),
+        (
+            [{"type": "text", "text": "Be brief."}, {"type": "text", "text": BILLING}],
+            ("Be brief.",),
+        ),
+        (f"Never write\n{BILLING}", (f"Never write\n{BILLING}",)),
+        (" \n", (" \n",)),
+    ],
+)
+def test_billing_lines_go_from_system_messages_among_the_messages(
+    content: object, expected: tuple[str, ...]
+) -> None:
+    messages = [{"role": "user", "content": "hi"}, {"role": "system", "content": content}]
+    turn = read(ask(messages=messages)).turns[-1]
+    assert (turn.role, turn.blocks) == ("system", tuple(map(Text, expected)))
+
+
+def test_a_system_message_of_nothing_but_a_billing_line_goes() -> None:
+    said = [{"role": "system", "content": BILLING}, {"role": "user", "content": BILLING}]
+    assert [turn.role for turn in read(ask(messages=said)).turns] == ["user"]
+    assert read(ask(messages=said)).turns[0].blocks == (Text(BILLING),)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -197,7 +230,10 @@ def test_service_fields_and_nulls_say_nothing(name: str, value: object) -> None:
         ({"stream": True}, "stream", True),
         ({"metadata": {"user_id": "u"}}, "user_id", "u"),
         ({"max_tokens": 0}, "max_tokens", 0),
-        ({"output_config": {"effort": "xhigh"}}, "effort", "xhigh"),
+        *(
+            ({"output_config": {"effort": effort}}, "effort", effort)
+            for effort in ("low", "medium", "high", "xhigh", "max")
+        ),
         (
             {"output_config": {"format": {"type": "json_schema", "schema": {"a": 1}}}},
             "output_schema",
@@ -371,6 +407,10 @@ def test_what_is_read_with_leniency_is_noted() -> None:
             "thinking.type: Input should be 'enabled' or 'adaptive' or 'disabled' or 'between_tools'",
         ),
         (ask(thinking={"type": "enabled"}), "thinking.budget_tokens: Field required"),
+        (
+            ask(thinking={"type": "enabled", "budget_tokens": 0}),
+            "thinking.budget_tokens: Input should be greater than or equal to 1024",
+        ),
         (
             ask(thinking={"type": "enabled", "budget_tokens": 1023}),
             "thinking.budget_tokens: Input should be greater than or equal to 1024",
