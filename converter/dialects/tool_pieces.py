@@ -109,9 +109,11 @@ class ToolCalls:
                 f"the arguments of the call to {call.name!r} go on after their object: {call.object.unfit[:200]!r}"
             )
         cut = call.object.begun or not (whole or call.object.complete)
+        if cut:
+            yield from _pieces(call)
         if not call.object.complete:
             call.ready.append(call.object.close())
-        return _pieces(call, cut)
+        yield from _pieces(call, cut)
 
 
 def _is_new(call: _Call, event: ToolCall) -> bool:

@@ -9,6 +9,8 @@ import json
 import re
 from typing import Any
 
+from converter.wire.partial_json import WRAPPED, PartialJson
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELTAS = {
     "text": {"text_delta"},
@@ -61,6 +63,7 @@ class StrictReader:
         self._last = ""
         self._json = ""
         self._signed = False
+        self._cut = False
 
     def feed(self, event: dict[str, Any]) -> None:
         """Read one event."""
@@ -141,6 +144,7 @@ class StrictReader:
         block = self._blocks[-1]
         if block["type"] == "tool_use":
             block["input"] = _read(self._json)
+            self._cut = self._cut or _is_open(self._json)
         elif block["type"] in EMPTY:
             _must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
             _must(self._signed == (block["type"] == "thinking"), "a thought without signature")
@@ -155,6 +159,10 @@ class StrictReader:
         _must(isinstance(event["delta"]["stop_reason"], str), "no reason to stop")
         _must(isinstance(event["usage"]["output_tokens"], int), "no count of tokens")
         self.message |= event["delta"] | {"usage": event["usage"]}
+        _must(
+            not self._cut or event["delta"]["stop_reason"] != "tool_use",
+            "the client is to run a call that was cut off",
+        )
 
     def _message_stop(self, event: dict[str, Any]) -> None:
         _must(event == {"type": "message_stop"}, "message_stop says more than that")
@@ -204,9 +212,20 @@ def _event(frame: bytes) -> dict[str, Any]:
 
 
 def _read(written: str) -> dict[str, Any]:
-    value = json.loads(written)
+    """Return a call's input; one that was cut off stays as it was written."""
+    try:
+        value = json.loads(written or "{}")
+    except ValueError:
+        _must(_is_open(written), "a call whose input is no JSON")
+        return {WRAPPED: written}
     _must(isinstance(value, dict), "a call whose input is no object")
     return dict(value)
+
+
+def _is_open(written: str) -> bool:
+    """Tell whether a call was cut off: its input has no end, but nothing wrong in it."""
+    text = PartialJson()
+    return bool(text.feed(written)) and not text.complete and not text.unfit
 
 
 def _must(holds: bool, words: str) -> None:

@@ -253,7 +253,7 @@ def test_words_after_a_call_come_at_once() -> None:
 
 def test_words_delayed_behind_a_call_that_is_never_completed_come_at_the_end() -> None:
     stream = complete([_piece(0, '{"x":', "f", "a"), Text("b"), Finish("length"), End()])
-    assert blocks(stream) == [("tool_use", 'f {"x":null}'), ("text", "b")]
+    assert blocks(stream) == [("tool_use", 'f {"x":'), ("text", "b")]
 
 
 REASONS = {

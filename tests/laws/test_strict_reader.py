@@ -77,7 +77,8 @@ def test_a_block_of_another_kind_is_only_held_to_the_order() -> None:
         (7, begin(2, said("")), "content_block_start after content_block_delta"),
         (8, begin(2, EMPTY_CALL | {"id": ""}), "a call without id or name"),
         (9, piece(2, "input_json", "[1]"), "a call whose input is no object"),
-        (9, piece(2, "input_json", "{"), "frame 10"),
+        (9, piece(2, "input_json", "{"), "to run a call that was cut off"),
+        (9, piece(2, "input_json", "no"), "frame 10: a call whose input is no JSON"),
         (
             11,
             {"type": "message_delta", "delta": {"stop_reason": "x"}, "usage": {}},

@@ -136,12 +136,12 @@ def _fill(block: Message, key: str, said: str) -> None:
 
 
 def _input(said: str) -> object:
-    """Return a call's input. What JSON can write and Python cannot hold (a number without end, a
-    thousand nestings) is a text.
+    """Return a call's input. What was cut off is a text, which no tool takes for its arguments; so
+    is what JSON can write and Python cannot hold (a number without end, a thousand nestings).
     """
     try:
         return json.loads(
-            said,
+            said or "{}",
             parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
         )
     except (ValueError, RecursionError):

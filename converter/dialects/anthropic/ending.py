@@ -28,6 +28,13 @@ class Ending:
     said: int = 0
     left_out: set[str] = field(default_factory=set)
 
+    @property
+    def cuts_calls(self) -> bool:
+        """Tell whether a call without its end was cut off, by a limit or a stop string, and not
+        written wrongly by the model: then it must not be made whole.
+        """
+        return self.finish is not None and self.finish.reason in ("length", "stop")
+
     def count(self, delta: Mapping[str, object]) -> None:
         """Count what a delta says; of arguments no blanks, which a stream has where a whole reply,
         being JSON itself, has none.

@@ -53,7 +53,7 @@ class MessageEvents:
         self._blanks: list[str] = []
         self._thought = Thought()
         self._calls = ToolCalls()
-        self._called = False
+        self._called = self._cut = False
         self._delayed: list[_Content] = []
         self._ending = Ending()
         self._unread = b""
@@ -214,6 +214,8 @@ class MessageEvents:
                     "tool_use",
                     {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}},
                 )
+            elif piece.cut and self._ending.cuts_calls:
+                self._cut = True  # its input stays open: a client must not run it
             else:
                 yield self._delta({"type": "input_json_delta", "partial_json": piece.json})
 
@@ -243,7 +245,7 @@ class MessageEvents:
         yield from self._undelayed()
         yield from self._leave()
         self._over = True
-        yield self._ending.delta(self._called)
+        yield self._ending.delta(self._called and not self._cut)
         yield {"type": "message_stop"}
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:

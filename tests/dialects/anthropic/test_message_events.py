@@ -17,6 +17,7 @@ from converter.events import (
     Text,
     Thinking,
     ThinkingEnd,
+    ToolCall,
     Usage,
     Vendor,
 )
@@ -269,6 +270,37 @@ def test_why_a_message_stopped(
     finish: tuple[str, str | None], expected: tuple[str, str | None]
 ) -> None:
     assert ending(complete([Text("a"), Finish(*finish)])) == expected
+
+
+CITY = ToolCall(0, "a", "weather", '{"city": "Pa')
+
+
+@pytest.mark.parametrize(
+    ("finish", "said", "reason"),
+    [
+        (Finish("length"), '{"city": "Pa', ("max_tokens", None)),
+        (Finish("stop", "ris"), '{"city": "Pa', ("stop_sequence", "ris")),
+        (Finish("stop"), '{"city": "Pa', ("end_turn", None)),
+        (Finish("tool_calls"), '{"city": "Pa"}', ("tool_use", None)),
+    ],
+)
+def test_a_call_that_was_cut_off_is_never_made_whole(
+    finish: Finish, said: str, reason: tuple[str, str | None]
+) -> None:
+    stream = complete([CITY, finish, End()])
+    assert blocks(stream) == [("tool_use", f"weather {said}")]
+    assert ending(stream) == reason
+
+
+def test_a_whole_call_before_one_that_was_cut_off_is_not_to_be_run_alone() -> None:
+    other = ToolCall(1, "b", "weather", '{"city": "Oslo"}')
+    stream = complete([other, CITY, Finish("length"), End()])
+    assert ending(stream) == ("max_tokens", None)
+
+
+def test_a_whole_call_that_the_finish_does_not_tell_of_is_run() -> None:
+    stream = complete([ToolCall(0, "a", "weather", '{"city": "Oslo"}'), STOP, End()])
+    assert ending(stream) == ("tool_use", None)
 
 
 def test_an_end_without_a_finish_is_a_normal_one() -> None:
