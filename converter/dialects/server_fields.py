@@ -46,6 +46,7 @@ ROUTING_FIELDS = _names("""
     disagg_prefill_dp_rank ec_transfer_params extra_key kv_transfer_params priority request_id rid
     routed_dp_rank session_id session_params stream_interval vllm_xargs
 """)
-"""They say where and for whom: a recording keeps none, because they name hosts, salts and people."""
+"""They say where and for whom: a recording keeps none, because they name hosts, salts and people.
+"""
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS

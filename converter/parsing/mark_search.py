@@ -73,7 +73,7 @@ class MarkSearch:
         return self._kinds[literal], literal, ""
 
     def undecided(self, text: str, begin: int) -> int:
-        """Return how many characters at the end of `text[begin:]` may be the beginning of a mark."""
+        """Return how many characters at the end of `text[begin:]` may begin a mark."""
         for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
             place = found.start()
             if text[place:] in self._beginnings or self._suffix_begun.match(text, place):

@@ -283,3 +283,37 @@ def test_the_servers_words_in_an_error_within_a_stream_are_shown(
     model.rows[CHAT] = named([ROLE, *text("<think>I go</think>", "Half"), broken, DONE])
     session = claude("hi")
     assert (session.status, session.end["result"]) == (1, "API Error: CUDA out of memory")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"finish_reason": "length"},
+        {"finish_reason": "stop", "stop_reason": "END"},
+        {"finish_reason": "stop"},
+    ],
+    ids=["by its limit", "by a stop string", "nobody says by what"],
+)
+def test_a_call_that_was_cut_off_is_not_run(
+    claude: ProbeRequest, model: ByPathServer, tmp_path: Path, ending: dict[str, str]
+) -> None:
+    made = tmp_path / "made"
+    begun = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {made}'}}
+    last = data({**HEAD, "choices": [{"index": 0, "delta": {}, **ending}]})
+    cut = [ROLE, delta(tool_calls=[begun]), last, USAGE, DONE]
+    model.rows[CHAT] = [named(cut), *[named(ANSWERS)] * 5]
+    claude("Make a file.", "--allowedTools", "Bash")
+    assert not made.exists()
+
+
+def test_the_same_call_is_run_when_it_is_whole(
+    claude: ProbeRequest, model: ByPathServer, tmp_path: Path
+) -> None:
+    made = tmp_path / "made"
+    whole = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {made}"}}'}}
+    model.rows[CHAT] = [
+        named([ROLE, delta(tool_calls=[whole]), finish("tool_calls"), USAGE, DONE]),
+        named(ANSWERS),
+    ]
+    claude("Make a file.", "--allowedTools", "Bash")
+    assert made.exists()
