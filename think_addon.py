@@ -60,6 +60,7 @@ class ThinkAddon:
     def __init__(self) -> None:
         self._kept = UNDER_WAY
         self._settings = settings.read()
+        self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
         self._known = KnownServers()
         self._memory = _memory(self._settings)
@@ -91,6 +92,7 @@ class ThinkAddon:
             return
         try:
             self._settings, self._filter = options.chosen()
+            self._in_force = options.in_force()
             self._metrics.open(self._settings.metrics)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
@@ -128,7 +130,7 @@ class ThinkAddon:
         else:
             full = self._looked_at() or bool(self._settings.record)
             headers, printed = flow.request.headers.copy(), self._terminal.prints
-            record = FlowRecord(exchange, headers, options.in_force(), full, printed)
+            record = FlowRecord(exchange, headers, self._in_force, full, printed)
             self._kept[flow.id] = record
             flow.request.headers["accept-encoding"] = "identity"
 

@@ -36,7 +36,7 @@ class _Shape:
     names: tuple[str, ...] = ()
 
     def fits(self, raw: bytes) -> bool:
-        long_enough = len(raw) > len(self.before) + len(self.behind)
+        long_enough = len(raw) >= len(self.before) + len(self.behind)
         return long_enough and raw.startswith(self.before) and raw.endswith(self.behind)
 
 
@@ -68,9 +68,11 @@ class FastPath:
         """Take note of a frame that went the full way: what it said, what the stages made of it,
         and what was written.
         """
+        if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
+            return
         said, became = _only_words(read), _only_words(made)
         if said is None or became is None or said.text != became.text or len(out) != 1:
-            self._written.clear()  # a block began or ended, or something waits
+            self._written.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
@@ -81,6 +83,19 @@ class FastPath:
             self._written.clear()
         if shape and (pieces is None or len(pieces) > 1):
             self._written[type(became)] = pieces
+
+    def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
+        """Tell whether words are still written as they were, after a frame of the known shape whose
+        words wait in a stage, or bring others that had waited.
+        """
+        said, became = _bare(read), _bare(made)
+        if not became:
+            return not said or _only_words(said) is not None
+        words = _only_words(became)
+        if words is None or type(words) not in self._written or len(out) != 1:
+            return False
+        pieces, quoted = self._written[type(words)], _quoted(words.text)
+        return quoted in out[0] if pieces is None else out[0] == quoted.join(pieces)
 
     def words(self, raws: Sequence[bytes], begin: int, wakes: str) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain. `wakes`: the
@@ -133,16 +148,16 @@ def decoded(words: Sequence[bytes]) -> str | None:
 
 def _only_words(events: Sequence[Event]) -> Words | None:
     """Return the words of the first choice, if nothing else is said but fields of the server's."""
-    words = None
-    for event in events:
-        if isinstance(event, Opaque) and event.choice == 0:
-            continue
-        if words is not None or not isinstance(event, Text | Thinking) or event.choice != 0:
+    match _bare(events):
+        case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
+            return words
+        case _:
             return None
-        if isinstance(event, Text) and (event.refusal or event.own):
-            return None
-        words = event
-    return words
+
+
+def _bare(events: Sequence[Event]) -> list[Event]:
+    """Return the events but for those that only keep the first choice's own fields."""
+    return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
 def _shape_of(raw: bytes, said: Words) -> _Shape | None:

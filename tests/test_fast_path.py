@@ -144,6 +144,15 @@ def test_most_frames_of_an_ordinary_stream_are_not_parsed(
 
 
 @CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning"])
+def test_words_that_wait_do_not_make_the_next_ones_unknown(client: Dialect, name: str) -> None:
+    waiting = [" a", " <", " b", "", ".\n", "c", " d"] * 50
+    words = ["<think>so", *waiting, "</think>", "then", *waiting] if name == "content" else waiting
+    fast, _ = _both(_stream(name, words), settings.read(), client)
+    assert fast.hurried > 0.35 * len(words)
+
+
+@CLIENTS
 def test_frames_that_come_one_by_one_are_not_parsed_either(client: Dialect) -> None:
     fast, _ = _both(_stream("content", LONG), settings.read(), client)
     assert fast.hurried > 0.95 * len(LONG)

@@ -72,6 +72,10 @@ class MarkSearch:
                 return self._kinds[mark], mark, found[1]
         return self._kinds[literal], literal, ""
 
+    def may_begin(self, text: str) -> bool:
+        """Tell whether any character of the text begins a mark."""
+        return self._first.search(text) is not None
+
     def undecided(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` may begin a mark."""
         for found in self._first.finditer(text, max(begin, len(text) - self._longest)):

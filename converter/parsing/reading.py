@@ -1,6 +1,7 @@
 """How the text of one reply is to be read: what the user chose, and what is known beforehand."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, joined
@@ -55,8 +56,7 @@ class Reading:
     @property
     def families(self) -> tuple[ThinkTags, ...]:
         """The families to look for; auto knows more of them when the model's name does."""
-        auto = set(_AUTO) <= set(self.tags)
-        return joined(self.tags, for_model(self.expected.model)) if auto else self.tags
+        return _families(self.tags, self.expected.model)
 
     @property
     def inside(self) -> bool:
@@ -74,3 +74,9 @@ class Reading:
         if self.whole and self.chosen_start is InitialState.AUTO and not state.inside:
             return Mode.UNDECIDED
         return _MODES.get(state, Mode.ANSWERING)
+
+
+@lru_cache(maxsize=64)
+def _families(tags: tuple[ThinkTags, ...], model: str) -> tuple[ThinkTags, ...]:
+    auto = set(_AUTO) <= set(tags)
+    return joined(tags, for_model(model)) if auto else tags

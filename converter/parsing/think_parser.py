@@ -125,6 +125,9 @@ class ThinkParser:
         return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
+        if not self._held and not self._marks.may_begin(text):
+            self._say(text)
+            return
         buffer, self._held = self._held + text, ""
         position: int | None = 0
         while position is not None:

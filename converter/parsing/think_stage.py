@@ -81,6 +81,7 @@ class _Reader:
         self.correction: InitialState | None = None
         self.confirmed: InitialState | None = None
         self._reading = reading
+        self._answering = reading.mode is Mode.ANSWERING
         families = reading.families
         self._parser = ThinkParser(
             tag_set(families, reading.attributes, reading.expected.tools_offered),
@@ -130,8 +131,7 @@ class _Reader:
 
     def _note(self, out: Iterable[Event]) -> None:
         for event in out:
-            answering = self._reading.mode is Mode.ANSWERING
-            if isinstance(event, Text) and not self._thought and answering:
+            if isinstance(event, Text) and not self._thought and self._answering:
                 self._unmatched.feed(event.text)
                 self.correction = (
                     InitialState.THINKING if self._unmatched.found else self.correction

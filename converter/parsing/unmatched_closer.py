@@ -4,6 +4,7 @@ sign of a wrong guess.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from converter.parsing.code_spans import CodeSpans
 
@@ -14,9 +15,7 @@ class UnmatchedCloser:
     """
 
     def __init__(self, closers: Iterable[str]) -> None:
-        marks = sorted(closers, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
-        self._reach = max(map(len, marks), default=1) - 1
+        self._pattern, self._reach = _search(tuple(closers))
         self._tail = ""
         self._code = CodeSpans()
         self.found = False
@@ -36,3 +35,11 @@ class UnmatchedCloser:
                 return
         self._code.feed(text[seen:])
         self._tail = window[max(0, len(window) - self._reach) :]
+
+
+@lru_cache(maxsize=64)
+def _search(closers: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
+    """Return what finds a closer, and how many characters of one may have come before."""
+    marks = sorted(closers, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
+    return pattern, max(map(len, marks), default=1) - 1

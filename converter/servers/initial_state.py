@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import FAMILIES, TABLE
@@ -26,6 +27,7 @@ _SWITCHES = (
     "reasoning_format",
 )
 """Fields of a request that decide whether the template opens a thought."""
+_SORTED = json.JSONEncoder(sort_keys=True, default=str)
 _OFF = {
     ("enable_thinking", False),
     ("thinking", False),
@@ -160,12 +162,16 @@ def switches(facts: Facts) -> InitialState | None:
 
 def model(facts: Facts) -> InitialState | None:
     """Go by the model's name, where it says what its template does."""
-    name = str(facts.body.get("model") or "").lower()
-    row = next((row for row in TEMPLATES if row.models.search(name)), None)
+    row = _template_of(str(facts.body.get("model") or "").lower())
     if row is None:
         return None
     opened = not row.switches or _is_set(facts.body, row.switches)
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
+
+
+@lru_cache(maxsize=64)
+def _template_of(name: str) -> Template | None:
+    return next((row for row in TEMPLATES if row.models.search(name)), None)
 
 
 type Rule = Callable[[Facts], InitialState | None]
@@ -187,9 +193,7 @@ def switch_of(body: Body) -> str:
     """Return what of a request decides where its reply begins, as a key: replies to the same key
     begin alike.
     """
-    return json.dumps(
-        {name: body[name] for name in _SWITCHES if name in body}, sort_keys=True, default=str
-    )
+    return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
 
 
 def end_of_prompt(rendered: str) -> InitialState:

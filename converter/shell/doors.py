@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from mitmproxy.http import Headers
@@ -49,6 +49,7 @@ def is_private(address: str) -> bool:
     return not (found.is_global or found.is_multicast or found.is_unspecified)
 
 
+@lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
     """Tell whether an IP address is this machine's own."""
     try:
@@ -72,7 +73,8 @@ async def leads_to_private(host: str) -> bool:
     return bool(found) and all(is_private(str(address[0])) for *_, address in found)
 
 
-def foreign_page(host: str, origin: str | None, allowed: Sequence[str]) -> str:
+@lru_cache(maxsize=64)
+def foreign_page(host: str, origin: str | None, allowed: tuple[str, ...]) -> str:
     """Tell which web page's name a request carries that must not use a local model; none: empty.
 
     A page can point a name of its own at this machine, and the browser then lets it read all
@@ -87,7 +89,7 @@ def foreign_page(host: str, origin: str | None, allowed: Sequence[str]) -> str:
     return f"Origin: {origin}"
 
 
-def _may_come_from(origin: str, allowed: Sequence[str]) -> bool:
+def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
     """Tell whether a page may post; `null` is a file's or a hidden page's, and says nothing.
 
     Other schemes are those of programs and extensions that a person has installed.
@@ -99,7 +101,7 @@ def _may_come_from(origin: str, allowed: Sequence[str]) -> bool:
     return is_private(host) if _is_address(host) else _may_come(host, allowed)
 
 
-def _may_come(host: str, allowed: Sequence[str]) -> bool:
+def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
     """Tell whether a request may be for this name: nobody can point an IP address elsewhere."""
     known = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
     return bool(known) or _is_address(host)

@@ -23,6 +23,7 @@ from converter.recordings.notes import METADATA
 from converter.recordings.recording import Found
 from converter.rewriter import Rewriter
 from converter.servers.profiles import GENERIC, Server
+from converter.shell.messages import copied
 
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
@@ -70,14 +71,13 @@ class FlowRecord:
 
     def asks(self, request: Request) -> None:
         """Keep the client's request, before anything is changed but the headers."""
-        self.asked = request.copy()
+        self.asked = copied(request)
         self.asked.headers = self.headers
 
     def answers(self, flow: HTTPFlow) -> None:
         """Keep the head of the server's response; now the flow shows the client's request."""
         if flow.response and self.asked and self.sent is None:
-            self.answered = flow.response.copy()
-            self.answered.stream = False
+            self.answered = copied(flow.response)
             self.sent, flow.request = flow.request, self.asked
 
     def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:

@@ -93,9 +93,12 @@ def is_paused(layer: Layer) -> bool:
     return layer._paused is not None
 
 
-def is_between_chunks(reader: Any) -> bool:
-    """Tell whether h11's reader of a chunked body expects the size of the next chunk."""
-    return not (reader._bytes_in_chunk or reader._bytes_to_discard or reader._reading_trailer)
+def between_chunks(reader: Any) -> bytes | None:
+    """Return what h11's reader of a chunked body expects before the size of the next chunk: what is
+    left of the last one's line break. None within a chunk, or behind the last one.
+    """
+    within = reader._bytes_in_chunk or reader._reading_trailer
+    return None if within else bytes(reader._bytes_to_discard)
 
 
 def is_set_by_user(option: str) -> bool:
@@ -141,10 +144,10 @@ __all__ = [
     "ResponseHeaders",
     "ResponseProtocolError",
     "SendHttp",
+    "between_chunks",
     "choose_layer",
     "connection_handlers",
     "h11",
-    "is_between_chunks",
     "is_paused",
     "is_set_by_user",
     "is_shutting_down",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mitmproxy import ctx
-from mitmproxy.addonmanager import traverse
 from mitmproxy.hooks import Hook
 from mitmproxy.http import HTTPFlow
 from mitmproxy.log import ALERT
@@ -50,7 +49,7 @@ def _somebody_listens() -> bool:
     """Tell whether any addon has the hook: mitmproxy would ask them all for each thought, of which
     a reply may have thousands.
     """
-    return any(hasattr(addon, ThoughtHook.name) for addon in traverse(ctx.master.addons.chain))
+    return any(hasattr(addon, ThoughtHook.name) for addon in ctx.master.addons.lookup.values())
 
 
 async def _pass_on(told: Sequence[ThoughtEvent]) -> None:

@@ -3,6 +3,9 @@
 import codecs
 import json
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ASCII_WRITER = json.JSONEncoder(separators=(",", ":"))
+
 
 class UnreadableError(ValueError):
     """The bytes are no JSON."""
@@ -34,6 +37,6 @@ def write(value: object) -> bytes:
     cannot say, is escaped again.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return _WRITER.encode(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+        return _ASCII_WRITER.encode(value).encode()

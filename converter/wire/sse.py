@@ -44,14 +44,17 @@ class FrameDecoder:
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of the frames that `chunk` completes, for `read`, each in its turn."""
-        self._buffer += chunk
-        raws: list[bytes] = []
-        if _BLANK_LINE.search(self._buffer, self._searched):
-            come, begin = bytes(self._buffer), 0
-            for end in _BLANK_LINE.finditer(come, self._searched):
-                raws.append(come[begin : end.end()])
-                begin = end.end()
-            del self._buffer[:begin]
+        come = chunk
+        if self._buffer:
+            self._buffer += chunk
+            found = _BLANK_LINE.search(self._buffer, self._searched)
+            come = bytes(self._buffer) if found else b""
+        begin, raws = 0, list[bytes]()
+        for end in _BLANK_LINE.finditer(come, self._searched):
+            raws.append(come[begin : end.end()])
+            begin = end.end()
+        if come:  # else all of it waits on in the buffer
+            self._buffer[:] = come[begin:]
         self._searched = max(0, len(self._buffer) - _LONGEST_BLANK_LINE + 1)
         return raws
 

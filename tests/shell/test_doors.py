@@ -145,8 +145,8 @@ def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
-    assert foreign_page(host, None, []) == ""
-    assert foreign_page("localhost", f"http://{host or 'localhost'}", []) == ""
+    assert foreign_page(host, None, ()) == ""
+    assert foreign_page("localhost", f"http://{host or 'localhost'}", ()) == ""
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_hosts_that_no_page_can_have_come_in(host: str) -> None:
     ],
 )
 def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
-    assert foreign_page(host, None, []) == f"Host: {host}"
+    assert foreign_page(host, None, ()) == f"Host: {host}"
 
 
 @pytest.mark.parametrize(
@@ -170,17 +170,17 @@ def test_a_page_that_points_its_name_here_stays_outside(host: str) -> None:
     ["https://evil.example", "http://evil.example:80", "null", "", "evil", "http://8.8.8.8"],
 )
 def test_a_foreign_page_that_posts_stays_outside(origin: str) -> None:
-    assert foreign_page("localhost:8080", origin, []) == f"Origin: {origin}"
+    assert foreign_page("localhost:8080", origin, ()) == f"Origin: {origin}"
 
 
 @pytest.mark.parametrize(
     "origin", ["http://localhost:3000", "vscode-webview://x", "chrome-extension://abc", "app://x"]
 )
 def test_local_pages_and_programs_come_in(origin: str) -> None:
-    assert foreign_page("localhost:8080", origin, []) == ""
+    assert foreign_page("localhost:8080", origin, ()) == ""
 
 
 def test_a_name_that_a_person_allows_comes_in() -> None:
-    assert foreign_page("llm.example", "https://llm.example", ["llm.example"]) == ""
-    assert foreign_page("llm.example", "https://other.example", ["llm.example"]) != ""
-    assert foreign_page("any.example", "null", ["*"]) == ""
+    assert foreign_page("llm.example", "https://llm.example", ("llm.example",)) == ""
+    assert foreign_page("llm.example", "https://other.example", ("llm.example",)) != ""
+    assert foreign_page("any.example", "null", ("*",)) == ""

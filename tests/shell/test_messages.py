@@ -33,6 +33,25 @@ def test_the_servers_connection_is_used_once_and_the_client_does_not_know() -> N
     assert flow.response.headers["connection"] == "keep-alive"
 
 
+def test_a_copy_shares_nothing_that_changes_and_is_not_streamed() -> None:
+    message = response(EVENT_STREAM, a="1")
+    message.stream = True
+    made = messages.copied(message)
+    assert vars(made.data) == vars(message.data)
+    assert made.stream is False
+    made.headers["a"], made.http_version, made.raw_content = "2", "HTTP/2.0", b"other"
+    assert message.headers["a"] == "1"
+    assert message.http_version == "HTTP/1.1"
+    assert message.raw_content != b"other"
+
+
+def test_a_request_is_copied_as_a_request() -> None:
+    message = request(CHAT).request
+    made = messages.copied(message)
+    made.path = "/other"
+    assert (type(made), message.path) == (type(message), CHAT)
+
+
 def test_a_stream_has_no_length() -> None:
     flow, head = request(CHAT), response(EVENT_STREAM, content_length="7")
     messages.open_for_streaming(flow.request, head)

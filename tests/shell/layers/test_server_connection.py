@@ -1,6 +1,7 @@
 """The server's side of HTTP/1: whole reads, interim heads, heads that never end."""
 
 import itertools
+from typing import Any
 
 import pytest
 from h11._readers import ChunkedReader, ContentLengthReader, Http10Reader
@@ -50,6 +51,20 @@ def test_all_chunks_of_a_read_come_at_once() -> None:
 def test_a_chunk_that_is_not_complete_is_not_waited_for() -> None:
     reads = (chunk(b"a") + b"4\r\nbc", b"de\r\n" + chunk(b"f"))
     assert read(WholeReads(ChunkedReader()), *reads) == [b"abc", b"def"]
+
+
+def test_h11_reads_only_the_chunks_that_a_read_has_cut() -> None:
+    class Counting(ChunkedReader):
+        calls = 0
+
+        def __call__(self, buffer: ReceiveBuffer) -> Any:
+            self.calls += 1
+            return super().__call__(buffer)
+
+    reader = Counting()
+    reads = (chunk(b"a") * 50 + b"4\r\nbc", b"de\r\n" + chunk(b"f") * 50 + b"2\r\ng")
+    assert read(WholeReads(reader), *reads) == [b"a" * 50 + b"bc", b"de" + b"f" * 50 + b"g"]
+    assert reader.calls < 12
 
 
 def test_data_before_the_end_comes_first() -> None:
