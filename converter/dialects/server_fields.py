@@ -16,8 +16,8 @@ def _names(words: str) -> frozenset[str]:
 SHAPING_FIELDS = (
     # of more than one server
     _names("""
-        chat_template_kwargs frequency_penalty ignore_eos logit_bias min_p min_tokens presence_penalty
-        reasoning_effort repetition_penalty seed skip_special_tokens stop_token_ids
+        chat_template_kwargs frequency_penalty ignore_eos logit_bias min_p min_tokens
+        presence_penalty reasoning_effort repetition_penalty seed skip_special_tokens stop_token_ids
     """)
     # vLLM
     | _names("""
