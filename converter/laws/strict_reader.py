@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from converter.wire.partial_json import WRAPPED, PartialJson
+from converter.wire.partial_json import complete_part, is_open
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DELTAS = {
@@ -144,7 +144,7 @@ class StrictReader:
         block = self._blocks[-1]
         if block["type"] == "tool_use":
             block["input"] = _read(self._json)
-            self._cut = self._cut or _is_open(self._json)
+            self._cut = self._cut or is_open(self._json)
         elif block["type"] in EMPTY:
             _must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
             _must(self._signed == (block["type"] == "thinking"), "a thought without signature")
@@ -211,20 +211,13 @@ def _event(frame: bytes) -> dict[str, Any]:
 
 
 def _read(written: str) -> dict[str, Any]:
-    """Return a call's input; one that was cut off stays as it was written."""
+    """Return a call's input; of one that was cut off what is complete."""
     try:
-        value = json.loads(written or "{}")
+        value = json.loads(complete_part(written) if is_open(written) else written)
     except ValueError:
-        _must(_is_open(written), "a call whose input is no JSON")
-        return {WRAPPED: written}
+        raise AssertionError("a call whose input is no JSON") from None
     _must(isinstance(value, dict), "a call whose input is no object")
     return dict(value)
-
-
-def _is_open(written: str) -> bool:
-    """Tell whether a call was cut off: its input has no end, but nothing wrong in it."""
-    text = PartialJson()
-    return bool(text.feed(written)) and not text.complete and not text.unfit
 
 
 def _must(holds: bool, words: str) -> None:

@@ -187,3 +187,31 @@ class PartialJson:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is Python's, not JSON's")
+
+
+_TOKENS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*+")|(?P<open>")|[\[\]{},:]|[-+.\w]+', re.DOTALL)
+
+
+def is_open(text: str) -> bool:
+    """Tell whether an object was cut off: it has no end, but nothing wrong in it."""
+    read = PartialJson()
+    read.feed(text)
+    return not read.complete and not read.unfit
+
+
+def complete_part(text: str) -> str:
+    """Return an object that was cut off, with what is complete of it: as SDKs read it in a stream."""
+    nested: list[str] = []
+    end, closing, before = 0, "", ""
+    for token in _TOKENS.finditer(text):
+        if token["open"]:
+            break  # a string without its end
+        if token[0] in _CLOSING:
+            nested.append(_CLOSING[token[0]])
+        elif token[0] in _CLOSING.values():
+            nested.pop()
+        is_key = token["string"] and nested[-1:] == ["}"] and before != ":"
+        if token[0] not in (",", ":") and not is_key:
+            end, closing = token.end(), "".join(reversed(nested))
+        before = token[0]
+    return (text[:end] + closing) or "{}"

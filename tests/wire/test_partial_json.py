@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
 
-from converter.wire.partial_json import PartialJson
+from converter.wire.partial_json import PartialJson, complete_part, is_open
 from tests.support.strategies import cut, law
 
 SCALARS = (
@@ -146,3 +146,30 @@ def test_what_could_not_be_part_of_it_is_told() -> None:
 def test_a_hundred_thousand_brackets_are_closed() -> None:
     out, _ = pieces_of(['{"a":' + "[" * 100_000])
     assert "".join(out).count("]") == 100_000
+
+
+@pytest.mark.parametrize(
+    ("said", "complete"),
+    [
+        ("", {}),
+        ("{", {}),
+        ('{"city": "Pa', {}),
+        ('{"city', {}),
+        ('{"city":', {}),
+        ('{"a": "x\\"y", "b": "c', {"a": 'x"y'}),
+        ('{"a": 1, "b": [2, {"c": "d", "e": "f', {"a": 1, "b": [2, {"c": "d"}]}),
+        ('{"a": {"b": [', {"a": {"b": []}}),
+        ('{"a": ["b", "c', {"a": ["b"]}),
+    ],
+)
+def test_what_is_complete_of_an_object_that_was_cut_off(
+    said: str, complete: dict[str, object]
+) -> None:
+    assert is_open(said)
+    assert json.loads(complete_part(said)) == complete
+    assert not said or from_json(said.encode(), partial_mode=True) == complete
+
+
+@pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
+def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
+    assert not is_open(said)

@@ -12,7 +12,7 @@ from converter.dialects.anthropic.message_events import Message, MessageEvents
 from converter.dialects.dialect import ReplyContext
 from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.wire import json_text
-from converter.wire.partial_json import WRAPPED
+from converter.wire.partial_json import WRAPPED, complete_part, is_open
 from converter.wire.sse import write_frame
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -136,12 +136,13 @@ def _fill(block: Message, key: str, said: str) -> None:
 
 
 def _input(said: str) -> object:
-    """Return a call's input. What was cut off is a text, which no tool takes for its arguments; so
-    is what JSON can write and Python cannot hold (a number without end, a thousand nestings).
+    """Return a call's input. Of one that was cut off it is what is complete, as the SDKs read a
+    stream. What JSON can write and Python cannot hold (a number without end, a thousand nestings)
+    is a text.
     """
     try:
         return json.loads(
-            said or "{}",
+            complete_part(said) if is_open(said) else said,
             parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
         )
     except (ValueError, RecursionError):
