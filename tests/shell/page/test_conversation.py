@@ -72,7 +72,7 @@ def test_what_broke_it_off_is_told() -> None:
         there.break_off(flow, "server closed connection")
     shown = of(flow)
     assert shown["ended"] == "server closed connection"
-    assert any("server closed connection" in note for note in shown["notes"])
+    assert any("closed the connection" in note for note in shown["notes"])
     assert said(shown) == [("thinking", THOUGHT), ("text", ANSWER)]
 
 
