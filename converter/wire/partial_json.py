@@ -200,7 +200,7 @@ def is_open(text: str) -> bool:
 
 
 def complete_part(text: str) -> str:
-    """Return an object that was cut off, with what is complete of it: as SDKs read it in a stream."""
+    """Return an object that was cut off, with what is complete of it, as SDKs read a stream."""
     nested: list[str] = []
     end, closing, before = 0, "", ""
     for token in _TOKENS.finditer(text):
