@@ -105,7 +105,7 @@ class ItemEvents:
                 self.cut = True
                 self._open = None  # never finished: a client would run it
             else:
-                self.said += len("".join(piece.json.split()))
+                self.said += 0 if self.cut else len("".join(piece.json.split()))
                 yield from self._fill(piece.json)
 
     def _undelayed(self) -> Iterator[Json]:
@@ -118,7 +118,12 @@ class ItemEvents:
         return self._open.feed(text) if self._open else []
 
     def _enter(self, make: Callable[[str, int], GrowingItem]) -> Iterator[Json]:
-        """Begin another item; its name is like no other item's of any response."""
+        """Begin another item; its name is like no other item's of any response.
+
+        Behind a call that was cut nothing begins: its item stays open, and one at a time may be.
+        """
+        if self.cut:
+            return
         yield from self._leave()
         index = len(self.output)
         self._open = item = make(f"{self._context.id}_{index}", index)

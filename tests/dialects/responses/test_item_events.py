@@ -51,10 +51,21 @@ def test_one_item_is_open_at_a_time_and_each_is_finished_once_whatever_comes(
     open_at: list[object] = []
     for event in events:
         if event["type"] == "response.output_item.added":
+            assert open_at == []
             open_at = [event["output_index"]]
         assert [event["output_index"]] == open_at
+        if event["type"] == "response.output_item.done":
+            open_at = []
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
     assert done == items.output
     assert all(
         json.loads(str(item["arguments"])) is not None for item in done if "arguments" in item
     )
+
+
+def test_nothing_begins_behind_a_call_that_was_cut() -> None:
+    items, events = fed(ToolCall(0, "a", "f", '{"a":'), ToolCall(1, "b", "g", "{}"))
+    added = [event for event in events if event["type"] == "response.output_item.added"]
+    assert [event["item"]["call_id"] for event in added] == ["a"]
+    assert items.cut
+    assert items.output == []
