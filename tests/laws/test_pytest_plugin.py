@@ -116,7 +116,7 @@ def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Pa
     (project / "pytest.ini").write_text(
         "[pytest]\nthink_recordings = captures\nfilterwarnings = error\n"
     )
-    assert "captures/sum-whole.mitm: 11" in run(project, installed, "--co", "-qq")[1]
+    assert "captures/sum-whole.mitm: 12" in run(project, installed, "--co", "-qq")[1]
     assert "captures" not in run(project, installed, "--co", "-qq", "test_mine.py")[1]
     one = run(project, installed, "captures/sum-whole.mitm::law 5 the oracle agrees", "-q")
     assert "1 passed" in one[1]
@@ -124,7 +124,7 @@ def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Pa
 
 def test_what_is_collected_anyway_is_collected_once(project: Path, installed: Path) -> None:
     said = run(project, installed, ".", "--think-recordings", "captures", "--co", "-qq")[1]
-    assert said.count("captures/sum-whole.mitm: 11") == 1
+    assert said.count("captures/sum-whole.mitm: 12") == 1
 
 
 def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: Path) -> None:
