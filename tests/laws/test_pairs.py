@@ -118,7 +118,8 @@ def _sent(recording: Recording) -> Iterator[Sent]:
         recording.settings,
         recording.awaited().expected,
     )
-    if limit_of(5, Case(recording)) is None:
+    case = Case(recording)
+    if limit_of(5, case) is None and not case.calls_read.forms:  # law 4 judges calls in text
         yield own
     other = OPENAI_CHAT if own.server is ANTHROPIC else ANTHROPIC
     for form in Form:

@@ -77,7 +77,7 @@ def test_nothing_chosen_is_off(written: list[str]) -> None:
 @pytest.mark.parametrize("name", ["tink", "<think>", "a b c", "a  b", "Think", "auto,think"])
 def test_anything_else_is_refused_with_what_is_allowed(name: str) -> None:
     with pytest.raises(
-        ValueError, match=r"neither auto, nor a pair OPEN CLOSE .* nor one of: think, thinking"
+        ValueError, match=r"expected auto, a pair OPEN CLOSE .* or one of: think, thinking"
     ):
         choose([name])
 
