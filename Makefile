@@ -30,8 +30,8 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 test: setup programs ## run all tests; BROWSER=0 leaves out those in a browser
 	@$(PYTHON) -m pytest -n 2 --dist loadfile
 
-test-fast: setup ## run the tests that start no program, with a fifth of the drawn examples
-	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not program'
+test-fast: setup ## run the tests that start no program and read no long input, with a fifth of the drawn examples
+	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not slow'
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
 	@$(PYTHON) -m tests.tools.bench $(if $(PEERS),--peers) $(BENCH)

@@ -23,7 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
 
-_FOLDERS_OF_PROGRAMS = {"end_to_end", "faults", "tools"}
+_FOLDERS_OF_PROGRAMS = {"command", "end_to_end", "faults", "tools"}
 _STARTS_A_PROGRAM = re.compile(
     r"^import subprocess"
     r"|^from tests\.support\.(claude_code|codex|console|front|harness|mitmweb|npm|on_terminal) "
@@ -32,13 +32,14 @@ _STARTS_A_PROGRAM = re.compile(
 )
 _QUICK = {"test_shape.py"}
 """They start a program that is done at once."""
+_LONG_INPUT = re.compile(r"_(holds?_little|read_once|cost_of_a_chunk)")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start a program, which `make test-fast` leaves out."""
+    """Mark the tests that `make test-fast` leaves out."""
     for item in items:
-        if _starts_a_program(item.path):
-            item.add_marker(pytest.mark.program)
+        if _starts_a_program(item.path) or _LONG_INPUT.search(item.name):
+            item.add_marker(pytest.mark.slow)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
 from converter.laws import variants as ways
 from converter.laws.failures import BrokenLawError
 from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, with_body
@@ -11,15 +11,16 @@ from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native, of_whole, streamed
 
 BOTH_FORMS = [Way(ANTHROPIC, form) for form in Form]
+OTHERS = [*BOTH_FORMS, *(Way(RESPONSES, form) for form in Form)]
 
 
 @pytest.mark.parametrize(
     ("recording", "form"), [(streamed("a"), Form.STREAM), (of_whole("a"), Form.WHOLE)]
 )
-def test_a_reply_goes_to_both_clients_to_one_of_them_in_both_forms(
+def test_a_reply_goes_to_all_clients_to_those_of_other_dialects_in_both_forms(
     recording: Recording, form: Form
 ) -> None:
-    assert list(ways.ways(recording)) == [Way(OPENAI_CHAT, form), *BOTH_FORMS]
+    assert list(ways.ways(recording)) == [Way(OPENAI_CHAT, form), *OTHERS]
     assert list(ways.ways(recording, ANTHROPIC)) == BOTH_FORMS
     assert list(ways.ways(recording, OPENAI_CHAT)) == [Way(OPENAI_CHAT, form)]
 

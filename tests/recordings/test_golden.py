@@ -94,7 +94,7 @@ def test_an_empty_and_a_whole_reply_have_goldens() -> None:
         "\n\n-- end\n# the server's reply was empty\n"
     )
     assert "-- end\n<< as it came\n" in golden(
-        exchange([b"{}"], form=Form.WHOLE, status=404), OPENAI_CHAT
+        exchange([b'{"error":{"message":"no"}}'], form=Form.WHOLE, status=404), OPENAI_CHAT
     )
 
 

@@ -25,6 +25,7 @@ from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
 HOST = "127.0.0.1"
 OPTIONS = Path(__file__).parents[2] / "docs" / "options.md"
 SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
@@ -339,7 +340,7 @@ def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
     upstream, model = _at(server), {"model": "qwq-32b"}
     with _hanging(server, "/tokenize"):
         begins = _timed(_begins(upstream, model), times)
-        assert _run(_ask(upstream, model, "vllm"), begins) == [None, THINKING]
+        assert _run(_ask(upstream, model, "vllm"), begins) == [None, LIKELY]
     assert SHORT <= times[0] < 1
 
 
@@ -356,7 +357,7 @@ def test_nobody_waits_for_an_answer_that_cannot_decide(
 
 def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
     times: list[float] = []
-    assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [THINKING]
+    assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [LIKELY]
     assert times[0] < upstream_client.GRACE
 
 
@@ -398,7 +399,7 @@ def test_whatever_goes_wrong_changes_only_the_guess(
     monkeypatch.setattr(upstream_client, "prompt_state", broken)
     model = {"model": "qwq-32b"}
     ask, begins = _ask(_at(server), model, "vllm"), _begins(_at(server), model)
-    assert _run(ask, begins, ask, begins) == [None, THINKING] * 2
+    assert _run(ask, begins, ask, begins) == [None, LIKELY] * 2
     assert [record.getMessage() for record in caplog.records] == [
         f"think: {_at(server)} was asked what it is: "
         "it cannot say where its replies begin: broken (said once)"
