@@ -122,14 +122,14 @@ class ThinkAddon:
         self._begin(flow, await is_at_home(flow))
 
     def _begin(self, flow: HTTPFlow, acts: bool) -> None:
-        exchange = self._exchange(flow) if acts else None
+        exchange, headers = self._exchange(flow) if acts else None, flow.request.headers.copy()
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
             flow.request.stream = True
         else:
             full = self._looked_at() or bool(self._settings.record)
-            headers, printed = flow.request.headers.copy(), self._terminal.prints
+            printed = self._terminal.prints
             record = FlowRecord(exchange, headers, self._in_force, full, printed)
             self._kept[flow.id] = record
             flow.request.headers["accept-encoding"] = "identity"

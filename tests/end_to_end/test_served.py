@@ -82,8 +82,11 @@ def test_the_client_gets_what_the_golden_says(bench: Bench, name: str) -> None:
 @pytest.mark.parametrize("name", complete())
 def test_and_so_does_a_client_that_asks_as_the_addon_did(bench: Bench, name: str) -> None:
     recorded = LIBRARY.load(name)
-    if recorded.server_dialect is recorded.client:
+    translated = recorded.exchange().endpoint.is_chat and not recorded.exchange().native
+    if recorded.server_dialect is recorded.client or not translated:
         return
+    if recorded.awaited().request.tells_tools:
+        return  # who asks with the tools told in words offers none, and is given the words
     assert bench.ask(recorded, recorded.sent) == (
         recorded.answered.status,
         replayed(recorded, OPENAI_CHAT).body,

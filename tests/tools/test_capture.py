@@ -16,7 +16,7 @@ from tests.tools.capture import FOLDER, Camera
 from tests.tools.shots import CHAT, SHOTS, TAGS, TRANSFORMERS
 
 LIBRARY = Library(FOLDER)
-BYTES = 3_000_000
+BYTES = 4_000_000
 """All that a clone has to carry of them."""
 
 
