@@ -88,9 +88,9 @@ def first_model(server: str) -> str:
         with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:
             return str(json.load(reply)["data"][0]["id"])
     except urllib.error.HTTPError:
-        pass  # it is there, and lists no models
+        return UNKNOWN_MODEL  # it is there, and lists no models
     except OSError as error:
         logger.warning("%s does not answer yet: %s", server, getattr(error, "reason", error))
     except (ValueError, LookupError, TypeError):
-        pass
+        return UNKNOWN_MODEL  # it lists them in a shape of its own
     return UNKNOWN_MODEL

@@ -12,6 +12,7 @@ from converter.dialects.table import ANTHROPIC, Form
 from converter.initial_state import InitialState
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
+from converter.settings import OPTIONS, RECORDED
 from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
 from tests.tools.shots import CHAT, SHOTS, TAGS, TRANSFORMERS
@@ -133,6 +134,8 @@ def test_a_shot_is_taken_through_the_addon(tmp_path: Path) -> None:
     # kept when Anthropic's own headers still went on to the server
     sent = replace(kept.sent, headers={"content-type": "application/json"})
     assert (taken.asked, taken.sent) == (kept.asked, sent)
-    assert kept.options.items() <= taken.options.items()
+    # an option that came later is at its default
+    defaults = {option.name: option.default for option in OPTIONS if option.name in RECORDED}
+    assert taken.options == {**defaults, **kept.options}
     assert taken.found == kept.found
     assert b'"thinking"' in taken.got.body
