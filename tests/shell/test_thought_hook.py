@@ -44,7 +44,7 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))
         pass_on(flow, b"".join(stream(*many)))
-        assert not there.addon._telling._tasks
+        assert not there.addon._replies._audience.thoughts._tasks
         there.add(listener)
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)

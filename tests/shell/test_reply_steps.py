@@ -1,4 +1,4 @@
-"""The addon: what it makes of replies."""
+"""Replies, from the server to the client, by the addon's hooks."""
 
 import gzip
 import json

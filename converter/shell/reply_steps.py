@@ -1,0 +1,162 @@
+"""The reply half of an exchange: a stream is tapped, a whole reply rewritten, and everybody who
+listens hears of it.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.awaited_reply import AwaitedReply
+from converter.dialects.table import Form
+from converter.exchange import is_stream
+from converter.rewriter import Rewriter
+from converter.servers.known_servers import KnownServers
+from converter.settings import Settings
+from converter.shell import messages
+from converter.shell.exchange_listener import fault_of
+from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
+from converter.shell.live_view import LiveView
+from converter.shell.metrics_endpoint import MetricsEndpoint
+from converter.shell.recorder import Recorder
+from converter.shell.tap import Tap
+from converter.shell.terminal.printer import Terminal
+from converter.shell.thought_hook import ThoughtTeller, report
+from converter.shell.upstream_client import UpstreamClient, credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Everybody who hears of replies."""
+
+    thoughts: ThoughtTeller
+    live: LiveView
+    terminal: Terminal
+    recorder: Recorder
+    metrics: MetricsEndpoint
+
+    def hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str) -> None:
+        """Pass on what the rewriter's last call told the client. `events`: a file for thoughts."""
+        self.thoughts.tell(rewriter, events)
+        if record.printed:
+            self.terminal.heard(flow, rewriter)
+
+    def end(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Make the flow what people will look at, print it, keep it: the exchange is over."""
+        record.finish(flow)
+        self.terminal.ended(flow, record)
+        self.recorder.ended(flow)
+        self.metrics.ended(flow, record)
+
+
+class ReplySteps:
+    """Takes a reply from the server to its client. `chosen` gives the settings in force."""
+
+    def __init__(
+        self,
+        known: KnownServers,
+        client: UpstreamClient,
+        audience: Audience,
+        chosen: Callable[[], Settings],
+    ) -> None:
+        self._known = known
+        self._client = client
+        self._audience = audience
+        self._chosen = chosen
+
+    async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
+        """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
+        assert flow.response
+        streamed = is_stream(flow.response.headers.get("content-type", ""))
+        if streamed:
+            messages.use_connection_once(flow)
+        if record is None or record.awaited is None:
+            flow.response.stream = True
+            return
+        if record.exchange.guesses:
+            upstream = messages.upstream(flow, record.exchange)
+            initial = await self._client.initial_state(upstream, record.awaited.request.body)
+            record.awaited = replace(record.awaited, initial=initial)
+        record.answers(flow)
+        messages.name_request(flow, record.exchange)
+        readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
+        if streamed and readable:
+            self._open(flow, flow.response, record, record.awaited)
+
+    async def complete(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Rewrite a whole reply; say in one line what a person should know of any reply."""
+        if record.awaited is None or flow.response is None:
+            return
+        notes: list[str] = []
+        # not closed: the stream ended with its headers
+        if record.rewriter is None or not record.rewriter.closed:
+            await self._rewrite_whole(flow, flow.response, record, notes)
+        if rewriter := record.rewriter:
+            upstream = messages.upstream(flow, record.exchange)
+            record.server = self._known.server(upstream) or record.server
+            record.awaited.learn(rewriter.findings, self._known, upstream)
+            if rewriter.findings.withheld:
+                flow.metadata["think_whole"] = rewriter.whole_thoughts
+            record.hints += report(flow, rewriter.findings.calls.hints, logging.INFO)
+            notes += [rewriter.failure, *rewriter.notes]
+        record.notes += report(flow, notes)
+        self._audience.end(flow, record)
+
+    def break_off(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Close a reply whose server or client left."""
+        assert flow.error
+        rewriter = record.rewriter
+        if rewriter and not rewriter.closed:
+            rewriter.close()  # nobody gets these bytes, but its last thought is told
+            self._hear(flow, record, rewriter)
+        left = flow.error.msg.startswith(CLIENT_LEFT)
+        # SDKs hang up at the last event: that is no end too early
+        if not (left and rewriter and rewriter.summary.finish):
+            level = logging.INFO if left else logging.WARNING
+            words = flow.error.msg if left else fault_of(flow, flow.error.msg).words
+            record.hints += report(flow, [words], level)
+        self._audience.end(flow, record)
+
+    def tap(self, flow: HTTPFlow, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+        """Return the stream function of a reply."""
+        rewriter = record.rewriter = awaited.rewriter(Form.STREAM)
+        tell = partial(self._hear, flow, record, rewriter)
+        began = flow.request.timestamp_start
+        return Tap(rewriter, tell, record, began, lambda reason: fault_of(flow, reason).words)
+
+    def _open(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
+    ) -> None:
+        if record.exchange.translated and awaited.request.form is Form.WHOLE:
+            return  # the client waits for one message, so all of the stream is needed first
+        response.stream = self.tap(flow, record, awaited)
+        messages.open_for_streaming(flow.request, response)
+        self._audience.live.follow(flow, record)
+
+    def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
+        self._audience.hear(flow, record, rewriter, self._chosen().events)
+
+    async def _rewrite_whole(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]
+    ) -> None:
+        at = time.time() - flow.request.timestamp_start
+        body = messages.body(response, notes)
+        record.came(body, at)
+        assert record.awaited
+        if record.awaited.wants_count(response.status_code, body):
+            upstream = messages.upstream(flow, record.exchange)
+            client = credentials(flow.request.headers)
+            asked = record.awaited.request.body
+            counted = await self._client.count(upstream, client, record.server, asked)
+            record.awaited = replace(record.awaited, counted=counted)
+        content_type = response.headers.get("content-type", "")
+        made = record.awaited.whole(response.status_code, content_type, body, at)
+        notes += made.notes
+        record.rewriter = made.rewriter
+        if made.answer:
+            messages.replace(response, made.answer)
+        if made.rewriter:
+            self._hear(flow, record, made.rewriter)

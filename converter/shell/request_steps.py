@@ -1,0 +1,157 @@
+"""The request half of an exchange: a client's request is answered here, or made ready for the
+server.
+"""
+
+import logging
+from dataclasses import replace
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.awaited_reply import AwaitedReply
+from converter.endpoints import Endpoint
+from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest
+from converter.memory import Memory
+from converter.servers.known_servers import KnownServers
+from converter.servers.model_names import only_one, served_name
+from converter.servers.probes import estimate_tokens
+from converter.settings import Settings
+from converter.shell import messages
+from converter.shell.flow_record import FlowRecord
+from converter.shell.thought_hook import report
+from converter.shell.upstream_client import UpstreamClient, credentials
+from converter.wire import json_text
+
+
+class RequestSteps:
+    """Answers requests, translates them, and begins to find out where their replies will begin.
+
+    `memory`: the replies that a request may refer to.
+    """
+
+    def __init__(self, known: KnownServers, client: UpstreamClient, settings: Settings) -> None:
+        self._known = known
+        self._client = client
+        self.forget(settings)
+
+    def forget(self, settings: Settings) -> None:
+        """Begin the memory of replies anew, in the size that the settings name."""
+        self.memory = Memory(settings.memory_replies, settings.memory_megabytes * 1024 * 1024)
+
+    async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Take a request to its end: the flow holds an answer, or what the server is to get."""
+        record.asks(flow.request)
+        notes: list[str] = []
+        flow.response = await self._answered(flow, record, notes)
+        asked = record.request or ReadRequest(record.exchange)
+        record.awaited = AwaitedReply(asked, record.server)
+        if not flow.response:
+            self._prepare(flow, record)
+        record.hints += report(flow, notes, logging.INFO)
+        if flow.response:
+            messages.name_request(flow, record.exchange)
+
+    async def _answered(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Return the answer to a request that goes no further; None for one that does."""
+        exchange = record.exchange
+        if exchange.endpoint in OURS:
+            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
+            return messages.made(Answer(200, JSON, empty))
+        if exchange.endpoint.is_kept:
+            return self._answer_of_memory(flow, exchange, notes)
+        if exchange.translated and exchange.endpoint.is_request:
+            return await self._answer_or_translate(flow, record, notes)
+        if exchange.endpoint.is_chat:
+            await self._note(flow, record, notes)
+        return None
+
+    def _answer_of_memory(
+        self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
+    ) -> Response | None:
+        body = messages.body(flow.request, notes)
+        answer = exchange.kept(flow.request.method, flow.request.path, body, self.memory)
+        return messages.made(answer) if answer else None
+
+    async def _answer_or_translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Return the answer to a request that goes no further; never raise, or it would go on as it
+        came.
+        """
+        try:
+            return await self._translate(flow, record, notes)
+        except Exception as error:
+            words, answer = record.exchange.refusal(error)
+            notes.append(words)
+            return messages.made(answer)
+
+    async def _translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Make the request a chat completion, or answer with the count of its tokens."""
+        exchange = record.exchange
+        read = exchange.read(messages.body(flow.request, notes), self.memory)
+        read = await self._named(flow, record, read)
+        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+        if exchange.settings.server:
+            record.server = exchange.settings.server
+        elif upstream.direct:
+            record.server = await self._client.recognise(upstream, client)
+        record.server_parses = self._known.takes_thinking_out(upstream)
+        record.request = asked = read.written(record.server, record.server_parses)
+        notes += asked.notes
+        if exchange.endpoint.is_count:
+            counted = await self._client.count(upstream, client, record.server, asked.body)
+            answer = exchange.counted(counted or estimate_tokens(asked.body))
+            return _counted_by(answer, "estimate" if counted is None else record.server.name)
+        headers = flow.request.headers
+        headers.update(client)
+        headers.pop("x-api-key", None)
+        headers.pop("content-encoding", None)
+        headers["content-type"] = JSON
+        flow.request.path = exchange.path
+        flow.request.content = json_text.write(asked.body)
+        return None
+
+    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
+        """Take note of a request that goes on as it came, but for its model's name."""
+        asked = record.exchange.note(messages.body(flow.request, notes))
+        record.request = await self._named(flow, record, asked)
+        if record.request.served_model:
+            flow.request.content = json_text.write(record.request.body)
+
+    async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
+        """Return the request, for the server's name of a model that clients call otherwise."""
+        name = served_name(record.exchange.settings.models, asked.asked_model)
+        if name == "":
+            upstream = messages.upstream(flow, record.exchange)
+            listed = await self._client.models(upstream, credentials(flow.request.headers))
+            name = only_one(listed)
+        return asked.served_as(name) if name and name != asked.asked_model else asked
+
+    def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
+        exchange, request = record.exchange, record.request
+        if exchange.model_id:
+            flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
+        if request is None or record.awaited is None:
+            return
+        if request.tells_tools:
+            flow.request.content = json_text.write(request.body)
+        if not exchange.guesses:
+            return
+        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+        if upstream.direct and not exchange.native:  # no server renders a native prompt for us
+            given = record.server if exchange.translated else exchange.settings.server
+            self._client.ask_initial_state(upstream, client, request.body, given)
+        if prompted := request.prompted(self._known, upstream):
+            record.awaited = replace(record.awaited, prompted=True)
+            flow.request.content = json_text.write(prompted)
+
+
+def _counted_by(answer: Answer, counter: str) -> Response:
+    """Return the count of a prompt's tokens, and who counted."""
+    response = messages.made(answer)
+    response.headers["x-think-tokens-counted-by"] = counter
+    return response

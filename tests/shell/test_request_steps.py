@@ -1,0 +1,119 @@
+"""Requests, from the client to the server or to an answer, by the addon's hooks."""
+
+import json
+
+import pytest
+
+from converter.shell.upstream_client import UpstreamClient
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    MESSAGES,
+    ask,
+    request,
+    running,
+)
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_the_server_is_asked_for_uncompressed_replies(path: str) -> None:
+    with running() as (addon, _):
+        assert (
+            ask(addon, request(path, accept_encoding="gzip, br")).request.headers["accept-encoding"]
+            == "identity"
+        )
+
+
+def test_a_chat_request_is_not_changed_otherwise() -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, b"<think>{", x_api_key="k", content_type="x/y"))
+        assert flow.request.raw_content == b"<think>{"
+        assert (
+            flow.request.path,
+            flow.request.headers["x-api-key"],
+            flow.request.headers["content-type"],
+        ) == (CHAT, "k", "x/y")
+
+
+@pytest.mark.parametrize("prefix", ["", "/a/b"])
+def test_a_messages_request_becomes_a_chat_completion(prefix: str) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(f"{prefix}{MESSAGES}?beta=true", content_type="x/y")).request
+        assert sent.path == f"{prefix}{CHAT}"
+        assert json.loads(sent.raw_content or b"")["messages"] == [
+            {"role": "user", "content": "Hi"}
+        ]
+        assert sent.headers["content-length"] == str(len(sent.raw_content or b""))
+        assert sent.headers["content-type"] == "application/json"
+
+
+def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
+    with running() as (addon, _):
+        flow = request(MESSAGES)
+        flow.request.headers["content-encoding"] = "gzip"
+        flow.request.content = json.dumps(ASKED).encode()
+        assert b"small" not in (flow.request.raw_content or b"")
+        sent = ask(addon, flow).request
+        assert "content-encoding" not in sent.headers
+        assert json.loads(sent.raw_content or b"")["model"] == "small"
+
+
+KEYS = {
+    "a key becomes a bearer token": ({"x_api_key": "k"}, "Bearer k"),
+    "a bearer token is kept": ({"authorization": "Bearer t"}, "Bearer t"),
+    "a bearer token wins": ({"x_api_key": "k", "authorization": "Basic b"}, "Basic b"),
+    "no key is none": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("headers", "expected"), KEYS.values(), ids=KEYS)
+def test_credentials(headers: dict[str, str], expected: str | None) -> None:
+    with running() as (addon, _):
+        sent = ask(addon, request(MESSAGES, **headers)).request.headers
+        assert (sent.get("authorization"), sent.get("x-api-key")) == (expected, None)
+
+
+BROKEN = {
+    "no JSON": (b"{", ""),
+    "no object": (b"[]", ""),
+    "nothing": (b"", ""),
+    "no messages": ({**ASKED, "messages": []}, "messages"),
+    "an unknown role": (
+        {**ASKED, "messages": [{"role": "tool", "content": "a"}]},
+        "messages.0.role",
+    ),
+    "deep nesting": (b'{"messages":' + b"[" * 100_000, ""),
+}
+
+
+@pytest.mark.parametrize(("body", "place"), BROKEN.values(), ids=BROKEN)
+def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_server(
+    body: object, place: str
+) -> None:
+    with running() as (addon, _):
+        flow = ask(addon, request(MESSAGES, body))
+        assert flow.response
+        error = json.loads(flow.response.content or b"")
+        assert (flow.response.status_code, error["type"], error["error"]["type"]) == (
+            400,
+            "error",
+            "invalid_request_error",
+        )
+        assert place in error["error"]["message"]
+        assert flow.request.path == MESSAGES
+
+
+def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def left(*_: object) -> int:
+        addon.error(flow)
+        return 7
+
+    monkeypatch.setattr(UpstreamClient, "count", left)
+    with running() as (addon, _):
+        flow = request(
+            f"{MESSAGES}/count_tokens", {"model": "small", "messages": ASKED["messages"]}
+        )
+        ask(addon, flow)
+        assert flow.response
