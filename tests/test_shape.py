@@ -20,7 +20,7 @@ FLOORS = (
     {"wire"},
     {"parsing", "observe"},
     {"servers"},
-    {"dialects"},
+    {"dialects", "option_readers"},
     {"settings"},
     {"pipeline", "fast_path"},
     {"rewriter"},

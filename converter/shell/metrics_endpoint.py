@@ -11,7 +11,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.observe.metrics import CONTENT_TYPE, Metrics
 from converter.observe.statistics import Reply
-from converter.settings import MetricsPlace
+from converter.option_readers import MetricsPlace
 from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
 from converter.shell.terminal.printer import address_of
 from converter.wire import json_text
