@@ -20,7 +20,8 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
     settings                  a row for each option
     pipeline, fast_path       frames, decoder and stages, joined
     rewriter                  the pipeline and an encoder
-    exchange, awaited_reply   one request and its reply, step by step
+    exchange, read_request, awaited_reply
+                              one request and its reply, step by step
     transcript                requests and replies as people read them
     recordings                kept exchanges, which are tests
     laws                      the judges; nothing at run time imports them

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from converter.dialects.error_words import server_words
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form
 from converter.endpoints import Endpoint
-from converter.exchange import EVENT_STREAM, JSON, Answer, ReadRequest, is_stream
+from converter.exchange import EVENT_STREAM, JSON, Answer, is_stream
 from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
+from converter.read_request import ReadRequest
 from converter.rewriter import Rewriter
 from converter.servers import context_length
 from converter.servers.known_servers import KnownServers, Upstream
@@ -35,7 +36,7 @@ class AwaitedReply:
 
     @property
     def expected(self) -> Expected:
-        """What is known of the reply's text."""
+        """The facts known of the reply's text."""
         request, exchange = self.request, self.request.exchange
         budget = request.budget if exchange.settings.budget == "proxy" else None
         model = str(request.body.get("model") or "")

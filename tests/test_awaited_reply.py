@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter import settings
+from converter import read_request, settings
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.endpoints import Endpoint
@@ -19,7 +19,7 @@ BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
 
 def _awaited(body: dict[str, object] | None = None, **options: object) -> AwaitedReply:
     exchange = Exchange(Endpoint.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
-    return AwaitedReply(exchange.note(json.dumps(body or BODY).encode()))
+    return AwaitedReply(read_request.note(exchange, json.dumps(body or BODY).encode()))
 
 
 def test_the_reply_is_expected_as_its_request_says() -> None:

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter import settings
+from converter import read_request, settings
 from converter.awaited_reply import AwaitedReply
-from converter.conversation import RequestError
 from converter.dialects.anthropic.message_events import CUT_SHORT
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, Answer, Exchange, ReadRequest, is_stream, speaks_anthropic
+from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
+from converter.read_request import ReadRequest
 from converter.servers.profiles import by_name
-from converter.wire.json_text import UnreadableError
 from tests.support.frames import stream, whole
 from tests.support.frames_of import Json
 from tests.support.messages_of import folded
@@ -50,7 +49,7 @@ def _models() -> AwaitedReply:
 def _messages(asked: Json | None = None, **options: object) -> AwaitedReply:
     """The reply to a Messages request."""
     exchange = _exchange(Endpoint.MESSAGES, **options)
-    return _awaited(exchange.read(json.dumps(ASKED | (asked or {})).encode()))
+    return _awaited(read_request.read(exchange, json.dumps(ASKED | (asked or {})).encode()))
 
 
 def _native(**asked: object) -> AwaitedReply:
@@ -278,46 +277,6 @@ def test_models_that_are_refused_are_an_error() -> None:
         401,
         {"type": "authentication_error", "message": "no key"},
     )
-
-
-def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
-    exchange = _exchange(Endpoint.MESSAGES)
-    read = exchange.read(json.dumps({**ASKED, "stream": True}).encode())
-    asked = read.written(by_name("llama.cpp"), parses=False)
-    written = asked.body
-    assert (exchange.path, asked.form, asked.model) == (
-        "/gateway/v1/chat/completions",
-        Form.STREAM,
-        "small",
-    )
-    assert (written["model"], written["stream"], written["stream_options"]) == (
-        "small",
-        True,
-        {"include_usage": True},
-    )
-
-
-def test_what_is_left_out_is_noted() -> None:
-    assert any(
-        "web_search" in note
-        for note in _messages(
-            {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}
-        ).request.notes
-    )
-
-
-REFUSED = [
-    (b"", UnreadableError),
-    (b"{", UnreadableError),
-    (b"[]", RequestError),
-    (b"{}", RequestError),
-]
-
-
-@pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
-def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        _exchange(Endpoint.MESSAGES).read(body)
 
 
 STREAMS = {

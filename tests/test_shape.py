@@ -25,6 +25,7 @@ FLOORS = (
     {"pipeline", "fast_path"},
     {"rewriter"},
     {"exchange"},
+    {"read_request"},
     {"awaited_reply"},
     {"transcript"},
     {"recordings"},

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from converter import settings
+from converter import read_request, settings
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Dialect, Form
 from converter.endpoints import Endpoint
-from converter.exchange import Exchange, ReadRequest, begin, is_stream
+from converter.exchange import Exchange, begin, is_stream
 from converter.initial_state import InitialState
+from converter.read_request import ReadRequest
 from converter.rewriter import Rewriter
 from converter.servers.profiles import Server, by_name
 from converter.settings import Settings
@@ -138,9 +139,9 @@ class Recording:
         if exchange.endpoint is Endpoint.MODELS:
             return ReadRequest(exchange)
         if not (exchange.translated and exchange.endpoint.is_chat):
-            return exchange.note(self.asked.body)
+            return read_request.note(exchange, self.asked.body)
         try:
-            return exchange.read(self.asked.body).written(server, self.found.parses)
+            return read_request.read(exchange, self.asked.body).written(server, self.found.parses)
         except ValueError as error:
             raise RecordingError(f"{self.name}: its request cannot be read: {error}") from None
 

@@ -15,9 +15,10 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.error_words import server_words
-from converter.exchange import Exchange, ReadRequest
+from converter.exchange import Exchange
 from converter.observe.printable import one_line
 from converter.observe.summary import in_words
+from converter.read_request import ReadRequest
 from converter.recordings import notes
 from converter.recordings.notes import METADATA
 from converter.recordings.recording import Found

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from mitmproxy.http import HTTPFlow, Response
 
+from converter import read_request
 from converter.awaited_reply import AwaitedReply
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, OURS, Answer, Exchange, ReadRequest
+from converter.exchange import JSON, OURS, Answer, Exchange
 from converter.memory import Memory
+from converter.read_request import ReadRequest
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
@@ -91,7 +93,8 @@ class RequestSteps:
     ) -> Response | None:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
-        read = exchange.read(messages.body(flow.request, notes), self.memory)
+        body = messages.body(flow.request, notes)
+        read = read_request.read(exchange, body, self.memory)
         read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
@@ -116,7 +119,7 @@ class RequestSteps:
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
         """Take note of a request that goes on as it came, but for its model's name."""
-        asked = record.exchange.note(messages.body(flow.request, notes))
+        asked = read_request.note(record.exchange, messages.body(flow.request, notes))
         record.request = await self._named(flow, record, asked)
         if record.request.served_model:
             flow.request.content = json_text.write(record.request.body)

@@ -1,0 +1,53 @@
+"""Requests, read: what the server is asked, what is left out, what is refused."""
+
+import json
+
+import pytest
+
+from converter import settings
+from converter.conversation import RequestError
+from converter.dialects.table import ANTHROPIC, Form
+from converter.endpoints import Endpoint
+from converter.exchange import Exchange
+from converter.read_request import read
+from converter.servers.profiles import by_name
+from converter.wire.json_text import UnreadableError
+
+ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
+EXCHANGE = Exchange(Endpoint.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
+
+
+def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
+    request = read(EXCHANGE, json.dumps({**ASKED, "stream": True}).encode())
+    asked = request.written(by_name("llama.cpp"), parses=False)
+    written = asked.body
+    assert (EXCHANGE.path, asked.form, asked.model) == (
+        "/gateway/v1/chat/completions",
+        Form.STREAM,
+        "small",
+    )
+    assert (written["model"], written["stream"], written["stream_options"]) == (
+        "small",
+        True,
+        {"include_usage": True},
+    )
+
+
+def test_what_is_left_out_is_noted() -> None:
+    tools = [{"type": "web_search_20250305", "name": "web_search"}]
+    request = read(EXCHANGE, json.dumps({**ASKED, "tools": tools}).encode())
+    assert any("web_search" in note for note in request.notes)
+
+
+REFUSED = [
+    (b"", UnreadableError),
+    (b"{", UnreadableError),
+    (b"[]", RequestError),
+    (b"{}", RequestError),
+]
+
+
+@pytest.mark.parametrize(("body", "error"), REFUSED, ids=repr)
+def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        read(EXCHANGE, body)
