@@ -17,8 +17,9 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
     parsing, observe          text to thinking and text; what is told beside a reply
     servers                   what is known of a server
     dialects                  a folder for each wire format, and their table
-    settings                  a row for each option
-    pipeline, fast_path       frames, decoder and stages, joined
+    option_readers, settings  a row for each option
+    pipeline, fast_path, reply_notes
+                              frames, decoder and stages, joined; notes on a reply
     rewriter                  the pipeline and an encoder
     exchange, read_request, awaited_reply
                               one request and its reply, step by step

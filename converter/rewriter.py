@@ -4,65 +4,25 @@ take the same way.
 chunk -> Pipeline -> event -> Encoder -> chunk
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
-from converter.events import Event, Failure, OpaqueFrame, ThinkingEnd
+from converter.events import Event, Failure, ThinkingEnd
 from converter.fast_path import FastPath, decoded
-from converter.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
-from converter.servers.model_names import renamed
+from converter.reply_notes import SpoiledFrames, notes_of
+from converter.servers.model_names import renamed_frame
 from converter.settings import Settings
 from converter.wire.sse import Frame, write_frame
 
-_CORRECTIONS = {
-    InitialState.THINKING: (
-        "opener missing: the reply began inside a thought, and its closer stayed in the text"
-    ),
-    InitialState.TEXT: (
-        "closer missing: the reply was read as beginning inside a thought, and no closer came"
-    ),
-}
 _FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
-_SAMPLE = 200
-"""Bytes of an unread frame that a note quotes."""
-
-
 NO_CONTEXT = ReplyContext()
 """Of a reply whose request nobody knows."""
-
-
-class _Spoiled:
-    """Counts the frames that cannot be read as they should."""
-
-    def __init__(self) -> None:
-        self._unread = 0
-        self._first = b""
-        self._mended = 0
-
-    def count(self, frame: Frame, read: Sequence[Event]) -> None:
-        self._mended += not _is_utf8(frame.data or b"")
-        for event in read:
-            if isinstance(event, OpaqueFrame) and not event.comment and event.own.raw.strip():
-                self._first = self._first or event.own.raw[:_SAMPLE]
-                self._unread += 1
-
-    def notes(self, done: str) -> list[str]:
-        """Return what a person should know. `done`: what became of what cannot be read."""
-        unread = (
-            [f"{self._unread} frames cannot be read: {done}; the first: {self._first!r}"]
-            if self._unread
-            else []
-        )
-        return [
-            *unread,
-            *([f"{self._mended} frames hold bytes that are no UTF-8"] if self._mended else []),
-        ]
 
 
 class Rewriter:
@@ -96,12 +56,14 @@ class Rewriter:
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.encoders[self._form](context)
-        streamed = server_form is self._form is Form.STREAM
-        hurries = settings.fast and streamed and server.keeps_raw and client.splices
-        self._fast = FastPath() if hurries else None
-        self._model = ""
+        spliced = not whole and server.keeps_raw and client.splices
+        self._fast = FastPath() if settings.fast and spliced else None
         self._keeps_thoughts = expected.budget is not None
-        self._spoiled = _Spoiled()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._model = ""
+        self._spoiled = SpoiledFrames()
         self._faults: list[str] = []
         self._came = self._broken = False
         self._at = 0.0
@@ -114,7 +76,7 @@ class Rewriter:
 
     @property
     def form(self) -> Form:
-        """How the client gets the reply."""
+        """The form in which the client gets the reply."""
         return self._form
 
     def call_model(self, name: str) -> None:
@@ -123,26 +85,26 @@ class Rewriter:
 
     @property
     def failure(self) -> str:
-        """Why the client got an error instead of a message, or empty."""
+        """The reason of an error that the client got instead of a message, or empty."""
         return self._encoder.failure or (self._faults[0] if self._broken else "")
 
     @property
     def hurried(self) -> int:
-        """How many frames were rewritten without being parsed."""
+        """The number of frames that were rewritten without being parsed."""
         return self._fast.taken if self._fast else 0
 
     @property
     def findings(self) -> Findings:
-        """What was noted on the reply's thinking."""
+        """The notes on the reply's thinking, for the log and the next reply."""
         return self._pipeline.findings
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know of this reply, a line each; whole after `close`."""
+        """The notes for a person, a line each; all of them after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
         silent = self.closed and not self._came and not self.failure
         empty = ["the server's reply was empty"] if silent else []
-        return [*self._faults, *_notes(self.findings), *spoiled, *empty, *self._encoder.notes]
+        return [*self._faults, *notes_of(self.findings), *spoiled, *empty, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
         """Return what the client can have now; never an empty piece. `at`: when it came, in
@@ -220,7 +182,7 @@ class Rewriter:
         if self._broken:
             return []
         if self._model:
-            frame = _renamed(frame, self._model)
+            frame = renamed_frame(frame, self._model)
         try:
             read = self._pipeline.decode(frame)
             events = self._noted(self._pipeline.feed(read))
@@ -282,27 +244,3 @@ class Rewriter:
             said = self._client.error(words, "api_error", 500)
         streamed = self._form is Form.STREAM
         return [write_frame(said, self._client.error_event) if streamed else said]
-
-
-def _notes(findings: Findings) -> list[str]:
-    notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
-    if findings.unclosed:
-        notes.append("a thought that a phrase began ended with the reply")
-    if findings.withheld:
-        notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
-    return [*notes, *findings.calls.notes]
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _renamed(frame: Frame, model: str) -> Frame:
-    """Return the frame with the client's name for the model; a whole body has no other data."""
-    raw = renamed(frame.raw, model)
-    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
-    return replace(frame, raw=raw, data=data)

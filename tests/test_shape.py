@@ -22,7 +22,7 @@ FLOORS = (
     {"servers"},
     {"dialects", "option_readers"},
     {"settings"},
-    {"pipeline", "fast_path"},
+    {"pipeline", "fast_path", "reply_notes"},
     {"rewriter"},
     {"exchange"},
     {"read_request"},

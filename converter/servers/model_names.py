@@ -7,7 +7,10 @@ the client asked for. A row without a name stands for the only model that the se
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from converter.wire.sse import Frame
 
 type Rows = tuple[tuple[str, str], ...]
 type Entry = dict[str, object]
@@ -73,3 +76,10 @@ def renamed(raw: bytes, name: str) -> bytes:
     """Return a frame or body with this name for its model."""
     written = json.dumps(name).encode()
     return _MODEL.sub(lambda found: found[1] + written, raw, count=1)
+
+
+def renamed_frame(frame: Frame, model: str) -> Frame:
+    """Return the frame with the client's name for the model; a whole body has no other data."""
+    raw = renamed(frame.raw, model)
+    data = raw if frame.data == frame.raw else frame.data and renamed(frame.data, model)
+    return replace(frame, raw=raw, data=data)

@@ -1,0 +1,64 @@
+"""Notes on a reply: a line for each thing that a person should know."""
+
+from collections.abc import Sequence
+
+from converter.events import Event, OpaqueFrame
+from converter.initial_state import InitialState
+from converter.parsing.findings import Findings
+from converter.wire.sse import Frame
+
+_CORRECTIONS = {
+    InitialState.THINKING: (
+        "opener missing: the reply began inside a thought, and its closer stayed in the text"
+    ),
+    InitialState.TEXT: (
+        "closer missing: the reply was read as beginning inside a thought, and no closer came"
+    ),
+}
+_SAMPLE = 200
+"""Bytes of an unread frame that a note quotes."""
+
+
+class SpoiledFrames:
+    """A count of the frames that cannot be read as they should."""
+
+    def __init__(self) -> None:
+        self._unread = 0
+        self._first = b""
+        self._mended = 0
+
+    def count(self, frame: Frame, read: Sequence[Event]) -> None:
+        """Take note of a frame, and of the events that were read from it."""
+        self._mended += not _is_utf8(frame.data or b"")
+        for event in read:
+            if isinstance(event, OpaqueFrame) and not event.comment and event.own.raw.strip():
+                self._first = self._first or event.own.raw[:_SAMPLE]
+                self._unread += 1
+
+    def notes(self, done: str) -> list[str]:
+        """Return the notes. `done`: what became of what cannot be read."""
+        notes = []
+        if self._unread:
+            first = f"the first: {self._first!r}"
+            notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
+        if self._mended:
+            notes.append(f"{self._mended} frames hold bytes that are no UTF-8")
+        return notes
+
+
+def notes_of(findings: Findings) -> list[str]:
+    """Return the notes on what reading the reply showed."""
+    notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
+    if findings.unclosed:
+        notes.append("a thought that a phrase began ended with the reply")
+    if findings.withheld:
+        notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
+    return [*notes, *findings.calls.notes]
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
