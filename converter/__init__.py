@@ -15,7 +15,7 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
     events, conversation, endpoints, initial_state, memory   values
     wire                      frames and JSON
     parsing, observe          text to thinking and text; what is told beside a reply
-    servers                   what is known of a server
+    servers, stages           what is known of a server; text to events, a chain for each choice
     dialects                  a folder for each wire format, and their table
     option_readers, settings  a row for each option
     pipeline, fast_path, reply_notes

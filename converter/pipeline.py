@@ -1,217 +1,26 @@
 """A server's reply as neutral events: the only place where frames, decoder and stages are joined.
 
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
-
-The stages of one choice, in order: tags, phrases (if wanted), blanks (if they are to go), tool
-calls in text (if the request offers tools), thought events (if somebody hears of them), the budget
-of thinking (if one is to be kept), and the end of all thinking for who did not ask for any. Each
-has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
-called again.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from converter.dialects.dialect import Dialect, Form
 from converter.events import (
-    End,
     Event,
     Failure,
-    Finish,
-    Start,
     Text,
     Thinking,
-    ThinkingEnd,
-    ToolCall,
 )
-from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
-from converter.parsing.blanks import BlanksTrimmer
-from converter.parsing.budget import ThinkingBudget
+from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
-from converter.parsing.hiding import ThinkingHider
-from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Expected, Reading
-from converter.parsing.think_stage import ThinkStage
-from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.settings import Settings
+from converter.stages import Stages
 from converter.wire.sse import Frame, FrameDecoder, WholeBody
 
 BAD_GATEWAY = 502
 """The HTTP status of a reply that broke off, had it been known in time."""
-
-
-type Kind = type[Text] | type[Thinking]
-
-
-class Stage(Protocol):
-    """One step between decoder and encoder, for one choice."""
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes."""
-
-    def close(self) -> Sequence[Event]:
-        """Return what is held."""
-
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
-        """Return what plain words of this kind become, and the characters that make words not
-        plain; None while words may do more than come out.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the stages of one choice share. `thoughts`: a list that gets each thought that ended.
-    `reply`: the reply's id.
-    """
-
-    reading: Reading
-    index: int
-    reply: str
-    findings: Findings
-    thoughts: list[ThoughtEvent]
-
-
-class _ThoughtTeller:
-    """Tells of thoughts as they end, before a budget cuts them; passes all events on."""
-
-    def __init__(self, choice: Choice) -> None:
-        expected = choice.reading.expected
-        self._events = ThoughtEvents(expected.task, expected.context)
-        self._thoughts = choice.thoughts
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        self._thoughts += self._events.feed(event)
-        return [event]
-
-    def close(self) -> Sequence[Event]:
-        self._thoughts += self._events.close()
-        return []
-
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
-        return kind, ""
-
-
-def _tags(choice: Choice) -> Stage:
-    return ThinkStage(choice.reading, choice.index, choice.findings)
-
-
-def _phrases(choice: Choice) -> Stage | None:
-    return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
-
-
-def _tool_calls(choice: Choice) -> Stage | None:
-    tools = choice.reading.expected.tools
-    if tools is None:
-        return None
-    named = [choice.reply, str(choice.index or "")]
-    ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
-    return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
-
-
-def _thoughts(choice: Choice) -> Stage | None:
-    return _ThoughtTeller(choice) if choice.reading.expected.task else None
-
-
-def _budget(choice: Choice) -> Stage | None:
-    budget = choice.reading.expected.budget
-    return None if budget is None else ThinkingBudget(budget, choice.findings)
-
-
-def _blanks(choice: Choice) -> Stage | None:
-    return BlanksTrimmer() if choice.reading.trims_blanks else None
-
-
-def _hidden(choice: Choice) -> Stage | None:
-    return ThinkingHider() if choice.reading.expected.hidden else None
-
-
-STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
-    _tags,
-    _phrases,
-    _blanks,
-    _tool_calls,
-    _thoughts,
-    _budget,
-    _hidden,
-)
-"""In the order in which events go through them; None: not wanted for this reply."""
-
-
-class _Chain:
-    """The stages of one choice."""
-
-    def __init__(self, choice: Choice) -> None:
-        self._stages = [stage for make in STAGES if (stage := make(choice))]
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        events: Sequence[Event] = [event]
-        for stage in self._stages:
-            events = [made for event in events for made in stage.feed(event)]
-        return events
-
-    def close(self) -> Sequence[Event]:
-        events: Sequence[Event] = []
-        for stage in self._stages:
-            events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
-        return events
-
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
-        wakes = ""
-        for stage in self._stages:
-            if (found := stage.plain(kind)) is None:
-                return None
-            kind, wakes = found[0], wakes + found[1]
-        return kind, wakes
-
-
-class Stages:
-    """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self._chains: dict[int, _Chain] = {}
-        self._thoughts: list[ThoughtEvent] = []
-        self._reply = ""
-        self.findings = Findings()
-
-    def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes."""
-        match event:
-            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
-                return self._chain(event.choice).feed(event)
-            case End() | Failure():
-                return [*self.close(), event]
-            case Start():
-                name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
-                self._reply = self._reply or name
-                return [event]
-            case _:
-                return [event]
-
-    def close(self) -> list[Event]:
-        """Return what is held in any choice."""
-        return [event for chain in self._chains.values() for event in chain.close()]
-
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
-        """Return what plain words of the first choice become, and the characters that make words
-        not plain; None while they may do more than come out.
-        """
-        chain = self._chains.get(0)
-        return chain.plain(kind) if chain else None
-
-    def take_thoughts(self) -> list[ThoughtEvent]:
-        """Return the thoughts that ended since the last time."""
-        told = self._thoughts[:]
-        self._thoughts.clear()
-        return told
-
-    def _chain(self, index: int) -> _Chain:
-        if index not in self._chains:
-            reply = self._reply or self._reading.expected.task
-            choice = Choice(self._reading, index, reply, self.findings, self._thoughts)
-            self._chains[index] = _Chain(choice)
-        return self._chains[index]
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
@@ -258,7 +67,7 @@ class Pipeline:
 
     @property
     def findings(self) -> Findings:
-        """What was noted on the reply."""
+        """The notes on the reply, for the log and the next reply."""
         return self._stages.findings
 
     def feed(self, events: Sequence[Event]) -> list[Event]:

@@ -19,7 +19,7 @@ FLOORS = (
     {"events", "conversation", "endpoints", "initial_state", "memory"},
     {"wire"},
     {"parsing", "observe"},
-    {"servers"},
+    {"servers", "stages"},
     {"dialects", "option_readers"},
     {"settings"},
     {"pipeline", "fast_path", "reply_notes"},

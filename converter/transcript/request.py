@@ -8,8 +8,9 @@ from converter import events, settings
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
 from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
-from converter.pipeline import Stages, reading_of
+from converter.pipeline import reading_of
 from converter.settings import Settings
+from converter.stages import Stages
 from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
 from converter.transcript.facts import of

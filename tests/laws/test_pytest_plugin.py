@@ -233,12 +233,12 @@ FAULTS = {
         "pass",
     ),
     "the first stage is left out": (
-        "pipeline.py",
+        "stages.py",
         "for make in STAGES if",
         "for make in STAGES[1:] if",
     ),
     "one event of a stage is enough": (
-        "pipeline.py",
+        "stages.py",
         "events = [made for event in events for made in stage.feed(event)]",
         "events = [made for event in events for made in [*stage.feed(event)][:1]]",
     ),

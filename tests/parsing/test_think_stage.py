@@ -6,7 +6,8 @@ from converter import settings
 from converter.events import End, Event, Finish, Text, Thinking, ThinkingEnd
 from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.pipeline import Stages, reading_of
+from converter.pipeline import reading_of
+from converter.stages import Stages
 
 
 def _stage(
