@@ -96,8 +96,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Why a choice ended. `stop_sequence`: the string that ended it, when the server tells.
-    `server_word`: the server's own word for the reason, for people.
+    """The reason why a choice ended. `stop_sequence`: the string that ended it, when the server
+    tells. `server_word`: the server's own word for the reason, for people.
     """
 
     reason: str

@@ -42,7 +42,7 @@ class _Shape:
 
 @dataclass(slots=True)
 class FastPath:
-    """What one stream has taught. `taken`: frames that went the fast way."""
+    """The shapes that one stream has taught. `taken`: frames that went the fast way."""
 
     taken: int = 0
     _shape: _Shape | None = None
@@ -51,7 +51,7 @@ class FastPath:
 
     @property
     def kind(self) -> Kind | None:
-        """What the frames say, as the server sends it; None while that is not known."""
+        """The kind of words in the frames, as the server sends them; None while that is not known."""
         return self._shape.kind if self._shape else None
 
     def knows(self, kind: Kind) -> bool:

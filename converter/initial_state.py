@@ -1,10 +1,10 @@
-"""Where a reply begins: the values that the option, the parser and the rules share."""
+"""The states in which a reply may begin; the option, the parser and the rules share them."""
 
 import enum
 
 
 class InitialState(enum.Enum):
-    """Where a reply begins.
+    """The state in which a reply begins.
 
     AUTO: not said; a reply begins as the rules in `converter.servers.initial_state` find, a whole
     one that they say nothing of decides with its text in hand. LIKELY_THINKING: in a thought, by

@@ -145,6 +145,24 @@ def test_every_source_has_its_test_file(source: Path) -> None:
     assert list((ROOT / "tests").rglob(f"test_{source.name}"))
 
 
+_CLAUSES = re.compile(
+    r"(What|That|Who|Whose|Which|Where|When|Whether|Why|How|By|For|In|On|At|As|To|With|If|So|It|This"
+    r"|These|There|Here)\b"
+)
+"""First words of a sentence that is neither an imperative nor a noun phrase."""
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_a_docstring_begins_with_its_promise(source: Path) -> None:
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    begun = [
+        words.partition("\n")[0]
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, documented) and (words := ast.get_docstring(node))
+    ]
+    assert [words for words in begun if _CLAUSES.match(words)] == []
+
+
 def _kept() -> list[Path]:
     """Every file that is or would be in the repository."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]

@@ -11,7 +11,7 @@ _EXAMPLE = "an address such as http://localhost:8000"
 
 
 class CommandError(Exception):
-    """Why a command cannot be carried out, in one line for its user."""
+    """The reason why a command cannot be carried out, in one line for its user."""
 
 
 def server_address(text: str) -> str:

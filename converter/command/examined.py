@@ -1,4 +1,4 @@
-"""What follows from the replies of a server: how its model thinks, and what a user should set."""
+"""Findings from the replies of a server: how its model thinks, and what a user should set."""
 
 import re
 import shlex

@@ -11,7 +11,7 @@ PARTS = "thinking parts of the content"
 
 @dataclass(slots=True)
 class Heard:
-    """What has come of one reply. Times are seconds since the request.
+    """One reply, as far as it has come. Times are seconds since the request.
 
     `fields`: the thinking that came under names of its own. `refused`: the server's words when
     it would not answer.

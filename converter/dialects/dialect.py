@@ -1,4 +1,4 @@
-"""What a dialect is to everybody else: one record, and the interfaces of its machines."""
+"""A dialect as everybody else knows it: one record, and the interfaces of its machines."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from converter.wire.sse import Frame
 
 
 class Form(enum.Enum):
-    """How a reply is sent."""
+    """The form in which a reply is sent."""
 
     STREAM = enum.auto()
     WHOLE = enum.auto()
@@ -55,11 +55,11 @@ class Encoder(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know, a line each."""
+        """The notes for a person, a line each."""
 
     @property
     def failure(self) -> str:
-        """Why the client got an error instead of a message, or empty."""
+        """The reason of an error that the client got instead of a message, or empty."""
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""

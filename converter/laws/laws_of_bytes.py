@@ -33,7 +33,7 @@ _GARBAGE = (
 
 
 def law_1(recording: Recording, drawn: int) -> None:
-    """As recorded, byte by byte and in drawn cuts: the bytes of the whole."""
+    """Check that all cuts, as recorded, byte by byte and drawn, give the bytes of the whole."""
     body, drawing = recording.body, luck(recording, 1)
     cuts = {
         "as recorded": [chunk.data for chunk in recording.chunks],

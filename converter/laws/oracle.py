@@ -58,8 +58,8 @@ _TEMPLATE = rf"""
 
 @dataclass(frozen=True)
 class Here:
-    """What counts at a place. `head`: only blanks before; `closer`: what ended the thought before
-    those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
+    """The facts that count at a place. `head`: only blanks before; `closer`: what ended the thought
+    before those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
     nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside.
     """
 
@@ -104,7 +104,7 @@ def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
 
 
 def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
-    """What a reply may end with that is no text: the beginning of a mark that is never prose."""
+    """An end of a reply that is no text: the beginning of a mark that is never prose."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
     marks += _bare_closers(families) if here.bare or here.stray else []
     marks += _tool_marks(families, True) if here.offered else []
@@ -224,7 +224,7 @@ class _Reader:
         yield Block("text", before + self._last_text())
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
-        """What stands first in the rest, and what it is."""
+        """Return the mark that stands first in the rest, and its kind."""
         place = 0
         while found := self._pattern(place).match(self.rest, place):
             kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")

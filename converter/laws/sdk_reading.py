@@ -45,7 +45,7 @@ class Wire:
         )
 
     def _pieces(self) -> Iterator[bytes]:
-        """In short pieces, as a network might deliver them."""
+        """Yield short pieces, as a network might deliver them."""
         yield from (self._body[place : place + 100] for place in range(0, len(self._body), 100))
 
     def serve(self, body: bytes, form: Form, status: int = 200) -> "Wire":
@@ -159,8 +159,8 @@ def openai_error(wire: Wire, body: bytes, form: Form, status: int) -> str:
 
 
 def responses_read(wire: Wire, body: bytes, form: Form) -> list[dict[str, Any]]:
-    """What `create` returns, and what the SDK puts together of a stream; every event must be of its
-    types. It puts nothing together of a response that is not complete.
+    """Return the response of `create`, and the one that the SDK puts together of a stream; every
+    event must be of its types. It puts nothing together of a response that is not complete.
     """
     wire.serve(body, form)
     if form is Form.WHOLE:

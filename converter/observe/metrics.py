@@ -33,7 +33,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 @dataclass(slots=True)
 class Histogram:
-    """How often a time fell below each bound."""
+    """A count of the times that fell below each bound."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
@@ -54,7 +54,7 @@ class Histogram:
 
 @dataclass(slots=True)
 class Series:
-    """What is counted of one model on one server."""
+    """The counts of one model on one server."""
 
     outcomes: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)

@@ -20,8 +20,8 @@ It is an estimate: code takes more tokens than this says, up to a third.
 
 @dataclass(slots=True)
 class _Account:
-    """What is left to one choice. `open`: a thought went out and has not ended; `spent`: a word of
-    thinking was withheld.
+    """The budget that is left to one choice. `open`: a thought went out and has not ended; `spent`:
+    a word of thinking was withheld.
     """
 
     left: int

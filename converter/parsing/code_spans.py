@@ -1,4 +1,4 @@
-"""Where Markdown code is, in a text that arrives in pieces: a tag inside code is a word about tags,
+"""Markdown code, found in a text that arrives in pieces: a tag inside code is a word about tags,
 not a thought.
 
 Fenced blocks and inline spans as CommonMark has them, with one difference that a stream forces: a
@@ -62,7 +62,7 @@ _MOVED_BY_WORDS = tuple(state for state, token in NEXT_STATE if token is _Token.
 
 
 class _Line(enum.Flag):
-    """What is true of the line so far."""
+    """The line so far."""
 
     WORDS = 0
     BLANK = enum.auto()

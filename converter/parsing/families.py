@@ -1,4 +1,4 @@
-"""Which marks stand around thinking: one row per family of models.
+"""The marks that stand around thinking: one row per family of models.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM and SGLang, and the
 filter list of Open WebUI.

@@ -1,4 +1,6 @@
-"""What reading a reply shows beside the reply itself: for the log, and for the next reply."""
+"""Findings: facts that reading a reply shows beside the reply itself, for the log and for the next
+reply.
+"""
 
 from dataclasses import dataclass, field
 

@@ -12,7 +12,7 @@ _SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
 
 
 class Mark(enum.Enum):
-    """What a piece of the text does.
+    """The effect of a piece of the text.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
     kind. SILENT is no text, STRAY a closer that is none. LABEL names the kind of a thought behind

@@ -35,7 +35,7 @@ STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
 
 
 class _Place(enum.Enum):
-    """Where the next character stands; blanks do not leave a beginning."""
+    """The place of the next character; blanks do not leave a beginning."""
 
     PARAGRAPH = enum.auto()
     LINE = enum.auto()

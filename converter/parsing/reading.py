@@ -1,4 +1,4 @@
-"""How the text of one reply is to be read: what the user chose, and what is known beforehand."""
+"""The reading of one reply's text: the user's choices, and the facts known beforehand."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is known of a reply before it comes.
+    """The facts known of a reply before it comes.
 
     `initial`: the best guess at where it begins. `model`: the name that the client asked for.
     `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
@@ -38,7 +38,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read one reply.
+    """All that decides how one reply is read.
 
     `tags`: the families chosen. `chosen_start`: the user's word on where replies begin. `whole`:
     the text is in hand before any must go out. `trims_blanks`: those that touch a thought are left
@@ -67,8 +67,8 @@ class Reading:
 
     @property
     def mode(self) -> Mode:
-        """Where a parser begins. What is known holds for streamed and whole replies alike; one that
-        is taken to begin as text may tell otherwise by itself, when it is whole.
+        """The mode in which a parser begins. What is known holds for streamed and whole replies
+        alike; one that is taken to begin as text may tell otherwise by itself, when it is whole.
         """
         state = self.chosen_start.or_else(self.expected.initial)
         if self.whole and self.chosen_start is InitialState.AUTO and not state.inside:

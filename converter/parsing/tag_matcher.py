@@ -158,7 +158,9 @@ def _kinds_by_state(
     tools: dict[str, Mark],
     tools_offered: bool,
 ) -> dict[str, dict[str, Mark]]:
-    """What each mark does, by state: some end a thought in one, and are not text in another."""
+    """Return the effect of each mark, by state: some end a thought in one, and are not text in
+    another.
+    """
     silent = {mark: Mark.SILENT for family in families for mark in family.ignored}
     openers = {
         mark: Mark.OPEN

@@ -240,7 +240,7 @@ class ThinkParser:
         self._marks = self._looked_for()
 
     def _settle_before(self, mark: Mark) -> None:
-        """What was said while UNDECIDED was a thought if a closer comes first, and else text."""
+        """Give out the words of UNDECIDED: a thought if a closer comes first, and else text."""
         before, self._before = self._before, []
         if mark is Mark.CLOSE and self._state is not State.UNDECIDED_HEAD:
             self._out += [part for event in before for part in self._thought.feed(event.text)]

@@ -12,8 +12,8 @@ from converter.parsing.mark_search import Mark
 
 
 class Mode(enum.Enum):
-    """Where a reply begins. GUESSED: in a thought, if the guess is right. UNDECIDED is for whole
-    replies of which nothing is known: the first mark tells what came before.
+    """The mode in which a reply begins. GUESSED: in a thought, if the guess is right. UNDECIDED is
+    for whole replies of which nothing is known: the first mark tells what came before.
     """
 
     ANSWERING = enum.auto()
@@ -23,7 +23,7 @@ class Mode(enum.Enum):
 
 
 class State(enum.Enum):
-    """Where a parser stands. The values name the marks that a set of tags looks for."""
+    """The state of a parser. The values name the marks that a set of tags looks for."""
 
     HEAD = "head"  # the answer has said nothing yet: a closer here closes nothing
     BEHIND = "behind"  # behind a mark, and nothing but blanks since

@@ -69,7 +69,7 @@ TOOL_MARKS = (
 
 
 class Place(enum.Enum):
-    """Where a mark stands that prose may say."""
+    """The place of a mark that prose may say."""
 
     AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
     BEHIND_SENTENCE = enum.auto()

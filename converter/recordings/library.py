@@ -29,7 +29,7 @@ class Broken(Protocol):
 
     @property
     def law(self) -> str:
-        """Which one."""
+        """The law's number."""
 
     def told(self, command: str) -> str:
         """Return all that there is to say; `command`, what to do next, is the last line."""

@@ -20,7 +20,7 @@ REPLY_ID = "recording"
 
 
 class RecordingError(ValueError):
-    """There is no recording to be had; its one line says why."""
+    """A recording that cannot be had; its one line says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Where a reply will begin: in its text, or inside a thought that the chat template has already
-opened in the prompt.
+"""Rules for where a reply will begin: in its text, or inside a thought that the chat template has
+already opened in the prompt.
 
 Most thinking models' templates open the thought themselves, so that their text shows a closer only.
 `RULES` says what tells, best first; docs/reading.md lists the same rules by the same names. What
@@ -105,7 +105,7 @@ TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a reply before its first byte.
+    """The facts known of a reply before its first byte.
 
     `body`: the chat completion asked for. `sends_whole_text`: the server's text lacks no opener,
     because it repeats what the template opened, or takes the thought out itself. `prompt`: where

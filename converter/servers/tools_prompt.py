@@ -33,8 +33,8 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How models write calls. `pattern`: a regular expression that finds their names; `call` writes
-    one call; `result`: the marks around what a tool gave.
+    """A family of models that write calls alike. `pattern`: a regular expression that finds their
+    names; `call` writes one call; `result`: the marks around what a tool gave.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Who may come in, where the addon acts, and what never goes to a model server."""
+"""Rules of the doors: who may come in, where the addon acts, what never goes to a model server."""
 
 import asyncio
 import ipaddress

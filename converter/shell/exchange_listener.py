@@ -1,4 +1,4 @@
-"""What our layers are told to say: replies to requests that no server answered, early heads."""
+"""Words for our layers to say: replies to requests that no server answered, early heads."""
 
 from collections.abc import Callable, Mapping
 
@@ -38,7 +38,7 @@ class ExchangeListener:
 
     @property
     def seconds_of_silence(self) -> float:
-        """How long a client may hear nothing."""
+        """The longest silence that a client hears."""
         return self._chosen().ping
 
     def asked(self, flow: HTTPFlow, host: str) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of an exchange for people to look at: both requests, both replies, the server's
+"""The record of an exchange, for people to look at: both requests, both replies, the server's
 chunks with their times.
 
 A flow shows what the client asked and got. What the server was asked and said is its backup, so

@@ -49,7 +49,7 @@ class Running:
 
     @property
     def size(self) -> int:
-        """How many bytes the client has got."""
+        """The number of bytes that the client has got."""
         return len(self.kept.got or b"")
 
     @property
@@ -60,7 +60,7 @@ class Running:
 
     @property
     def facts(self) -> dict[str, object]:
-        """What is known of the reply so far."""
+        """The facts known of the reply so far."""
         rewriter = self.kept.rewriter
         told = rewriter.summary.told() if rewriter else {}
         return {"still coming": f"{told.pop('end', 0.0)} s so far"} | told

@@ -1,4 +1,4 @@
-"""What is done to mitmproxy's requests and responses, each in one place."""
+"""Changes to mitmproxy's requests and responses, each in one place."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Where the counts of all replies can be read: a port of its own, or a file."""
+"""The place where the counts of all replies can be read: a port of its own, or a file."""
 
 import asyncio
 import logging

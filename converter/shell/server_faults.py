@@ -34,7 +34,9 @@ BROKEN = (
 
 @dataclass(frozen=True)
 class ServerFault:
-    """Why there is no reply, or no whole one. `may_pass`: the same request may succeed soon."""
+    """The reason why there is no reply, or no whole one. `may_pass`: the same request may succeed
+    soon.
+    """
 
     words: str
     may_pass: bool = False

@@ -1,4 +1,4 @@
-"""Who hears of thoughts: any addon with a `thought` hook, and the file of `think_events`."""
+"""The listeners to thoughts: any addon with a `thought` hook, and the file of `think_events`."""
 
 import asyncio
 import logging

@@ -26,12 +26,12 @@ class AnthropicStreamEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended or left out, a line each."""
+        """The notes on what was mended or left out, a line each."""
         return self._events.notes
 
     @property
     def failure(self) -> str:
-        """Why the client got an error, or empty."""
+        """The reason of an error that the client got, or empty."""
         return self._events.failure
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
@@ -72,12 +72,12 @@ class AnthropicWholeEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended or left out, a line each."""
+        """The notes on what was mended or left out, a line each."""
         return self._events.notes
 
     @property
     def failure(self) -> str:
-        """Why the client got an error, or empty."""
+        """The reason of an error that the client got, or empty."""
         return self._events.failure
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002

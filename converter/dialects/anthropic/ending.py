@@ -1,6 +1,4 @@
-"""What a message says at its end: why it stopped, what it cost, and, for the log, what had no place
-in it.
-"""
+"""The end of a message: why it stopped, what it cost, and, for the log, what had no place in it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ _CALLS = ("tool_calls", "function_call")
 
 @dataclass(slots=True)
 class Ending:
-    """What is known of a message's end so far. `thought`, `said`: characters that went out as
+    """The end of a message, as far as it is known. `thought`, `said`: characters that went out as
     thinking, and as anything else.
     """
 
@@ -56,7 +54,7 @@ class Ending:
 
     @property
     def notes(self) -> list[str]:
-        """What had no place, in one line if there is any."""
+        """The note on what had no place, in one line if there is any."""
         return (
             [f"fields that a message has no place for: {', '.join(sorted(self.left_out))}"]
             if self.left_out

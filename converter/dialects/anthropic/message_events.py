@@ -1,4 +1,4 @@
-"""What a reply of the Messages API says, in order: `message_start`, then blocks, `message_delta`,
+"""The events of a Messages reply, in order: `message_start`, then blocks, `message_delta`,
 `message_stop`.
 
 Strictly sequential: one block is open at a time, and which one is a single fact (`_open`).
@@ -61,7 +61,7 @@ class MessageEvents:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended, a line each."""
+        """The notes on what was mended, a line each."""
         return [*self._ending.notes, *self._calls.notes]
 
     def feed(self, event: Event) -> Iterator[Message]:

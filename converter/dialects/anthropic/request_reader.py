@@ -54,7 +54,7 @@ CHOICES: dict[str, ToolChoice] = {
 
 
 def read(body: object, *, counting: bool = False) -> Conversation:
-    """What a Messages request asks; `body` is its parsed JSON.
+    """Return the conversation that a Messages request asks for; `body` is its parsed JSON.
 
     `counting` is for `count_tokens`, whose requests have no `max_tokens`. Raises RequestError, and
     nothing else, for a body that breaks the format.

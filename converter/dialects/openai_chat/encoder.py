@@ -26,7 +26,7 @@ class OpenAIStreamEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, a line each."""
+        """The notes on what was left out, a line each."""
         return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
@@ -66,7 +66,7 @@ class OpenAIWholeEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, a line each."""
+        """The notes on what was left out, a line each."""
         return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""What a response takes from its request, and the response as it begins."""
+"""The facts that a response takes from its request, and the response as it begins."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -39,7 +39,7 @@ _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomple
 
 @dataclass(slots=True)
 class _Item:
-    """What was told of one item so far."""
+    """One item, as far as it was told."""
 
     said: int = 0
     merger: ReasoningMerger | None = None

@@ -22,12 +22,12 @@ class ResponsesStreamEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended or left out, a line each."""
+        """The notes on what was mended or left out, a line each."""
         return self._events.notes
 
     @property
     def failure(self) -> str:
-        """Why the response failed, or empty."""
+        """The reason why the response failed, or empty."""
         return self._events.failure
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
@@ -65,12 +65,12 @@ class ResponsesWholeEncoder:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended or left out, a line each."""
+        """The notes on what was mended or left out, a line each."""
         return self._events.notes
 
     @property
     def failure(self) -> str:
-        """Why the client got an error, or empty."""
+        """The reason of an error that the client got, or empty."""
         return self._events.failure
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""How a response ends: its status, and what it cost."""
+"""The end of a response: its status, and what it cost."""
 
 from collections.abc import Mapping
 

@@ -46,7 +46,7 @@ class ItemEvents:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended, a line each."""
+        """The notes on what was mended, a line each."""
         return self._calls.notes
 
     def feed(self, event: Content) -> Iterator[Json]:

@@ -53,7 +53,7 @@ class ResponseEvents:
 
     @property
     def notes(self) -> list[str]:
-        """What was mended or left out, a line each."""
+        """The notes on what was mended or left out, a line each."""
         names = ", ".join(sorted(self._left_out))
         said = [f"fields that a response has no place for: {names}"] if names else []
         return [*said, *self._items.notes]

@@ -28,7 +28,7 @@ class Elements:
 
     @property
     def heads(self) -> Sequence[str]:
-        """What a call begins with."""
+        """The marks that a call begins with."""
         return (f"{self.mark}<{self.tag} name=",)
 
     def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002

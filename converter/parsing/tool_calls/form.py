@@ -24,7 +24,7 @@ class Form:
 
     @property
     def firsts(self) -> tuple[str, ...]:
-        """What a call of this form begins with."""
+        """The marks that a call of this form begins with."""
         heads = tuple(self.body.heads) if self.alone or not self.open else ()
         return (*self.open, *heads)
 

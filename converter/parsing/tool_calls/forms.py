@@ -1,4 +1,4 @@
-"""How models write tool calls into their text: one row a form.
+"""The forms in which models write tool calls into their text: one row a form.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
 and the templates on the models' own pages.

@@ -21,7 +21,7 @@ or that must be the whole reply. A longer one is text."""
 
 
 class State(enum.Enum):
-    """What becomes of text that is read."""
+    """The fate of text that is read."""
 
     HELD = enum.auto()
     TAKEN = enum.auto()
@@ -30,8 +30,8 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is known of the calls before they come: the tools' schemas by name, how their ids begin,
-    and how many of them there may be.
+    """The facts known of the calls before they come: the tools' schemas by name, how their ids
+    begin, and how many of them there may be.
     """
 
     tools: Mapping[str, Schema]

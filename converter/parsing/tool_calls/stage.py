@@ -20,8 +20,8 @@ CUT = "length"
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a request offers: schemas by name, whether a reply may call several at once, and whether
-    the user asked for an answer in JSON.
+    """The tools that a request offers: schemas by name, whether a reply may call several at once,
+    and whether the user asked for an answer in JSON.
     """
 
     schemas: Mapping[str, Schema]
@@ -43,14 +43,14 @@ class CallsRead:
 
     @property
     def hints(self) -> list[str]:
-        """What a person may want to know, a line each."""
+        """The facts that a person may want to know, a line each."""
         number = self.forms.total()
         read = f"{number} call{'s' if number > 1 else ''} read from text: {', '.join(self.forms)}"
         return [read] if number else []
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know, a line each."""
+        """The notes for a person, a line each."""
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
         return [*cut, *(f"a call of {name!r} was cut off and stays text" for name in self.text)]
 

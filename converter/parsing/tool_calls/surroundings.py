@@ -1,4 +1,4 @@
-"""What stands before a mark: whether it is quoted there, or said in the middle of a sentence."""
+"""The text before a mark: whether it is quoted there, or said in the middle of a sentence."""
 
 from converter.parsing.code_spans import CodeSpans
 

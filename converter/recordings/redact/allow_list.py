@@ -1,5 +1,5 @@
-"""What of a request may be in a recording: an allow-list, so that what nobody thought of is left
-out.
+"""The fields of a request that a recording may hold: an allow-list, so that what nobody thought of
+is left out.
 
 A table says for each field what is kept of it: ALL, a table for the objects in it, or a function
 that gives what is kept.

@@ -1,4 +1,4 @@
-"""What the layers ask of the addon, and of the stream function of a reply."""
+"""The contract between the layers and the addon, and the stream function of a reply."""
 
 from typing import Protocol, TypeGuard
 
@@ -6,7 +6,9 @@ from mitmproxy.http import HTTPFlow, Response
 
 
 class StreamFunction(Protocol):
-    """What a streamed body passes through. It never raises; an empty list means nothing to send."""
+    """The function that a streamed body passes through. It never raises; an empty list means
+    nothing to send.
+    """
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for these bytes; no bytes are the body's end."""
@@ -23,7 +25,7 @@ class Listener(Protocol):
 
     @property
     def seconds_of_silence(self) -> float:
-        """How long the client may hear nothing; 0: for ever."""
+        """The longest silence that a client hears; 0: any."""
 
     def asked(self, flow: HTTPFlow, host: str) -> None:
         """Hear the client's own `Host` before the `requestheaders` hook: mitmproxy replaces it."""

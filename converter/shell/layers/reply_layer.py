@@ -159,7 +159,7 @@ class ReplyLayer(HttpLayer):
 
 
 def put_in_place(nextlayer: NextLayer, listener: Listener) -> None:
-    """Where mitmproxy has chosen its HTTP layer, perhaps inside TLS, have it be ours."""
+    """Put our HTTP layer where mitmproxy has chosen its own, perhaps inside TLS."""
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None
     if type(theirs) is not HttpLayer:

@@ -22,7 +22,7 @@ PATH = "/think"
 
 
 class RefusedError(ValueError):
-    """What a button asked for cannot be done; its one line says why."""
+    """A button's wish that cannot be fulfilled; its one line says why."""
 
 
 class Page:

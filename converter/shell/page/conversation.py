@@ -115,7 +115,7 @@ class Follower:
 
     @property
     def waiting(self) -> int:
-        """How many bytes have come and are not read."""
+        """The number of bytes that have come and are not read."""
         return len(self._running.got or b"") - self._read
 
     @property

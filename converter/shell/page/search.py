@@ -16,7 +16,7 @@ LIMIT = 64 * 1024 * 1024
 
 
 class Search:
-    """What conversations say, remembered while the page is open."""
+    """The words of conversations, remembered while the page is open."""
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, float], str] = {}

@@ -46,7 +46,7 @@ class _WireView:
 
 @dataclass
 class Watcher:
-    """What one page is told. `running`: the exchanges that the addon is at. `asked`: set when the
+    """The news for one page. `running`: the exchanges that the addon is at. `asked`: set when the
     page wants something now.
     """
 

@@ -1,5 +1,5 @@
-"""What the server sent and what the client got for it, chunk by chunk, with times: a golden's
-picture, also while it comes.
+"""The server's chunks and what the client got for each, with times: a golden's picture, also while
+it comes.
 """
 
 from collections.abc import Callable

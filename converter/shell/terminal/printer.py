@@ -1,5 +1,5 @@
-"""What a person at mitmdump's or mitmweb's terminal sees: a line per exchange, and with
-`think_print` what the model says, live.
+"""The lines that a person at mitmdump's or mitmweb's terminal sees: a line per exchange, and with
+`think_print` the model's words, live.
 
 mitmproxy's console draws the whole screen by itself: there the lines go to its event log, and
 nothing is printed.

@@ -55,7 +55,7 @@ def _lines(body: str) -> Iterator[str]:
 
 @dataclass
 class _Place:
-    """Where a line stands. `inner`: what the lines of its block begin with; `code`: no prose;
+    """The place of a line. `inner`: what the lines of its block begin with; `code`: no prose;
     `fenced`: code within prose.
     """
 

@@ -13,8 +13,8 @@ inside one.
 
 
 class Writer:
-    """What is written goes out in order, from a thread of its own; beyond LIMIT it is left out, and
-    a line says how much.
+    """A file that is written in order, from a thread of its own; words beyond LIMIT are left out,
+    and a line says how many.
     """
 
     def __init__(self, file: TextIO) -> None:
