@@ -9,8 +9,9 @@ from typing import Any
 
 from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
 from converter.laws.failures import BrokenLawError
+from converter.laws.heard import ServerWords
 from converter.laws.response_view import as_message, read_response
-from converter.laws.server_words import ServerWords, listen
+from converter.laws.server_words import listen
 from converter.laws.strict_reader import read_strictly
 from converter.laws.variants import IN_BLOCKS, Way, body_of
 from converter.recordings.recording import Recording

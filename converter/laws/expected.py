@@ -9,7 +9,8 @@ from itertools import groupby, takewhile
 
 from converter.dialects.table import Form
 from converter.laws import call_oracle, oracle
-from converter.laws.server_words import Heard, Piece
+from converter.laws.heard import Heard, Piece
+from converter.laws.oracle_blocks import Block
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
 from converter.parsing.think_parser import STOP, Mode
@@ -104,7 +105,7 @@ def _trimmed(found: Sequence[Part]) -> list[Part]:
     return out
 
 
-def _read(text: str, finish: str | None, reading: Reading) -> list[oracle.Block]:
+def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
     stopped_guess = reading.mode is Mode.GUESSED and finish in _STOPPED
     start = "guessed" if stopped_guess else _STARTS[reading.mode]
     offered = reading.expected.tools_offered

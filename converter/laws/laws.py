@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from converter.laws.failures import Broken, BrokenLawError
 from converter.laws.laws_of_bytes import law_1, law_8, law_9
 from converter.laws.laws_of_clients import NotInstalledError, law_7
+from converter.laws.laws_of_cuts import law_2, law_3
 from converter.laws.laws_of_errors import error_4, error_7, error_8
-from converter.laws.laws_of_words import law_2, law_3, law_4, law_5, law_6
+from converter.laws.laws_of_words import law_4, law_5, law_6
 from converter.laws.limits import Case, limit_of
 from converter.laws.variants import DRAWN
 from converter.recordings.recording import Recording

@@ -6,9 +6,10 @@ from typing import Any
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
 from converter.laws.client_view import read_message, told_completion
 from converter.laws.failures import BrokenLawError, compare
+from converter.laws.heard import ServerWords
 from converter.laws.limits import Case
 from converter.laws.response_view import as_message
-from converter.laws.server_words import ServerWords, listen
+from converter.laws.server_words import listen
 from converter.laws.variants import Way, body_of, ways
 from converter.recordings.recording import Recording
 

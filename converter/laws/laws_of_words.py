@@ -1,15 +1,12 @@
-"""The laws 2 to 6: what a client reads is what the server said, however it was cut and whether it
-was streamed.
-"""
+"""The laws 4 to 6: what a client reads is what the server said."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
-from converter.initial_state import InitialState
 from converter.laws.call_oracle import Call, same
-from converter.laws.client_view import completion_of, message_of, told, told_completion
+from converter.laws.client_view import completion_of, message_of
 from converter.laws.expected import (
     anthropic_blocks,
     calls_in_text,
@@ -19,95 +16,19 @@ from converter.laws.expected import (
     reading_for,
 )
 from converter.laws.failures import BrokenLawError, compare
+from converter.laws.heard import Heard, ServerWords
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
-from converter.laws.recut import fold, recut_words, unfold
-from converter.laws.server_words import Heard, ServerWords
-from converter.laws.variants import IN_BLOCKS, Way, body_of, cut_anywhere, luck, ways, with_body
+from converter.laws.variants import IN_BLOCKS, Way, body_of, ways
+from converter.parsing.reading import Reading
 from converter.recordings.recording import Recording
 
-_PIECES = 6
+type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
 """Finishes of a reply that its limit cut off."""
 _CALLED = ("tool_calls", "function_call")
 _STOP_STRINGS = ("stop_reason", "matched_stop")
 """Fields of a choice in which servers tell the string of the request's that it stopped at."""
-
-
-def law_2(recording: Recording, drawn: int) -> None:
-    """The words cut into characters, joined, and in drawn cuts: the same message."""
-    streamed = as_stream(recording)
-    drawing = luck(recording, 2)
-    cuts: dict[str, Callable[[str], list[str]]] = {
-        "in characters": list,
-        "joined": lambda words: [words],
-    }
-    cuts |= {
-        f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
-        for number in range(drawn)
-    }
-    before = {way: told(streamed, way) for way in ways(streamed)}
-    for name, cut in cuts.items():
-        recut = with_body(streamed, recut_words(streamed.body, cut))
-        for way, expected in before.items():
-            compare(f"{way}, the words {name}", expected, told(recut, way))
-
-
-def as_stream(recording: Recording) -> Recording:
-    """Return the recording as a stream; a whole reply is taken apart."""
-    if recording.server_form is Form.STREAM:
-        return recording
-    body = unfold(recording.body, recording.server_dialect, lambda words: [words] if words else [])
-    return with_body(recording, body, Form.STREAM)
-
-
-def law_3(recording: Recording, _: int) -> None:
-    """Streamed equals whole: the stream folded into a body, the body taken apart into a stream.
-
-    Only a whole reply can tell by itself where it began, so that is settled first for the streams.
-    """
-    streamed = as_stream(recording)
-    whole = (
-        with_body(recording, fold(recording.body, recording.server_dialect), Form.WHOLE)
-        if streamed is recording
-        else recording
-    )
-    clients = [client for client in IN_BLOCKS if next(ways(recording, client), None)]
-    for client in clients:
-        to = [Way(client, form) for form in Form]
-        _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
-    starts = {"start": _start(recording)}
-    settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
-    for client in clients:
-        _check_same([Way(client, form) for form in Form], settled)
-    if recording.server_dialect is OPENAI_CHAT:
-        _check_completions(*settled)
-
-
-def _start(recording: Recording) -> str:
-    inside = reading_for(recording, whole=False).inside
-    return str((InitialState.THINKING if inside else InitialState.TEXT).value)
-
-
-def _check_same(
-    to: list[Way], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
-) -> None:
-    pairs = [
-        (each, way)
-        for each in recordings
-        for way in to
-        if skip is None or (each is not skip[0] or way.form is not skip[1])
-    ]
-    expected = told(*pairs[0])
-    for each, way in pairs[1:]:
-        sent = "streamed" if each.server_form is Form.STREAM else "whole"
-        compare(f"{way}, the server's reply {sent}, against both whole", expected, told(each, way))
-
-
-def _check_completions(whole: Recording, streamed: Recording) -> None:
-    said = [completion_of(each, Way(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)]
-    expected, got = (list(told_completion(each, ordered=False)) for each in said)
-    compare("chat completions client, streamed, against whole", expected, got)
 
 
 def law_4(recording: Recording, _: int) -> None:
@@ -135,46 +56,45 @@ def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
 def _check_message(case: Case, way: Way) -> None:
     message, heard = message_of(case.recording, way), case.words.choice()
     if case.recording.awaited().request.shown and "content" in message:
-        _explain(
-            case,
-            way,
-            heard,
-            "".join(
-                block.get("text", "") + block.get("thinking", "") for block in message["content"]
-            ),
-        )
+        texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
+        _explain(case, way, heard, "".join(texts))
     if message.get("error") or not case.words.complete:
         return
+    called = _check_calls(case, way, message)
+    cut = heard.finish in _CUT
+    compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
+    if case.recording.server_dialect is OPENAI_CHAT and not cut:
+        _check_stop(way, message, heard, called)
+    output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
+    if type(output) is int and message["usage"]:
+        compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])
+
+
+def _check_calls(case: Case, way: Way, message: Json) -> bool:
+    """Compare the calls of a message; return whether there are any."""
+    heard = case.words.choice()
     calls = [(call["name"], _object(call["arguments"])) for call in heard.calls.values()]
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
     read = _read_calls(case, way, heard)
     _check_read(way, read, got)
-    calls += got if read else []
-    if all(name and isinstance(given, dict) for name, given in calls):
-        compare(f"{way}, the calls", calls, got)
-    cut = heard.finish in _CUT
-    compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
-    if case.recording.server_dialect is OPENAI_CHAT and not cut:
-        compare(
-            f"{way}, whether the client is to call a tool",
-            [bool(got)],
-            [message["stop_reason"] == "tool_use"],
-        )
-    if case.recording.server_dialect is OPENAI_CHAT and not (
-        cut or calls or heard.finish in _CALLED
-    ):
-        stops = [
-            said
-            for name in _STOP_STRINGS
-            for said in heard.others.get(name, ())
-            if isinstance(said, str)
-        ]
-        stops = [] if way.client is RESPONSES else stops  # it has no place for one
-        compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
-    output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
-    if type(output) is int and message["usage"]:
-        compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])
+    expected = calls + (got if read else [])
+    if all(name and isinstance(given, dict) for name, given in expected):
+        compare(f"{way}, the calls", expected, got)
+    if case.recording.server_dialect is OPENAI_CHAT and heard.finish not in _CUT:
+        wants = message["stop_reason"] == "tool_use"
+        compare(f"{way}, whether the client is to call a tool", [bool(got)], [wants])
+    return bool(expected)
+
+
+def _check_stop(way: Way, message: Json, heard: Heard, called: bool) -> None:
+    """Compare the string of the request's at which the reply stopped."""
+    if called or heard.finish in _CALLED:
+        return
+    told_stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ())]
+    stops = [said for said in told_stops if isinstance(said, str)]
+    stops = [] if way.client is RESPONSES else stops  # it has no place for one
+    compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
 def _read_calls(case: Case, way: Way, heard: Heard) -> list[Call]:
@@ -257,37 +177,31 @@ def law_5(recording: Recording, _: int) -> None:
     text.
     """
     case = Case(recording)
-    shown = recording.awaited().request.shown
     for way in ways(recording):
         reading = reading_for(recording, is_whole(recording, way.form))
         if way.client in IN_BLOCKS:
-            message = message_of(recording, way)
-            blocks = [
-                block
-                for block in message.get("content", ())
-                if block["type"] in ("text", "thinking")
-            ]
-            got = [(block["type"], block[block["type"]]) for block in blocks]
-            if "content" in message:
-                compare(
-                    f"{way}, against the oracle",
-                    anthropic_blocks(parts(case.words.choice(), reading), shown),
-                    got,
-                )
+            _check_blocks(case, way, reading)
             continue
-        said = completion_of(recording, way)
+        said, name = completion_of(recording, way), recording.settings.fields[0]
         for index, heard in case.words.choices.items():
             thinking, content = openai_words(parts(heard, reading))
-            told_choice = said.choice(index)
-            name = recording.settings.fields[0]
-            compare(
-                f"{way}, choice {index}, against the oracle",
-                [("thinking", thinking), ("text", content)],
-                [
-                    ("thinking", told_choice.thoughts.get(name, "").strip("\r\n")),
-                    ("text", told_choice.joined("text", "raw")),
-                ],
-            )
+            choice = said.choice(index)
+            got = (choice.thoughts.get(name, "").strip("\r\n"), choice.joined("text", "raw"))
+            names = ("thinking", "text")
+            where = f"{way}, choice {index}, against the oracle"
+            expected = list(zip(names, (thinking, content), strict=True))
+            compare(where, expected, list(zip(names, got, strict=True)))
+
+
+def _check_blocks(case: Case, way: Way, reading: Reading) -> None:
+    message = message_of(case.recording, way)
+    if "content" not in message:
+        return
+    shown = case.recording.awaited().request.shown
+    told_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
+    got = [(block["type"], block[block["type"]]) for block in told_blocks]
+    expected = anthropic_blocks(parts(case.words.choice(), reading), shown)
+    compare(f"{way}, against the oracle", expected, got)
 
 
 def law_6(recording: Recording, _: int) -> None:

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from converter.dialects.table import Form
 from converter.laws.call_oracle import FORMS
-from converter.laws.server_words import ServerWords, listen
+from converter.laws.heard import ServerWords
+from converter.laws.server_words import listen
 from converter.parsing.tool_calls.stage import CallsRead
 from converter.recordings.recording import Recording
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from converter.dialects.table import ANTHROPIC, Dialect, Form
 from converter.events import Text, Thinking, ThinkingEnd
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.strict_reader import frames_of, read_strictly
 from converter.rewriter import Rewriter
 from converter.settings import Settings, read

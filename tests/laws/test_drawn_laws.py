@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.laws import oracle, read_back
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from converter.laws.strict_reader import frames_of
 from converter.parsing.tag_matcher import FAMILIES, ThinkTags, tag_set
@@ -228,7 +229,7 @@ def test_law_5_the_oracle_reads_the_same_message(reply: Reply) -> None:
     assert said == shown_blocks(oracle.read(choice.text, AS_TEXT.tags))
 
 
-def shown_blocks(blocks: list[oracle.Block]) -> list[tuple[str, str]]:
+def shown_blocks(blocks: list[Block]) -> list[tuple[str, str]]:
     """As the Messages API has them: no text block of nothing but blanks (rule 13)."""
     return [(block.kind, block.text) for block in blocks if block.text.strip()]
 

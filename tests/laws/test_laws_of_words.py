@@ -2,20 +2,12 @@
 
 import pytest
 
-from converter.dialects.table import Form
 from converter.laws.failures import BrokenLawError
-from converter.laws.laws_of_words import as_stream, law_5, untouched
+from converter.laws.laws_of_words import law_5, untouched
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
 from tests.support.frames import END, ROLE, delta, text
-from tests.support.recordings_of import of_whole, recording, streamed
-
-
-def test_a_whole_reply_is_taken_apart_and_a_stream_is_as_it_is() -> None:
-    assert as_stream(of_whole("ab")).server_form is Form.STREAM
-    stream = streamed("a")
-    assert as_stream(stream) is stream
-
+from tests.support.recordings_of import recording, streamed
 
 NATIVE = recording(b"".join([ROLE, delta(reasoning_content="t"), *text("a"), *END]))
 

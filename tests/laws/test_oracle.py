@@ -2,7 +2,8 @@
 
 import pytest
 
-from converter.laws.oracle import Block, read
+from converter.laws.oracle import read
+from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose
 
 AUTO = choose(["auto"])

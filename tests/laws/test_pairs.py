@@ -18,10 +18,11 @@ from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES
 from converter.initial_state import InitialState
 from converter.laws import sdk_reading
 from converter.laws.expected import anthropic_blocks, openai_words, parts
+from converter.laws.heard import Heard, ServerWords
 from converter.laws.limits import Case, limit_of
 from converter.laws.response_view import as_message
 from converter.laws.sdk_reading import Wire
-from converter.laws.server_words import Heard, ServerWords, listen
+from converter.laws.server_words import listen
 from converter.parsing.reading import Expected, Reading
 from converter.pipeline import reading_of
 from converter.recordings.library import Library

@@ -4,7 +4,7 @@ import pytest
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.events import Text, Thinking, ThinkingEnd
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
 from tests.support.frames import stream, whole
 

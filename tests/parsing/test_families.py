@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.laws import oracle
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import ThinkTags, choose, for_model, joined, tag_set

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.events import Text, Thinking, ThinkingEnd
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser
 from converter.parsing.think_parser import BLANKS_LIMIT

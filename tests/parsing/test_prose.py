@@ -7,7 +7,7 @@ import json
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of, rewrite
 from converter.parsing.tag_matcher import TABLE, choose, tag_set
 from converter.parsing.think_parser import Mode, ThinkParser

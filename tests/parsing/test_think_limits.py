@@ -4,7 +4,7 @@ would not come to an end.
 
 import pytest
 
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ATTRIBUTE_LIMIT, BLANKS_LIMIT, Mode, ThinkParser

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.tag_matcher import TABLE, ThinkTags, choose, tag_set
 from converter.parsing.think_parser import UNREADABLE_CONFIDENCE, Mode, ThinkParser

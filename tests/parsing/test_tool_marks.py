@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.laws.oracle import Block
+from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import Mode, ThinkParser
 from converter.parsing.tool_marks import (

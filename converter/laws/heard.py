@@ -1,0 +1,79 @@
+"""A server's words as values: pieces, choices, and all of a reply."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+type Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a choice, in order. `kind`: text, thinking, raw (text in which nobody looks for
+    tags) or call.
+    """
+
+    kind: str
+    text: str = ""
+    block: int = 0
+
+
+@dataclass
+class Heard:
+    """One choice. `thoughts`: all the thinking under each name it came by; `others`: the values of
+    fields that are no words.
+    """
+
+    pieces: list[Piece] = field(default_factory=list)
+    thoughts: dict[str, str] = field(default_factory=dict)
+    calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    others: dict[str, list[object]] = field(default_factory=dict)
+    finish: str | None = None
+
+    def joined(self, *kinds: str) -> str:
+        """Return all that pieces of these kinds say."""
+        return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
+
+    def add_thought(self, name: str, words: str, block: int = 0) -> None:
+        """Add thinking; what a second name says is taken for the same once more."""
+        self.thoughts[name] = self.thoughts.get(name, "") + words
+        if name == next(iter(self.thoughts)):
+            self.pieces.append(Piece("thinking", words, block))
+
+    def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:
+        """Add a piece of a call."""
+        call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        written = (
+            arguments if isinstance(arguments, str) or not arguments else json.dumps(arguments)
+        )
+        for key, piece in (("id", id_), ("name", name), ("arguments", written)):
+            call[key] += str(piece or "")
+        self.pieces.append(Piece("call"))
+
+
+@dataclass
+class ServerWords:
+    """A reply. `done`: the server said that it is complete; `error`: it said that it failed;
+    `unread`: frames that nobody reads.
+    """
+
+    choices: dict[int, Heard] = field(default_factory=dict)
+    heads: dict[str, list[object]] = field(default_factory=dict)
+    usage: Json = field(default_factory=dict)
+    done: bool = False
+    error: bool = False
+    unread: int = 0
+    comments: int = 0
+
+    def choice(self, index: int = 0) -> Heard:
+        """Return one choice, the first if none is named."""
+        return self.choices.setdefault(index, Heard())
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether nothing is missing: the end was said, or a finish, and no error."""
+        return (
+            not self.error
+            and bool(self.choices)
+            and (self.done or self.choice().finish is not None)
+        )

@@ -1,0 +1,94 @@
+"""The laws 2 and 3: the same message however the words are cut, streamed and whole."""
+
+from collections.abc import Callable
+from functools import partial
+
+from converter.dialects.table import OPENAI_CHAT, Form
+from converter.initial_state import InitialState
+from converter.laws.client_view import completion_of, told, told_completion
+from converter.laws.expected import (
+    reading_for,
+)
+from converter.laws.failures import compare
+from converter.laws.recut import recut_words
+from converter.laws.refold import fold, unfold
+from converter.laws.variants import IN_BLOCKS, Way, cut_anywhere, luck, ways, with_body
+from converter.recordings.recording import Recording
+
+_PIECES = 6
+
+
+def law_2(recording: Recording, drawn: int) -> None:
+    """The words cut into characters, joined, and in drawn cuts: the same message."""
+    streamed = as_stream(recording)
+    drawing = luck(recording, 2)
+    cuts: dict[str, Callable[[str], list[str]]] = {
+        "in characters": list,
+        "joined": lambda words: [words],
+    }
+    cuts |= {
+        f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
+        for number in range(drawn)
+    }
+    before = {way: told(streamed, way) for way in ways(streamed)}
+    for name, cut in cuts.items():
+        recut = with_body(streamed, recut_words(streamed.body, cut))
+        for way, expected in before.items():
+            compare(f"{way}, the words {name}", expected, told(recut, way))
+
+
+def as_stream(recording: Recording) -> Recording:
+    """Return the recording as a stream; a whole reply is taken apart."""
+    if recording.server_form is Form.STREAM:
+        return recording
+    body = unfold(recording.body, recording.server_dialect, lambda words: [words] if words else [])
+    return with_body(recording, body, Form.STREAM)
+
+
+def law_3(recording: Recording, _: int) -> None:
+    """Streamed equals whole: the stream folded into a body, the body taken apart into a stream.
+
+    Only a whole reply can tell by itself where it began, so that is settled first for the streams.
+    """
+    streamed = as_stream(recording)
+    whole = (
+        with_body(recording, fold(recording.body, recording.server_dialect), Form.WHOLE)
+        if streamed is recording
+        else recording
+    )
+    clients = [client for client in IN_BLOCKS if next(ways(recording, client), None)]
+    for client in clients:
+        to = [Way(client, form) for form in Form]
+        _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
+    starts = {"start": _start(recording)}
+    settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
+    for client in clients:
+        _check_same([Way(client, form) for form in Form], settled)
+    if recording.server_dialect is OPENAI_CHAT:
+        _check_completions(*settled)
+
+
+def _start(recording: Recording) -> str:
+    inside = reading_for(recording, whole=False).inside
+    return str((InitialState.THINKING if inside else InitialState.TEXT).value)
+
+
+def _check_same(
+    to: list[Way], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
+) -> None:
+    pairs = [
+        (each, way)
+        for each in recordings
+        for way in to
+        if skip is None or (each is not skip[0] or way.form is not skip[1])
+    ]
+    expected = told(*pairs[0])
+    for each, way in pairs[1:]:
+        sent = "streamed" if each.server_form is Form.STREAM else "whole"
+        compare(f"{way}, the server's reply {sent}, against both whole", expected, told(each, way))
+
+
+def _check_completions(whole: Recording, streamed: Recording) -> None:
+    said = [completion_of(each, Way(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)]
+    expected, got = (list(told_completion(each, ordered=False)) for each in said)
+    compare("chat completions client, streamed, against whole", expected, got)

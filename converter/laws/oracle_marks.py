@@ -1,0 +1,173 @@
+"""The expression by which the oracle finds the marks of a text, written out for each place."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from converter.parsing.families import SUFFIX
+from converter.parsing.tag_matcher import ThinkTags
+from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
+
+# what may stand before a fence: blanks, and the marks of quotations and lists
+_MARGIN = r"[ \t\r>*+\-0-9.)]*+"
+NAME = r"[A-Za-z_][\w.:-]*"
+_QUOTED = r"""(?:"[^"]*"|'[^']*')"""
+ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
+_ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
+_QUOTES = "\"'`“‘«‹„「『(["
+_CALL = re.compile(r"\s*[\[{]|\s*<[^/]|\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n")
+_CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
+_CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
+
+_TEMPLATE = rf"""
+    ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )     # a fence; one of backticks has none behind it in its line,
+      (?: (?<=~) | (?![^\n]*`) ) [^\n]*
+      (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+    # lines that do not close it,
+      (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?             # and the one that does
+  | \\ [\\`]                                                    # an escaped backtick opens nothing
+  | (?P<ticks> `++ )                                            # an inline span, which runs ...
+      (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) ) (?: `++ | . ) )*+
+      (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?                      # ... to its like, or the paragraph's end, or a fence
+  | MARKS
+  | .
+"""
+
+
+@dataclass(frozen=True)
+class Here:
+    """The facts that count at a place. `head`: only blanks before; `closer`: what ended the thought
+    before those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
+    nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside.
+    """
+
+    head: bool
+    closer: str
+    bare: bool = False
+    stray: bool = False
+    offered: bool = False
+    called: bool = False
+
+
+@cache
+def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> re.Pattern[str]:
+    """Return the expression for a place: code, a thought, a mark that is no text, or a character."""
+    rows = [
+        (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
+    ]
+    closers = any_of(_bare_closers(families))
+    frames = [
+        row.answer_tags[0]
+        for row in families
+        if row.answer_tags and here.head and here.closer in row.closers
+    ]
+    groups = {
+        "torn": _torn(families, here),
+        "tool": any_of(tool_marks(families, here.offered)) if here.offered or here.called else [],
+        "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
+        "stray": closers if here.stray else [],
+        "bare": closers if here.bare else [],
+        "frame": any_of(frames[-1:]),
+        "silent": any_of(
+            [*(mark for row in families for mark in row.ignored), *_dropped(families, here)]
+        ),
+    }
+    source = "|".join(f"(?P<{name}>{'|'.join(found) or '(?!)'})" for name, found in groups.items())
+    return re.compile(_TEMPLATE.replace("MARKS", source), re.VERBOSE | re.DOTALL | re.MULTILINE)
+
+
+def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """Closers that are no text though they close nothing."""
+    rows = [row for row in families if not row.stray_close_is_text]
+    return [] if here.bare or here.stray else [mark for row in rows for mark in row.closers]
+
+
+def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """An end of a reply that is no text: the beginning of a mark that is never prose."""
+    marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
+    marks += _bare_closers(families) if here.bare or here.stray else []
+    marks += tool_marks(families, True) if here.offered else []
+    torn = tuple(mark for row in families for mark in row.torn)
+    cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
+    return (
+        [rf"(?:{'|'.join(any_of(part for part in cut if part.startswith(torn)))})\Z"]
+        if torn
+        else []
+    )
+
+
+def _bare_closers(families: Sequence[ThinkTags]) -> list[str]:
+    rows = [row for row in families if row.bare_close_means_thinking]
+    return [mark for row in rows for mark in row.closers if mark not in row.ignored]
+
+
+def tool_marks(families: Sequence[ThinkTags], offered: bool) -> list[str]:
+    """Return the openers of tool calls that count."""
+    return [row.open for row in TOOL_MARKS if families and (offered or not row.only_offered)]
+
+
+def any_of(marks: Iterable[str]) -> list[str]:
+    """Return the marks as expressions, the longest first."""
+    return [_literal(mark, _ANY_SUFFIX) for mark in sorted(marks, key=len, reverse=True)]
+
+
+def _literal(mark: str, suffix: str) -> str:
+    return re.escape(mark).replace(SUFFIX, suffix)
+
+
+def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
+    """An opener, all up to the first of its own closers, and that closer, if there is one.
+
+    The opener may be said again at once, and a label may follow it.
+    """
+    closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closers)
+    rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
+    openers = "|".join(
+        _literal(mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers
+    )
+    more = [_literal(mark, f"(?P=suffix{number})") for mark in (*family.openers, *family.labels)]
+    more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.labels]
+    plain = rf"(?:{openers})(?P<again{number}>(?:\s*(?:{'|'.join(more)}))*+){rest}"
+    if not attributes:
+        return plain
+    name = re.escape(family.open[:-1])
+    rest = rest.replace("<said", "<word").replace("<closer", "<tail")
+    return rf"{name}(?P<whole>{ATTRIBUTES})/>|{name}(?P<attributes>{ATTRIBUTES})>{rest}|{plain}"
+
+
+def tool_mark(text: str, place: int) -> str:
+    """Return the tool mark that stands there, or nothing."""
+    return max((mark for mark in BY_OPENER if text.startswith(mark, place)), key=len, default="")
+
+
+def begins_call(text: str, begin: int, place: int, answer: bool = False) -> bool:
+    """Tell whether the tool mark at `place` begins a call, in what began at `begin`."""
+    row = BY_OPENER[tool_mark(text, place)]
+    if not row.ambiguous_in_prose:
+        return True
+    said, behind = text[begin:place][-64:], text[place + len(row.open) :]
+    words = re.search(r"[^\n]*\Z", said)[0]  # type: ignore[index]
+    if words.strip() and words[-1] in _QUOTES:
+        return False
+    if re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words):
+        return False
+    parted = words.strip() != "" and words[-1].isspace()
+    if answer and not parted:
+        return True
+    if _CALL.match(behind) or (not parted and _CALL_AT_BREAK.match(behind)):
+        return True
+    return not parted and _CALL_AT_END.fullmatch(behind) is not None
+
+
+def untorn(
+    text: str, families: Sequence[ThinkTags], marks: Sequence[str], first: Sequence[str]
+) -> str:
+    """Return a thought without the beginning of a mark that is never prose, if it ends with one.
+    `first`: marks that count only where nothing but blanks stands before.
+    """
+    torn = tuple(mark for row in families for mark in row.torn)
+    for place in range(len(text)):
+        count = [*marks, *first] if not text[:place].strip() else marks
+        if any(mark.startswith(text[place:]) and mark != text[place:] for mark in count):
+            return text[:place] if text.startswith(torn, place) else text
+    return text
