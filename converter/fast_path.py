@@ -51,7 +51,7 @@ class FastPath:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of words in the frames, as the server sends them; None while that is not known."""
+        """The kind of words in the frames, as the server sends them; None: not known yet."""
         return self._shape.kind if self._shape else None
 
     def knows(self, kind: Kind) -> bool:

@@ -161,30 +161,14 @@ def _kinds_by_state(
     """Return the effect of each mark, by state: some end a thought in one, and are not text in
     another.
     """
-    silent = {mark: Mark.SILENT for family in families for mark in family.ignored}
-    openers = {
-        mark: Mark.OPEN
-        for family in families
-        if not family.only_at_start
-        for mark in family.openers
-    }
-    first = {
-        mark: Mark.OPEN for family in families if family.only_at_start for mark in family.openers
-    }
-    closing = {mark: Mark.CLOSE for family in families for mark in family.closers}
-    bare = {
-        mark: Mark.CLOSE
-        for family in families
-        if family.bare_close_means_thinking
-        for mark in family.closers
-        if mark not in family.ignored
-    }
-    stray = {
-        mark: Mark.STRAY
-        for family in families
-        if not family.stray_close_is_text
-        for mark in family.closers
-    }
+    silent = {mark: Mark.SILENT for row in families for mark in row.ignored}
+    openers = {mark: Mark.OPEN for row in families for mark in row.openers if not row.only_at_start}
+    first = {mark: Mark.OPEN for row in families for mark in row.openers if row.only_at_start}
+    closing = {mark: Mark.CLOSE for row in families for mark in row.closers}
+    telling = [row for row in families if row.bare_close_means_thinking]
+    bare = {m: Mark.CLOSE for row in telling for m in row.closers if m not in row.ignored}
+    dropped = [row for row in families if not row.stray_close_is_text]
+    stray = {mark: Mark.STRAY for row in dropped for mark in row.closers}
     in_text = tools if tools_offered else {}
     answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
     return {

@@ -5,11 +5,9 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import NoReturn
 
-from converter.dialects.table import DIALECTS
 from converter.recordings import expectation, flow_file, listing
+from converter.recordings.arguments import BAD_USE, FAILED, INTERRUPTED, parser
 from converter.recordings.expectation import Expectation
 from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
@@ -18,80 +16,10 @@ from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
 from converter.recordings.request import request_of
 
-FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
-"""Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USE, f"{message}; see {self.prog} --help\n")
-
-
-def _parser(name: str) -> argparse.ArgumentParser:
-    parser = _Parser(
-        name,
-        description="Keep exchanges as recordings, and check them.",
-    )
-    _add_folder(parser, Path("recordings"))
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add = commands.add_parser("add", help="keep an exchange of a flow file, cleaned")
-    add.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="flows that passed the addon, as mitmdump -w and mitmweb save them",
-    )
-    add.add_argument("name", metavar="NAME", help="what to call it")
-    add.add_argument("--flow", type=int, metavar="N", help="which one, of a file of several")
-    add.add_argument(
-        "--replace", action="store_true", help="put it in the place of another one of that name"
-    )
-    for what in ("thinking", "text"):
-        add.add_argument(
-            f"--expect-{what}", metavar="WORDS", help=f"the {what} that a client should get"
-        )
-    listed = commands.add_parser("list", help="what there is")
-    listed.add_argument("--markdown", action="store_true", help="as a table of Markdown")
-    show = commands.add_parser("show", help="what came in and what goes out, chunk by chunk")
-    show.add_argument("name", metavar="NAME")
-    show.add_argument(
-        "--for",
-        dest="client",
-        choices=[dialect.name for dialect in DIALECTS],
-        help="one client only",
-    )
-    show.add_argument(
-        "--request", action="store_true", help="a curl command that asks `serve` for it"
-    )
-    for command, does in (
-        ("bless", "accept what comes out now as right"),
-        ("check", "hold recordings to all laws"),
-    ):
-        commands.add_parser(command, help=does).add_argument("names", nargs="*", metavar="NAME")
-    commands.choices["bless"].add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="give it other options"
-    )
-    serve = commands.add_parser("serve", help="answer as the recorded servers did")
-    serve.add_argument("folder", type=Path, nargs="?", metavar="DIR")
-    serve.add_argument("--port", type=int, default=8000, help="of 127.0.0.1 (8000)")
-    serve.add_argument(
-        "--pace", default="recorded", help="recorded, fast, or how many times as fast as recorded"
-    )
-    for each in commands.choices.values():
-        _add_folder(each, argparse.SUPPRESS)
-    return parser
-
-
-def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
-    """Before the command or behind it: where it stands last, it is read last."""
-    parser.add_argument(
-        "--dir", type=Path, default=default, help="folder of the recordings (recordings)"
-    )
-
 
 def main(arguments: list[str] | None = None, name: str = "python -m converter.recordings") -> int:
     """Do what the arguments say; return the exit status. `name`: what its user calls it."""
-    chosen = _parser(name).parse_args(arguments)
+    chosen = parser(name).parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
     except RecordingError as error:

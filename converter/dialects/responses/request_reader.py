@@ -8,7 +8,7 @@ out with a note.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from converter.conversation import (
     Conversation,
@@ -108,17 +108,27 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     notes: list[str] = []
     form = _format(request)
     choice, toolbox.tools = _choice(request, toolbox, notes)
-    conversation = Conversation(
-        model=request.required("model", str),
+    conversation = replace(
+        _asked(request, form),
         turns=tuple(reading.turns),
-        system=tuple(text for text in [request.optional("instructions", str)] if text),
-        max_tokens=request.optional("max_output_tokens", int),
         tools=tuple(toolbox.tools),
         tool_choice=choice,
+        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
+    )
+    include = request.optional("include", list) or []
+    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include)
+
+
+def _asked(request: Fields, form: Fields) -> Conversation:
+    """Return all that is asked beside the turns and the tools. `form`: that of the answer."""
+    numbers = (request.number("temperature"), request.number("top_p"))
+    return Conversation(
+        model=request.required("model", str),
+        turns=(),
+        system=tuple(text for text in [request.optional("instructions", str)] if text),
+        max_tokens=request.optional("max_output_tokens", int),
         parallel_tool_use=request.optional("parallel_tool_calls", bool) is not False,
-        sampling=Sampling(
-            request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
-        ),
+        sampling=Sampling(*numbers, request.optional("top_k", int)),
         stream=request.optional("stream", bool) or False,
         thinking=_thinking(request),
         effort=EFFORTS.get(_effort(request)),
@@ -127,10 +137,7 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
         output_strict=form.optional("strict", bool),
         user_id=request.optional("user", str),
         extensions=_extensions(request, form),
-        notes=(*notes, *_notes(request, toolbox, reading.left_out)),
     )
-    include = request.optional("include", list) or []
-    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include)
 
 
 def _refuse(request: Fields) -> None:

@@ -49,14 +49,10 @@ def cleaned(recording: Recording) -> Recording:
 
     Raises RecordingError for a request that the addon does not act on.
     """
-    known = find(recording.asked.method, recording.asked.path)
-    if known is None:
-        raise RecordingError(
-            f"{recording.asked.method} {recording.asked.path} is no request that the addon acts on"
-        )
-    cleaner = _Cleaner(_replacing(recording), NormalForm(known[0] is Endpoint.MODELS))
+    endpoint = _endpoint(recording.asked)
+    cleaner = _Cleaner(_replacing(recording), NormalForm(endpoint is Endpoint.MODELS))
     asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
-    answered = recording.answered
+    answered, options = recording.answered, recording.options
     chunks = cleaner.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
     clean = replace(
         recording,
@@ -65,17 +61,22 @@ def cleaned(recording: Recording) -> Recording:
         answered=Answered(answered.status, _content_type(answered.content_type)),
         chunks=chunks,
         got=cleaner.got(recording, chunks),
-        options={
-            name: recording.options[name] for name in settings.RECORDED if name in recording.options
-        },
+        options={name: options[name] for name in settings.RECORDED if name in options},
         ended=cleaner.replacing.words(recording.ended),
         places=frozenset(),
     )
-    if not known[0].is_chat or clean.client.splices:
+    if not endpoint.is_chat or clean.client.splices:
         return clean
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
     # them would be renamed there.
     return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
+
+
+def _endpoint(asked: Asked) -> Endpoint:
+    known = find(asked.method, asked.path)
+    if known is None:
+        raise RecordingError(f"{asked.method} {asked.path} is no request that the addon acts on")
+    return known[0]
 
 
 def cleaned_words(recording: Recording, text: str) -> str:

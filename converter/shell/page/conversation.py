@@ -45,38 +45,28 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
     for others to tell.
     """
-    asked, chosen = (
-        flow.request.get_content(strict=False) or b"",
-        reading_of(flow, of_server=True)[0],
-    )
+    asked = flow.request.get_content(strict=False) or b""
+    chosen = reading_of(flow, of_server=True)[0]
     got = None if running else _got(flow)
     sent = None if running else _sent(flow)
-    facts, noted, ended = facts_of(flow), told(flow), flow.error.msg if flow.error else ""
+    facts, noted = facts_of(flow), notes(flow, told(flow))
     withheld = flow.metadata.get("think_whole")
-    base = {
-        "id": flow.id,
-        "running": running,
-        "ended": "" if running else ended,
-        "notes": notes(flow, noted),
-    }
-    base |= {"status": _status(flow), "kept": bool(noted)}
+    ended = flow.error.msg if flow.error and not running else ""
+    base = {"id": flow.id, "running": running, "ended": ended, "notes": noted}
+    base |= {"status": _status(flow), "kept": bool(told(flow))}
 
     def read() -> Values:
         said = got.read() if got else Transcript()
-        thoughts = (
-            [str(each) for each in withheld]
-            if isinstance(withheld, list)
-            else _thoughts_kept_back(said, facts, sent)
-        )
-        more = {
-            "withheld": thoughts,
-            "notes": [*notes(flow, noted), *([_KEPT_BACK] if thoughts else [])],
-        }
+        if isinstance(withheld, list):
+            thoughts = [str(each) for each in withheld]
+        else:
+            thoughts = _thoughts_kept_back(said, facts, sent)
         replied = {
             "request": shown.transcript(request.read(asked, chosen)),
             "reply": shown.transcript(said, facts),
         }
-        return {**base, **replied, **more}
+        kept_back = [_KEPT_BACK] if thoughts else []
+        return {**base, **replied, "withheld": thoughts, "notes": [*noted, *kept_back]}
 
     return read
 
