@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from converter import settings
-from converter.dialects.openai_chat.decoder import SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
 from converter.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.ending import Ending
 from converter.dialects.anthropic.errors import error_body
+from converter.dialects.anthropic.head import message_start, reply_name
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.left_out import left_out
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
@@ -28,7 +29,6 @@ from converter.events import (
     ToolCall,
     Usage,
     Vendor,
-    own_fields,
 )
 from converter.parsing.think_parser import Thought
 
@@ -101,7 +101,8 @@ class MessageEvents:
         match event:
             case Start() if not self._started:
                 self._started = True
-                yield self._start(event)
+                self._calls.reply = reply_name(event, self._context)
+                yield message_start(event, self._context)
             case Finish():
                 self._ending.finish = event
             case Usage():
@@ -136,26 +137,6 @@ class MessageEvents:
                 if self._unread.strip()
                 else EMPTY
             )
-
-    def _start(self, event: Start) -> Message:
-        name = event.id.removeprefix("chatcmpl-").removeprefix("msg_") or self._context.id
-        self._calls.reply = name
-        message: Message = {
-            "id": f"msg_{name}",
-            "type": "message",
-            "role": "assistant",
-            "model": self._context.model
-            or event.model,  # Claude Code 2.1.197 drops thoughts of a model it did not ask for
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": 0,
-                "output_tokens": 0,
-                **_counted((own_fields(event.own, NAME) or {}).get("usage")),
-            },
-        }
-        return {"type": "message_start", "message": message}
 
     def _text(self, text: str) -> Iterator[Message]:
         if self._open != "text":
@@ -263,13 +244,3 @@ class MessageEvents:
 
 def _fields(value: object) -> Fields:
     return value if isinstance(value, dict) else {}
-
-
-def _counted(usage: object) -> Message:
-    """Return what a server's own message counts at its start."""
-    counts = usage.items() if isinstance(usage, dict) else []
-    return {
-        name: count
-        for name, count in counts
-        if name.endswith("input_tokens") and type(count) is int
-    }

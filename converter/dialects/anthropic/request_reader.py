@@ -19,12 +19,11 @@ from converter.conversation import (
     Text,
     ThinkingMode,
     ThinkingSwitch,
-    Tool,
-    ToolChoice,
     ToolUse,
     Turn,
 )
 from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SYSTEM_BLOCKS, read_blocks
+from converter.dialects.anthropic.tools import choice_of, parallel, tools_of
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
 
@@ -45,12 +44,6 @@ UNEXPECTED_RESULT = (
     "unexpected `tool_use_id` found in `tool_result` blocks: {}. "
     "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
 )
-CHOICES: dict[str, ToolChoice] = {
-    "auto": ToolChoice("auto"),
-    "any": ToolChoice("required"),
-    "tool": ToolChoice("named"),
-    "none": ToolChoice("none"),
-}
 
 
 def read(body: object, *, counting: bool = False) -> Conversation:
@@ -62,15 +55,15 @@ def read(body: object, *, counting: bool = False) -> Conversation:
     request = Fields(body)
     notes: list[str] = []
     max_tokens = None if counting else _max_tokens(request)
-    tools = _tools(request, notes)
+    tools = tools_of(request, notes)
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, notes),
         system=_system(request),
         max_tokens=max_tokens,
         tools=tools,
-        tool_choice=_tool_choice(request, tools, notes),
-        parallel_tool_use=_parallel(request),
+        tool_choice=choice_of(request, tools, notes),
+        parallel_tool_use=parallel(request),
         stop_sequences=_stop_sequences(request),
         sampling=Sampling(
             request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
@@ -159,58 +152,6 @@ def _check_turn(message: Fields, called: frozenset[str]) -> None:
         answered = block.values.get("tool_use_id")
         if block.values["type"] == "tool_result" and answered not in called:
             raise block.error("tool_use_id", UNEXPECTED_RESULT.format(answered))
-
-
-def _tools(request: Fields, notes: list[str]) -> tuple[Tool, ...]:
-    tools: dict[str, Tool] = {}
-    left_out: list[str] = []
-    for tool in request.children("tools"):
-        kind = tool.optional("type", str) or "custom"
-        name = tool.optional("name", str)
-        if kind != "custom":
-            left_out.append(kind)
-        elif name in tools:
-            raise request.error("tools", "Tool names must be unique.")
-        else:
-            read = _tool(tool)
-            tools[read.name] = read
-    if left_out:
-        notes.append(
-            f"tools left out: {', '.join(left_out)}: only Anthropic's models and servers know them"
-        )
-    return tuple(tools.values())
-
-
-def _tool(tool: Fields) -> Tool:
-    name = tool.required("name", str)
-    description = tool.optional("description", str) or ""
-    return Tool(
-        name,
-        tool.required("input_schema", dict),
-        description,
-        tool.optional("strict", bool) or False,
-    )
-
-
-def _tool_choice(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice | None:
-    asked = request.child("tool_choice")
-    if asked is None:
-        return None
-    choice = CHOICES[asked.one_of("type", tuple(CHOICES))]
-    if choice.mode != "named":
-        return choice
-    name = asked.required("name", str)
-    if name in {tool.name for tool in tools}:
-        return ToolChoice("named", name)
-    if name not in {tool.values.get("name") for tool in request.children("tools")}:
-        raise asked.error("name", f"Tool '{name}' not found in provided tools")
-    notes.append(f"tool_choice {name!r} left out: the model chooses")
-    return ToolChoice("auto")
-
-
-def _parallel(request: Fields) -> bool:
-    asked = request.child("tool_choice")
-    return asked is None or not asked.optional("disable_parallel_tool_use", bool)
 
 
 def _stop_sequences(request: Fields) -> tuple[str, ...]:

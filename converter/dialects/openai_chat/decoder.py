@@ -4,11 +4,19 @@ A frame's fields become events or ride in `Opaque` and `own`, so that a frame wr
 holds all that the server sent.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from converter.dialects.openai_chat.frame_fields import (
+    NAME,
+    SAME_IN_EVERY_FRAME,
+    MisshapenError,
+    index_of,
+    object_of,
+    string_of,
+    tool_calls,
+    usage_of,
+)
 from converter.dialects.reasoning_fields import (
     REASONING_FIELDS,
     THINKING,
@@ -28,8 +36,6 @@ from converter.events import (
     Start,
     Text,
     Thinking,
-    ToolCall,
-    Usage,
     Vendor,
 )
 from converter.wire import json_text
@@ -39,20 +45,10 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 """Where vLLM and SGLang tell which stop string ended the choice (also token ids, which are
 numbers).
 """
-NAME = "openai"
-"""Name of the dialect, on what only it can write back."""
 _IN_PARTS = Own(NAME)
 """Of what stood in a content of parts: the list itself rides in `Opaque`."""
 NOTHING_MAPPED: Mapping[str, Mapped] = {}
 _DONE = b"[DONE]"
-
-
-SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
-"""What the head of a frame holds; anything else in it is a vendor's."""
-
-
-class _MisshapenError(Exception):
-    """The frame is JSON, but no chat completion."""
 
 
 class OpenAIDecoder:
@@ -77,9 +73,9 @@ class OpenAIDecoder:
         if frame.data.strip() == _DONE:
             return [End(_frame(frame))]
         try:
-            body = _object(json_text.read(frame.data))
+            body = object_of(json_text.read(frame.data))
             return self._failure(body, _frame(frame)) or self._body(body)
-        except (json_text.UnreadableError, _MisshapenError):
+        except (json_text.UnreadableError, MisshapenError):
             return [OpaqueFrame(_frame(frame))]
 
     def repeat(self, event: Text | Thinking) -> bool:
@@ -109,39 +105,39 @@ class OpenAIDecoder:
         if choices is None and isinstance(usage, dict):
             choices = []
         if not isinstance(choices, list):
-            raise _MisshapenError
+            raise MisshapenError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
         said = [
             event
             for position, choice in enumerate(choices)
-            for event in self._choice(_object(choice), position, beside)
+            for event in self._choice(object_of(choice), position, beside)
         ]
         whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
             self._head = head
             own = Own(NAME, head)
-            out.append(Start(_string(head.get("id")), _string(head.get("model")), own))
+            out.append(Start(string_of(head.get("id")), string_of(head.get("model")), own))
         out += said
         if isinstance(usage, dict):
-            out.append(_usage(usage))
+            out.append(usage_of(usage))
         return [*out, End()] if whole else out
 
     def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
         """`beside`: the frame says something next to its choices, which then has to find its place
         though their text be held.
         """
-        index = _index(choice, position)
+        index = index_of(choice, position)
         key = "message" if choice.get("message") else "delta"
-        inner = dict(_object(choice.get(key) or {}))
+        inner = dict(object_of(choice.get(key) or {}))
         outer = {
             name: value
             for name, value in choice.items()
             if name not in ("index", key, "finish_reason")
         }
         thoughts = self._thoughts(inner, index)
-        answer = [*self._text(inner, index), *_tool_calls(inner, index)]
+        answer = [*self._text(inner, index), *tool_calls(inner, index)]
         blocks = (
             {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
             if self._blocks
@@ -156,7 +152,7 @@ class OpenAIDecoder:
         yield from answer
         if reason := choice.get("finish_reason"):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
-            yield Finish(_string(reason), _string(stops[0]) if stops else None, index)
+            yield Finish(string_of(reason), string_of(stops[0]) if stops else None, index)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
         """Take the reasoning fields out. What only repeats another name's words goes along with
@@ -182,7 +178,7 @@ class OpenAIDecoder:
             if text is None or text == "":
                 continue
             if not isinstance(text, str):
-                raise _MisshapenError
+                raise MisshapenError
             del inner[name]
             said.append(Text(text, index, name == "refusal"))
         return said
@@ -190,10 +186,10 @@ class OpenAIDecoder:
     def _parts(self, content: list[object], index: int) -> list[Event]:
         """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
         said: list[Event] = []
-        for part in map(_object, content):
+        for part in map(object_of, content):
             kind = part.get("type")
             if kind == "text":
-                said.append(Text(_string(part.get("text")), index, own=_IN_PARTS))
+                said.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
             elif kind == "thinking" and (
                 new := self._voices[index].feed("content[]", words_of([part]))
             ):
@@ -212,76 +208,3 @@ def _told_parts(inner: Mapping[str, object]) -> list[str]:
         isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
     )
     return ["content"] if told else []
-
-
-def _tool_calls(inner: dict[str, object], index: int) -> list[Event]:
-    if isinstance(legacy := inner.get("function_call"), dict):
-        del inner["function_call"]
-        own = Own(NAME, {"function_call": legacy})
-        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
-    entries = inner.get("tool_calls")
-    if not entries:
-        return []
-    if not isinstance(entries, list):
-        raise _MisshapenError
-    del inner["tool_calls"]
-    return [_tool_call(_object(entry), position, index) for position, entry in enumerate(entries)]
-
-
-def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
-    function = _object(entry.get("function") or {})
-    arguments = function.get("arguments")
-    text = (
-        arguments
-        if isinstance(arguments, str)
-        else json_text.write(arguments or {}).decode()
-        if arguments
-        else ""
-    )
-    return ToolCall(
-        _index(entry, position),
-        _string(entry.get("id")),
-        _string(function.get("name")),
-        text,
-        choice,
-        Own(NAME, {"tool_calls": entry}),
-    )
-
-
-def _usage(entry: dict[str, object]) -> Usage:
-    prompt = entry.get("prompt_tokens_details")
-    details = entry.get("completion_tokens_details")
-    return Usage(
-        _number(entry, "prompt_tokens") or 0,
-        _number(entry, "completion_tokens") or 0,
-        cached=_number(prompt, "cached_tokens"),
-        thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
-        own=Own(NAME, entry),
-    )
-
-
-def _number(fields: object, name: str) -> int | None:
-    value = fields.get(name) if isinstance(fields, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        return None
-    return int(value)
-
-
-def _index(fields: dict[str, object], position: int) -> int:
-    """Return where a choice or call stands; some servers send null, or leave it out."""
-    index = fields.get("index")
-    if index is None:
-        return position
-    if type(index) is not int:
-        raise _MisshapenError
-    return index
-
-
-def _object(value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise _MisshapenError
-    return value
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""

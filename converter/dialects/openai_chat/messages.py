@@ -15,17 +15,14 @@ from itertools import groupby
 from converter.conversation import (
     Block,
     Conversation,
-    Data,
-    Document,
     Image,
-    Link,
-    Stored,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     Turn,
 )
+from converter.dialects.openai_chat.attachments import part_of, readable
 from converter.servers.profiles import History, Order
 
 type Message = dict[str, object]
@@ -38,8 +35,6 @@ NO_OUTPUT = "(no output)"
 TOOL_ERROR = "[The tool reported an error.]"
 IMAGE_BELOW = "[image: in the next user message]"
 IMAGE_ABOVE = "[image from the result of tool call {}]"
-NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
-NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot reach]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +153,7 @@ def _unfolded(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image 
     waiting: list[Text | Image] = []
     for block in blocks:
         if isinstance(block, ToolResult):
-            content = tuple(_readable(block.content, manner))
+            content = tuple(readable(block.content, manner.image_links))
             yield ToolResult(block.tool_use_id, content, block.is_error)
             for image in content:
                 waiting += (
@@ -169,7 +164,7 @@ def _unfolded(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image 
         else:
             yield from waiting
             waiting = []
-            yield from _readable((block,), manner)
+            yield from readable((block,), manner.image_links)
     yield from waiting
 
 
@@ -194,60 +189,6 @@ def _user_message(blocks: Iterable[Text | Image | ToolResult]) -> list[Message]:
         if isinstance(block, Image) or (isinstance(block, Text) and block.text.strip())
     ]
     if any(isinstance(part, Image) for part in parts):
-        return [{"role": "user", "content": [_part(part) for part in parts]}]
+        return [{"role": "user", "content": [part_of(part) for part in parts]}]
     text = join_texts(part.text for part in parts if isinstance(part, Text))
     return [{"role": "user", "content": text}] if text else []
-
-
-def _part(block: Text | Image) -> dict[str, object]:
-    if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    return {"type": "image_url", "image_url": {"url": _url(block)}}
-
-
-def _url(image: Image) -> str:
-    match image.source:
-        case Data(media_type, content):
-            return f"data:{media_type};base64,{content}"
-        case Link(url):
-            return url
-        case Stored(file_id):
-            return file_id
-
-
-def _readable(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image]:
-    """The blocks as text and images this server can be given; in place of what it cannot, words
-    that say so.
-    """
-    for block in blocks:
-        match block:
-            case Text():
-                yield block
-            case Image(Stored(file_id)):
-                yield Text(NOT_REACHABLE.format(f"the image {file_id}"))
-            case Image(Link(url)) if not manner.image_links:
-                yield Text(f"[image: {url}]")
-            case Image():
-                yield block
-            case Document():
-                yield from _document(block, manner)
-
-
-def _document(block: Document, manner: Manner) -> Iterator[Text | Image]:
-    name = f'the document "{block.title}"' if block.title else "a document"
-    match block.content:
-        case Data(media_type, _):
-            yield Text(NOT_READABLE.format(f"{name} ({media_type})"))
-        case Stored():
-            yield Text(NOT_REACHABLE.format(name))
-        case Link(url):
-            yield Text(NOT_READABLE.format(f"{name} ({url})"))
-        case content:
-            head = (
-                "<document>",
-                f"title: {block.title}" if block.title else "",
-                f"context: {block.context}" if block.context else "",
-            )
-            yield Text("\n".join(line for line in head if line))
-            yield from _readable(content, manner)
-            yield Text("</document>")

@@ -10,21 +10,18 @@ from dataclasses import dataclass, field
 
 from converter.conversation import (
     Block,
-    Data,
-    Document,
-    Image,
     RedactedThinking,
     Role,
-    Stored,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_parts import document_of, read_arguments, source_of
+from converter.dialects.openai_parts import read_arguments
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
+from converter.dialects.responses.item_parts import Part, read_parts
 from converter.dialects.responses.tools import Toolbox
 from converter.wire import json_text
 from converter.wire.checked import Fields
@@ -40,7 +37,6 @@ OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring tools."""
 SILENT = ("additional_tools", "item_reference", "compaction_trigger", "configuration_update")
 """Read elsewhere, or nothing that a model could be told."""
-type Part = Text | Image | Document
 
 
 @dataclass(slots=True)
@@ -144,51 +140,6 @@ def _thoughts(item: Fields) -> Iterator[Block]:
         yield Thinking(text)
     elif sealed:
         yield RedactedThinking(sealed)
-
-
-# Content.
-
-
-def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
-    """Return the parts of a field that is a string or a list; none when it is absent."""
-    content = item.values.get(name)
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return [Text(content)]
-    parts: list[Part] = []
-    for part in item.children(name):
-        kind = part.optional("type", str) or "input_text"
-        if kind in _PARTS:
-            parts.append(_PARTS[kind](part))
-        else:
-            left_out.add(kind)
-    return parts
-
-
-def _text(part: Fields) -> Text:
-    return Text(part.optional("text", str) or "")
-
-
-def _image(part: Fields) -> Image:
-    url = part.optional("image_url", str)
-    return Image(source_of(url) if url else Stored(part.optional("file_id", str) or ""))
-
-
-def _audio(part: Fields) -> Document:
-    audio = part.child("input_audio") or part
-    kind = audio.optional("format", str) or "wav"
-    return Document(Data(f"audio/{kind}", audio.optional("data", str) or ""))
-
-
-_PARTS: dict[str, Callable[[Fields], Part]] = {
-    **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), _text),
-    "refusal": lambda part: Text(part.optional("refusal", str) or ""),
-    "input_image": _image,
-    "computer_screenshot": _image,
-    "input_file": document_of,
-    "input_audio": _audio,
-}
 
 
 # Outputs of the client's own tools.

@@ -21,6 +21,7 @@ from converter.conversation import (
 )
 from converter.dialects.responses.echo import echo
 from converter.dialects.responses.items import OFFERING, Items, kind_of
+from converter.dialects.responses.request_fields import READ, SILENT
 from converter.dialects.responses.tools import Toolbox
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
@@ -36,48 +37,6 @@ EFFORTS = {
 CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required": "required"}
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
-SILENT = frozenset(
-    {
-        "access_programs",
-        "client_metadata",
-        "context_management",
-        "include",
-        "max_tool_calls",
-        "metadata",
-        "moderation",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "service_tier",
-        "store",
-        "stream_options",
-    }
-)
-"""Fields of the API that mean nothing to a local server and that nobody misses."""
-_READ = frozenset(
-    {
-        "background",
-        "conversation",
-        "input",
-        "instructions",
-        "max_output_tokens",
-        "model",
-        "parallel_tool_calls",
-        "previous_response_id",
-        "prompt",
-        "reasoning",
-        "stream",
-        "temperature",
-        "text",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_p",
-        "truncation",
-        "user",
-    }
-)
 _ENCRYPTED = "reasoning.encrypted_content"
 
 
@@ -243,7 +202,7 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
-    known = _READ | SILENT | SERVER_FIELDS | {"stop"}
+    known = READ | SILENT | SERVER_FIELDS | {"stop"}
     asked = {name for name, value in request.values.items() if value not in (None, False, [], {})}
     rows = (
         ("fields left out, which a chat server does not know", asked - known),

@@ -13,7 +13,6 @@ from converter.events import (
     Opaque,
     OpaqueFrame,
     Own,
-    Start,
     Text,
     Thinking,
     ThinkingEnd,
@@ -54,37 +53,6 @@ def test_a_message_whose_head_is_missing_begins_all_the_same(first: Event) -> No
     types = [event["type"] for event in written([first, STOP, End()])]
     assert types[:2] == ["message_start", "content_block_start"]
     assert types.count("message_start") == 1
-
-
-def test_the_start_has_all_that_a_message_has() -> None:
-    assert complete([STOP])[0]["message"] == {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "asked",
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
-    }
-
-
-def test_the_model_asked_for_stands_in_for_one_the_server_does_not_name() -> None:
-    assert written([Start("", ""), STOP])[0]["message"]["model"] == "asked"
-
-
-def test_a_message_has_an_id_though_the_server_gives_none() -> None:
-    ids = [
-        written([Start("", ""), STOP], asked=ReplyContext("asked", flow))[0]["message"]["id"]
-        for flow in ("a", "b")
-    ]
-    assert ids == ["msg_a", "msg_b"]
-
-
-def test_a_second_head_begins_no_second_message() -> None:
-    assert [event["type"] for event in complete([Text("a"), HEAD, STOP])].count(
-        "message_start"
-    ) == 1
 
 
 def test_blocks_stand_in_the_order_they_were_written() -> None:

@@ -11,7 +11,6 @@ from converter.conversation import (
     Image,
     Link,
     RedactedThinking,
-    Stored,
     Text,
     Thinking,
     ToolResult,
@@ -299,47 +298,4 @@ def test_images_of_results_follow_the_run_of_results() -> None:
                 {"type": "text", "text": "what is it?"},
             ],
         ),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("block", "text"),
-    [
-        (Document((Text("body"),)), "<document>\n\nbody\n\n</document>"),
-        (
-            Document((Text("body"),), "T", "C"),
-            "<document>\ntitle: T\ncontext: C\n\nbody\n\n</document>",
-        ),
-        (
-            Document(Data("application/pdf", "JVBE"), "T"),
-            '[the document "T" (application/pdf) was attached, but this server can only be given text and images]',
-        ),
-        (
-            Document(Link("http://x/a.pdf")),
-            "[a document (http://x/a.pdf) was attached, but this server can only be given text and images]",
-        ),
-        (
-            Document(Stored("file_1")),
-            "[a document was attached as a stored file, which this server cannot reach]",
-        ),
-        (
-            Image(Stored("file_1")),
-            "[the image file_1 was attached as a stored file, which this server cannot reach]",
-        ),
-    ],
-)
-def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) -> None:
-    messages = write(user(block, "read it"))
-    assert messages == [said("user", text + "\n\nread it")]
-    assert "JVBE" not in json.dumps(messages)
-
-
-def test_a_document_may_hold_images() -> None:
-    parts = write(user(Document((Text("a"), PNG))))[0]["content"]
-    assert [part["type"] for part in parts] == ["text", "text", "image_url", "text"]
-
-
-def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
-    assert write(user(Image(Link("http://x/a.png"))), manner=Manner(image_links=False)) == [
-        said("user", "[image: http://x/a.png]")
     ]

@@ -1,4 +1,3 @@
-import base64
 from typing import Any
 
 import pytest
@@ -6,13 +5,10 @@ from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
 from converter.conversation import (
-    Data,
-    Document,
     Image,
     Link,
     RedactedThinking,
     RequestError,
-    Stored,
     Text,
     Thinking,
     ToolResult,
@@ -48,34 +44,6 @@ def turns(*items: dict[str, Any]) -> list[Turn]:
 @pytest.mark.parametrize("kind", [{}, {"type": "message"}])
 def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str]) -> None:
     assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (Text("a"),))]
-
-
-TEXT = base64.b64encode(b"a = 1").decode()
-
-
-@pytest.mark.parametrize(
-    ("part", "block"),
-    [
-        ({"type": "input_text", "text": "a"}, Text("a")),
-        ({"type": "output_text", "text": "a", "annotations": []}, Text("a")),
-        ({"type": "refusal", "refusal": "no"}, Text("no")),
-        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"))),
-        ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
-        ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
-        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Link("http://h/a.pdf"))),
-        ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
-        (
-            {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
-            Document((Text("a = 1"),), "a.py"),
-        ),
-        (
-            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
-            Document(Data("audio/mp3", "aGk=")),
-        ),
-    ],
-)  # fmt: skip
-def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
-    assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -259,10 +227,6 @@ def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
 @pytest.mark.parametrize("kind", ["mcp_list_tools", "mcp_approval_request", "something_new"])
 def test_an_item_without_a_meaning_here_is_named(kind: str) -> None:
     assert read({"type": kind}).left_out == {kind}
-
-
-def test_a_part_without_a_meaning_here_is_named() -> None:
-    assert read({"role": "user", "content": [{"type": "input_smell"}]}).left_out == {"input_smell"}
 
 
 @pytest.mark.parametrize(

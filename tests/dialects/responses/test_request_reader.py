@@ -156,29 +156,6 @@ def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
     assert len(request.conversation.turns) == 2
 
 
-def test_fields_of_local_servers_go_to_the_server() -> None:
-    said = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
-    conversation = asked(**said)
-    assert conversation.extensions == said
-    assert conversation.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"surprise": 1}, "fields left out, which a chat server does not know: surprise"),
-        ({"top_logprobs": 3}, "fields left out, which a chat server does not know: top_logprobs"),
-        ({"truncation": "auto"}, "truncation left out"),
-        ({"reasoning": {"effort": "wild"}}, "reasoning.effort left out: 'wild'"),
-        ({"tool_choice": {"type": "file_search"}}, "tool_choice 'file_search' left out"),
-        ({"input": [{"type": "mcp_list_tools"}]}, "items left out"),
-    ],
-)
-def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
-    (note,) = asked(**fields).notes
-    assert note.startswith(words)
-
-
 @pytest.mark.parametrize(
     ("fields", "place"),
     [

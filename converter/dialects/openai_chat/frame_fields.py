@@ -1,0 +1,93 @@
+"""The fields of a chat-completion frame, read one by one."""
+
+import math
+from dataclasses import replace
+
+from converter.events import (
+    Event,
+    Own,
+    ToolCall,
+    Usage,
+)
+from converter.wire import json_text
+
+NAME = "openai"
+"""Name of the dialect, on what only it can write back."""
+SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
+"""What the head of a frame holds; anything else in it is a vendor's."""
+
+
+class MisshapenError(Exception):
+    """A frame of JSON that is no chat completion."""
+
+
+def tool_calls(inner: dict[str, object], index: int) -> list[Event]:
+    """Take the calls out of a choice's message or delta."""
+    if isinstance(legacy := inner.get("function_call"), dict):
+        del inner["function_call"]
+        own = Own(NAME, {"function_call": legacy})
+        return [replace(_tool_call({"function": legacy}, 0, index), own=own)]
+    entries = inner.get("tool_calls")
+    if not entries:
+        return []
+    if not isinstance(entries, list):
+        raise MisshapenError
+    del inner["tool_calls"]
+    return [_tool_call(object_of(entry), position, index) for position, entry in enumerate(entries)]
+
+
+def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall:
+    function = object_of(entry.get("function") or {})
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json_text.write(arguments).decode() if arguments else ""
+    return ToolCall(
+        index_of(entry, position),
+        string_of(entry.get("id")),
+        string_of(function.get("name")),
+        arguments,
+        choice,
+        Own(NAME, {"tool_calls": entry}),
+    )
+
+
+def usage_of(entry: dict[str, object]) -> Usage:
+    """Return the counts of a reply."""
+    prompt = entry.get("prompt_tokens_details")
+    details = entry.get("completion_tokens_details")
+    return Usage(
+        _number(entry, "prompt_tokens") or 0,
+        _number(entry, "completion_tokens") or 0,
+        cached=_number(prompt, "cached_tokens"),
+        thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
+        own=Own(NAME, entry),
+    )
+
+
+def _number(fields: object, name: str) -> int | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        return None
+    return int(value)
+
+
+def index_of(fields: dict[str, object], position: int) -> int:
+    """Return where a choice or call stands; some servers send null, or leave it out."""
+    index = fields.get("index")
+    if index is None:
+        return position
+    if type(index) is not int:
+        raise MisshapenError
+    return index
+
+
+def object_of(value: object) -> dict[str, object]:
+    """Return an object. Raises MisshapenError for anything else."""
+    if not isinstance(value, dict):
+        raise MisshapenError
+    return value
+
+
+def string_of(value: object) -> str:
+    """Return a string; empty for anything else."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,57 @@
+"""The parts of a Responses item, read: text, images, files, sound."""
+
+from collections.abc import Callable
+
+from converter.conversation import (
+    Data,
+    Document,
+    Image,
+    Stored,
+    Text,
+)
+from converter.dialects.openai_parts import document_of, source_of
+from converter.wire.checked import Fields
+
+type Part = Text | Image | Document
+
+
+def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
+    """Return the parts of a field that is a string or a list; none when it is absent."""
+    content = item.values.get(name)
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Text(content)]
+    parts: list[Part] = []
+    for part in item.children(name):
+        kind = part.optional("type", str) or "input_text"
+        if kind in _PARTS:
+            parts.append(_PARTS[kind](part))
+        else:
+            left_out.add(kind)
+    return parts
+
+
+def _text(part: Fields) -> Text:
+    return Text(part.optional("text", str) or "")
+
+
+def _image(part: Fields) -> Image:
+    url = part.optional("image_url", str)
+    return Image(source_of(url) if url else Stored(part.optional("file_id", str) or ""))
+
+
+def _audio(part: Fields) -> Document:
+    audio = part.child("input_audio") or part
+    kind = audio.optional("format", str) or "wav"
+    return Document(Data(f"audio/{kind}", audio.optional("data", str) or ""))
+
+
+_PARTS: dict[str, Callable[[Fields], Part]] = {
+    **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), _text),
+    "refusal": lambda part: Text(part.optional("refusal", str) or ""),
+    "input_image": _image,
+    "computer_screenshot": _image,
+    "input_file": document_of,
+    "input_audio": _audio,
+}

@@ -1,0 +1,78 @@
+"""Images and documents as a server can be given them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.conversation import (
+    Block,
+    Conversation,
+    Data,
+    Document,
+    Image,
+    Link,
+    Stored,
+    Text,
+    Turn,
+)
+from converter.dialects.openai_chat.messages import Manner, write_messages
+
+PNG = Image(Data("image/png", "iVBO"))
+
+
+def user(*blocks: Block | str) -> Turn:
+    return Turn("user", tuple(Text(block) if isinstance(block, str) else block for block in blocks))
+
+
+def write(
+    *turns: Turn, system: tuple[str, ...] = (), manner: Manner | None = None
+) -> list[dict[str, Any]]:
+    return write_messages(Conversation("m", turns, system), manner or Manner())
+
+
+def said(role: str, content: object, **more: object) -> dict[str, object]:
+    return {"role": role, "content": content, **more}
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        (Document((Text("body"),)), "<document>\n\nbody\n\n</document>"),
+        (
+            Document((Text("body"),), "T", "C"),
+            "<document>\ntitle: T\ncontext: C\n\nbody\n\n</document>",
+        ),
+        (
+            Document(Data("application/pdf", "JVBE"), "T"),
+            '[the document "T" (application/pdf) was attached, but this server can only be given text and images]',
+        ),
+        (
+            Document(Link("http://x/a.pdf")),
+            "[a document (http://x/a.pdf) was attached, but this server can only be given text and images]",
+        ),
+        (
+            Document(Stored("file_1")),
+            "[a document was attached as a stored file, which this server cannot reach]",
+        ),
+        (
+            Image(Stored("file_1")),
+            "[the image file_1 was attached as a stored file, which this server cannot reach]",
+        ),
+    ],
+)
+def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) -> None:
+    messages = write(user(block, "read it"))
+    assert messages == [said("user", text + "\n\nread it")]
+    assert "JVBE" not in json.dumps(messages)
+
+
+def test_a_document_may_hold_images() -> None:
+    parts = write(user(Document((Text("a"), PNG))))[0]["content"]
+    assert [part["type"] for part in parts] == ["text", "text", "image_url", "text"]
+
+
+def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
+    assert write(user(Image(Link("http://x/a.png"))), manner=Manner(image_links=False)) == [
+        said("user", "[image: http://x/a.png]")
+    ]

@@ -1,0 +1,64 @@
+"""The parts of a Responses item."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from converter.conversation import (
+    Data,
+    Document,
+    Image,
+    Link,
+    Stored,
+    Text,
+    Turn,
+)
+from converter.dialects.responses.items import Items
+from converter.dialects.responses.tools import Toolbox
+from converter.wire.checked import Fields
+
+
+def read(*items: dict[str, Any]) -> Items:
+    reading = Items(Toolbox())
+    for item in items:
+        reading.add(Fields(item))
+    return reading
+
+
+def turns(*items: dict[str, Any]) -> list[Turn]:
+    reading = read(*items)
+    assert reading.left_out == set()
+    return reading.turns
+
+
+TEXT = base64.b64encode(b"a = 1").decode()
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ({"type": "input_text", "text": "a"}, Text("a")),
+        ({"type": "output_text", "text": "a", "annotations": []}, Text("a")),
+        ({"type": "refusal", "refusal": "no"}, Text("no")),
+        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"))),
+        ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
+        ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
+        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Link("http://h/a.pdf"))),
+        ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
+        (
+            {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
+            Document((Text("a = 1"),), "a.py"),
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
+            Document(Data("audio/mp3", "aGk=")),
+        ),
+    ],
+)  # fmt: skip
+def test_each_part_has_its_block(part: dict[str, Any], block: object) -> None:
+    assert turns({"role": "user", "content": [part]}) == [Turn("user", (block,))]  # type: ignore[arg-type]
+
+
+def test_a_part_without_a_meaning_here_is_named() -> None:
+    assert read({"role": "user", "content": [{"type": "input_smell"}]}).left_out == {"input_smell"}

@@ -1,0 +1,44 @@
+"""The fields of a Responses request."""
+
+from typing import Any
+
+import pytest
+
+from converter.conversation import (
+    Conversation,
+)
+from converter.dialects.responses.request_fields import READ, SILENT
+from converter.dialects.responses.request_reader import read
+from converter.dialects.server_fields import SERVER_FIELDS
+
+
+def asked(**fields: Any) -> Conversation:
+    return read({"model": "m", "input": "hi", **fields}).conversation
+
+
+def test_fields_of_local_servers_go_to_the_server() -> None:
+    said = {"chat_template_kwargs": {"a": 1}, "stop": ["x"], "seed": 1}
+    conversation = asked(**said)
+    assert conversation.extensions == said
+    assert conversation.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"surprise": 1}, "fields left out, which a chat server does not know: surprise"),
+        ({"top_logprobs": 3}, "fields left out, which a chat server does not know: top_logprobs"),
+        ({"truncation": "auto"}, "truncation left out"),
+        ({"reasoning": {"effort": "wild"}}, "reasoning.effort left out: 'wild'"),
+        ({"tool_choice": {"type": "file_search"}}, "tool_choice 'file_search' left out"),
+        ({"input": [{"type": "mcp_list_tools"}]}, "items left out"),
+    ],
+)
+def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
+    (note,) = asked(**fields).notes
+    assert note.startswith(words)
+
+
+def test_a_field_is_read_or_means_nothing_here() -> None:
+    assert not READ & SILENT
+    assert not (READ | SILENT) & SERVER_FIELDS
