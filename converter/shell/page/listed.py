@@ -4,6 +4,7 @@ the numbers over them.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,11 @@ from converter.shell.terminal.printer import reply_of
 
 SLICE = 0.01
 """Seconds after which others have their turn: a list of thousands is made in many slices."""
+
+MOST_GONE = 10_000
+"""Rows that are remembered as gone, for pages that have not asked since: they ask every second, and
+a page may stay open for weeks.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class Listed:
         self._view = view
         self._running = running
         self._entries: dict[str, _Entry] = {}
-        self._gone: list[tuple[int, str]] = []
+        self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
         self._stale: dict[str, None] = {}
         self._version = 0
         self._lock = asyncio.Lock()

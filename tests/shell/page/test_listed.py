@@ -53,6 +53,20 @@ def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
     assert exchanges.changes(0).gone == [flow.id]
 
 
+def test_of_what_is_gone_only_the_last_is_remembered(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed, "MOST_GONE", 2)
+    exchanges = opened(there)
+    flows = [request(CHAT) for _ in range(4)]
+    for flow in flows:
+        there.view.add([flow])
+        wait(exchanges.refresh())
+        there.view.remove([flow])
+        wait(exchanges.refresh())
+    assert exchanges.changes(0).gone == [flow.id for flow in flows[2:]]
+
+
 def test_a_list_that_is_cleared_is_told(there: Watched) -> None:
     exchanges = opened(there)
     flows = [request(CHAT) for _ in range(2)]
