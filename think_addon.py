@@ -26,6 +26,7 @@ from converter.shell import options, replays
 from converter.shell.commands import Commands
 from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
 from converter.shell.exchange_listener import ExchangeListener
+from converter.shell.flow_keeper import FlowKeeper
 from converter.shell.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
 from converter.shell.metrics_endpoint import MetricsEndpoint
@@ -70,6 +71,7 @@ class ThinkAddon:
             self._metrics,
             Commands(self._recorder),
             Page(self._recorder),
+            FlowKeeper(lambda: self._settings.keep),
         ]
 
     def load(self, loader: Loader) -> None:

@@ -99,6 +99,23 @@ def read_metrics(written: object) -> MetricsPlace | None:
     return MetricsPlace(file=read_path(written)) if str(written) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How much of what is over stays in memory: so many `flows`, of so many bytes in all."""
+
+    flows: int
+    size: int
+
+
+def read_keep(written: object) -> Keep | None:
+    """Return how much stays in memory; None for all."""
+    numbers = str(written).split(",")
+    if not (len(numbers) == 2 and all(part.isascii() and part.isdecimal() for part in numbers)):
+        raise ValueError(f"expected FLOWS,MEGABYTES, such as 5000,500, got {str(written)!r}")
+    flows, megabytes = map(int, numbers)
+    return Keep(flows, megabytes * 1024 * 1024) if flows and megabytes else None
+
+
 def read_server(written: object) -> Server | None:
     """Return the server of that name; None: ask it."""
     return None if written == AUTO else by_name(str(written))

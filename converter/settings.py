@@ -9,12 +9,14 @@ from converter.initial_state import InitialState
 from converter.option_readers import (
     FIELDS,
     STARTS,
+    Keep,
     MetricsPlace,
     names,
     one_of,
     read_count,
     read_fields,
     read_folder,
+    read_keep,
     read_metrics,
     read_path,
     read_seconds,
@@ -107,6 +109,13 @@ OPTIONS = (
     ),
     Option("memory_megabytes", int, 32, "megabytes of replies kept, at most", read_count),
     Option(
+        "keep",
+        str,
+        "5000,500",
+        "exchanges that mitmweb keeps: FLOWS,MEGABYTES; 0,0: all",
+        read_keep,
+    ),
+    Option(
         "server",
         str,
         AUTO,
@@ -153,6 +162,7 @@ NOT_RECORDED = (
     "hosts",
     "memory_replies",
     "memory_megabytes",
+    "keep",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -188,6 +198,7 @@ class Settings:
     responses: str
     memory_replies: int
     memory_megabytes: int
+    keep: Keep | None
     server: Server | None
     history: History
     order: Order

@@ -6,6 +6,7 @@ import pytest
 
 from converter import settings
 from converter.initial_state import InitialState
+from converter.option_readers import Keep
 from converter.parsing.tag_matcher import FAMILIES
 from converter.settings import OPTIONS, Option
 
@@ -162,3 +163,14 @@ def test_a_bad_value_is_refused_by_its_options_name_and_what_is_allowed(
     message = str(refused.value)
     assert [word for word in allowed if word not in message] == []
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("written", ["", "5", "a,b", "1,2,3", "-1,2", "1.5,2"])
+def test_limits_of_what_is_kept_are_two_numbers(written: str) -> None:
+    with pytest.raises(ValueError, match="think_keep: expected FLOWS,MEGABYTES"):
+        settings.read({"keep": written})
+
+
+def test_what_is_kept_is_counted_in_flows_and_bytes() -> None:
+    assert settings.read({"keep": "7,2"}).keep == Keep(7, 2 * 1024 * 1024)
+    assert settings.read({"keep": "0,0"}).keep is None

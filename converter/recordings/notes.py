@@ -15,6 +15,8 @@ from converter.servers.profiles import by_name
 METADATA = "think"
 """The field of a flow's metadata that holds the notes."""
 VERSION = 1
+LET_GO = "let_go"
+"""The note of a flow whose server's bytes are not kept any more, to bound the memory."""
 _UNREADABLE = "what the addon noted of the flow cannot be read"
 
 
@@ -52,6 +54,8 @@ def read(text: object) -> Notes:
             f"expected notes of version {VERSION}, got {version!r}: "
             "the flow was kept by another version of the addon"
         )
+    if noted.get(LET_GO):
+        raise RecordingError("the server's own bytes were let go, to keep memory bounded")
     try:
         return _notes(noted)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:

@@ -21,6 +21,7 @@ from converter.endpoints import find
 from converter.initial_state import InitialState
 from converter.observe.printable import visible
 from converter.parsing.reading import Expected
+from converter.recordings.notes import LET_GO
 from converter.settings import Settings
 from converter.shell.flow_record import told, told_of_reply
 from converter.shell.live_view import Running, rewritten
@@ -40,6 +41,7 @@ _AROUND = 9
 that says how much is hidden.
 """
 _LEAST_LINES = 5
+_LET_GO = "# The server's own bytes are not kept any more: think_keep bounds the memory.\n"
 
 
 class Thinking(Contentview):
@@ -84,9 +86,12 @@ class Thinking(Contentview):
 
     def _complete(self, data: bytes, metadata: Metadata) -> str:
         flow, message = metadata.flow, metadata.http_message
+        if self.of_server and is_let_go(flow):
+            return _LET_GO
         if self.of_server:
             data, message = self._sent(data, message, flow)
-        chosen, expected = reading_of(flow, self.of_server or not _backup(flow))
+        as_server = self.of_server or not (_backup(flow) or is_let_go(flow))
+        chosen, expected = reading_of(flow, as_server)
         if isinstance(message, Request):
             return _written(request.read(data, chosen), {})
         content_type = (
@@ -155,6 +160,11 @@ def _backup(flow: Flow | None) -> Mapping[str, Any]:
     """Return the state that *Revert* would restore; mitmproxy has no other way to look at it."""
     state: Mapping[str, Any] = (flow._backup if flow else None) or {}  # type: ignore[assignment]  # it is a state, not a flow
     return state
+
+
+def is_let_go(flow: Flow | None) -> bool:
+    """Tell whether what the server was asked and said is not kept any more."""
+    return isinstance(flow, HTTPFlow) and bool(told(flow).get(LET_GO))
 
 
 def backup_of(flow: Flow) -> Response | None:
