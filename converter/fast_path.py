@@ -48,6 +48,10 @@ class FastPath:
     _shape: _Shape | None = None
     _written: dict[Kind, tuple[bytes, ...] | None] = field(default_factory=dict)
     """How words of a kind are written: the pieces around them; None: the frame as it came."""
+    _unsure: dict[Kind, str] = field(default_factory=dict)
+    """The words that taught a kind and stand in its frame more than once, until other words come
+    out as they should: a model that says `:` or `text` says what the frame's own JSON holds.
+    """
 
     @property
     def kind(self) -> Kind | None:
@@ -56,7 +60,7 @@ class FastPath:
 
     def knows(self, kind: Kind) -> bool:
         """Tell whether words that become this kind can be written."""
-        return kind in self._written
+        return kind in self._written and kind not in self._unsure
 
     def changes(self, kind: Kind) -> bool:
         """Tell whether frames with such words do not go on as they came."""
@@ -69,6 +73,7 @@ class FastPath:
         and what was written.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
+            self._confirm(made)
             return
         said, became = _only_words(read), _only_words(made)
         if said is None or became is None or said.text != became.text or len(out) != 1:
@@ -83,6 +88,15 @@ class FastPath:
             self._written.clear()
         if shape and (pieces is None or len(pieces) > 1):
             self._written[type(became)] = pieces
+            self._unsure.pop(type(became), None)
+            if pieces and len(pieces) > 2:
+                self._unsure[type(became)] = became.text
+
+    def _confirm(self, made: Sequence[Event]) -> None:
+        """Be sure of a kind when other words have come out as those that taught it say."""
+        words = _only_words(made)
+        if words and self._unsure.get(type(words), words.text) != words.text:
+            del self._unsure[type(words)]
 
     def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
         """Tell whether words are still written as they were, after a frame of the known shape whose

@@ -115,7 +115,7 @@ def test_drawn_streams_come_out_alike(
         _both([body[begin:end] for begin, end in places], settings.read(), client)
 
 
-LONG = [" word"] * 400
+LONG = [" word", " more"] * 200
 
 
 def _stream(name: str, words: Sequence[str]) -> list[bytes]:
@@ -211,3 +211,25 @@ def test_words_beyond_ascii_are_plain() -> None:
     frames = [frame for word in ["x", "y", *words] for frame in _stream("content", [word])[:1]]
     fast, _ = _both([b"".join(frames)], settings.read(), ANTHROPIC)
     assert fast.hurried == len(words)
+
+
+OWN_WORDS = [":", ",", "text", "delta", "index", "type", "content", "content_block_delta", "{}"]
+"""Words that the frames hold as names, values and marks of their own."""
+
+
+@CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning", "reasoning_content"])
+@pytest.mark.parametrize("first", OWN_WORDS)
+def test_words_that_frames_have_of_their_own_teach_nothing_wrong(
+    first: str, name: str, client: Dialect
+) -> None:
+    both = settings.read({"fields": ["reasoning_content", "reasoning"]})
+    for words in ([first, " a", " b", first, " c"], [first, first, first, " a"]):
+        for chosen in (settings.read(), both):
+            _both(_stream(name, words), chosen, client)
+
+
+def test_words_of_a_frames_own_are_told_from_it_by_the_next_ones() -> None:
+    words = [":", " a", " b", *LONG]
+    fast, _ = _both(_stream("content", words), settings.read(), ANTHROPIC)
+    assert fast.hurried > 0.95 * len(words)
