@@ -134,7 +134,7 @@ class OpenAIDecoder:
         outer = {
             name: value
             for name, value in choice.items()
-            if name not in ("index", key, "finish_reason")
+            if name not in ("index", "message", "delta", "finish_reason")
         }
         thoughts = self._thoughts(inner, index)
         answer = [*self._text(inner, index), *tool_calls(inner, index)]

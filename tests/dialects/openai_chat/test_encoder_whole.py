@@ -124,3 +124,11 @@ def test_a_body_fed_in_pieces_is_one_body() -> None:
     body = whole("<think>ä</think>b")
     pieces = [body[index : index + 1] for index in range(len(body))]
     assert passed(rewriter(OPENAI, WHOLE), pieces) == passed(rewriter(OPENAI, WHOLE), [body])
+
+
+@pytest.mark.parametrize("beside", [None, [], {}, "x", [{"content": "a"}]])
+def test_a_delta_beside_a_message_is_not_read(beside: object) -> None:
+    body = _completion({"content": "<think>a</think>b"})
+    body["choices"][0]["delta"] = beside
+    [message] = _messages(json.dumps(body).encode())
+    assert message == {"content": "b", "reasoning_content": "a"}
