@@ -7,6 +7,8 @@ WEB_PORT =
 OPTIONS =
 PEERS =
 BENCH =
+MINUTES =
+STREAMS =
 BROWSER = 1
 export BROWSER
 
@@ -15,7 +17,7 @@ INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test test-fast bench check format setup programs clean
+.PHONY: help run test test-fast soak fuzz bench check format setup programs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
@@ -32,6 +34,12 @@ test: setup programs ## run all tests; BROWSER=0 leaves out those in a browser
 
 test-fast: setup ## run the tests that start no program and read no long input, with a fifth of the drawn examples
 	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not slow'
+
+soak: setup ## many clients for MINUTES=8 and STREAMS=1000 at one time, some of them with faults: nothing wrong, nothing left
+	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)') $(if $(STREAMS),--streams '$(STREAMS)')
+
+fuzz: setup ## look for input that breaks a promise, for MINUTES=10
+	@$(PYTHON) -m tests.fuzz $(if $(MINUTES),--minutes '$(MINUTES)')
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
 	@$(PYTHON) -m tests.tools.bench $(if $(PEERS),--peers) $(BENCH)

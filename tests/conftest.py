@@ -23,7 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
 
-_FOLDERS_OF_PROGRAMS = {"command", "end_to_end", "faults", "tools"}
+_FOLDERS_OF_PROGRAMS = {"command", "end_to_end", "faults", "fuzz", "soak", "tools"}
 _STARTS_A_PROGRAM = re.compile(
     r"^import subprocess"
     r"|^from tests\.support\.(claude_code|codex|console|front|harness|mitmweb|npm|on_terminal) "

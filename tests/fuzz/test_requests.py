@@ -1,0 +1,104 @@
+"""Valid requests of the recordings with a few things wrong: what cannot be read is refused in the
+client's dialect, what can be read makes a request that a server can read.
+
+They begin as valid ones, or all would be refused at the first field.
+"""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
+from converter.exchange import Exchange, ReadRequest
+from converter.memory import Memory
+from converter.recordings.recording import Recording
+from converter.recordings.replay import for_client
+from converter.servers.profiles import SERVERS
+from converter.wire import json_text
+from tests.fuzz.mutations import of, spoiled_bytes, spoiled_json
+from tests.support.strategies import law
+
+MEASURED = {dialect.name: of(dialect) for dialect in (ANTHROPIC, OPENAI_CHAT)}
+"""Real requests. Those of the Responses API are made of chat completions below."""
+
+
+def responses_request(recording: Recording) -> dict[str, object]:
+    """The same question as the Responses API has it."""
+    asked = json.loads(recording.asked.body)
+    turns = [turn for turn in asked.get("messages", ()) if isinstance(turn.get("content"), str)]
+    given = [
+        {"type": "message", "role": turn["role"], "content": turn["content"]}
+        for turn in turns
+        if turn["role"] in ("system", "user", "assistant")
+    ]
+    tools = [
+        {"type": "function", **tool["function"]}
+        for tool in asked.get("tools", ())
+        if "function" in tool
+    ]
+    return {"model": "m", "input": given, "tools": tools, "reasoning": {"effort": "low"}}
+
+
+def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
+    """Read a request as the addon does; none: it was refused, with an answer for the client."""
+    memory = Memory(10, 1 << 20)
+    try:
+        if not exchange.translated:
+            return exchange.note(body)
+        asked = exchange.read(body, memory)
+        return [asked.written(server, parses) for server in SERVERS for parses in (True, False)][-1]
+    except Exception as error:
+        words, answer = exchange.refusal(error)
+        assert 400 <= answer.status < 500, words
+        assert json.loads(answer.body)
+        return None
+
+
+def judge(exchange: Exchange, body: bytes) -> None:
+    """Read it; what is made of it is JSON, and its reply can be set up."""
+    asked = read(exchange, body)
+    if asked is None:
+        return
+    assert isinstance(json_text.read(json_text.write(asked.body)), dict)
+    assert str(asked.asked_model) is not None
+    exchange.client.encoders[asked.form](asked.reply_context).close()
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)
+def test_spoiled_requests(dialect: Dialect) -> None:
+    @law(60)
+    @given(st.data(), st.sampled_from(MEASURED[dialect.name]))
+    def spoiled(data: st.DataObject, recording: Recording) -> None:
+        asked = data.draw(spoiled_json(json.loads(recording.asked.body)))
+        judge(recording.exchange(), json.dumps(asked).encode())
+
+    spoiled()
+
+
+@law(60)
+@given(st.data(), st.sampled_from(MEASURED["openai"]))
+def test_spoiled_requests_of_the_responses_api(data: st.DataObject, recording: Recording) -> None:
+    exchange = for_client(recording.awaited(), RESPONSES).request.exchange
+    asked = data.draw(spoiled_json(responses_request(recording)))
+    judge(exchange, json.dumps(asked).encode())
+
+
+@law(40)
+@given(st.data(), st.sampled_from([*MEASURED["anthropic"], *MEASURED["openai"]]))
+def test_spoiled_bytes_of_requests(data: st.DataObject, recording: Recording) -> None:
+    judge(recording.exchange(), data.draw(spoiled_bytes(recording.asked.body)))
+
+
+@pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)
+def test_what_the_fuzz_begins_with_is_valid(dialect: Dialect) -> None:
+    for recording in MEASURED[dialect.name]:
+        assert read(recording.exchange(), recording.asked.body) is not None, recording.name
+
+
+def test_what_the_fuzz_of_responses_begins_with_is_valid() -> None:
+    for recording in MEASURED["openai"]:
+        exchange = for_client(recording.awaited(), RESPONSES).request.exchange
+        body = json.dumps(responses_request(recording)).encode()
+        assert read(exchange, body) is not None, recording.name

@@ -1,0 +1,47 @@
+"""Real frames and bodies whose JSON has other values, other names and other depths."""
+
+import json
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.dialects.table import Form
+from converter.recordings.recording import Recording
+from tests.fuzz.mutations import pieces_of, recordings, spoiled_json
+from tests.fuzz.replies import judge
+from tests.support.strategies import law
+
+_DATA = re.compile(rb"data: (\{.*\})")
+STREAMED = [recording for recording in recordings() if recording.server_form is Form.STREAM]
+WHOLE = [
+    recording
+    for recording in recordings()
+    if recording.server_form is Form.WHOLE and recording.body.startswith(b"{")
+]
+
+
+@law(40)
+@given(st.data(), st.sampled_from(STREAMED))
+def test_frames_of_other_shapes(data: st.DataObject, recording: Recording) -> None:
+    found = list(_DATA.finditer(recording.body))
+    body, behind = b"", 0
+    for frame in sorted(
+        data.draw(st.sets(st.sampled_from(found), min_size=1, max_size=3)), key=_place
+    ):
+        spoiled = data.draw(spoiled_json(json.loads(frame[1])))
+        body += recording.body[behind : frame.start(1)] + json.dumps(spoiled).encode()
+        behind = frame.end(1)
+    judge(recording, data.draw(pieces_of(body + recording.body[behind:])))
+
+
+@law(40)
+@given(st.data(), st.sampled_from(WHOLE))
+def test_bodies_of_other_shapes(data: st.DataObject, recording: Recording) -> None:
+    said: Any = json.loads(recording.body)
+    judge(recording, [json.dumps(data.draw(spoiled_json(said))).encode()])
+
+
+def _place(found: "re.Match[bytes]") -> int:
+    return found.start()

@@ -1,0 +1,126 @@
+"""A client of one connection, which it keeps as long as it may, and what it says of each reply."""
+
+import asyncio
+import json
+from typing import Any
+
+from converter.laws.response_view import as_message, read_response
+from tests.faults.judge import (
+    CUT,
+    FAILED,
+    FULL,
+    STREAMS,
+    Heard,
+    Verdict,
+    WrongError,
+    failure,
+    whole_reply,
+)
+from tests.soak.plans import Plan
+from tests.soak.server import closed
+from tests.support.clients import ANTHROPIC, OPENAI
+
+SECONDS = 120
+"""Within these a reply has its end: many times what one takes on a machine with other work."""
+_WHOLE = {"openai": OPENAI.read_whole, "anthropic": ANTHROPIC.read_whole}
+
+
+class SoakClient:
+    """Asks by plans, one after another."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def complaint(self, plan: Plan) -> str:
+        """Ask, and tell what is wrong with the reply; empty: nothing."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                heard = await self._hear(plan)
+            return complaint(plan, verdict(plan, heard))
+        except TimeoutError:
+            await self.close()
+            return "no end, after seconds"
+        except (OSError, asyncio.IncompleteReadError) as error:
+            await self.close()
+            return f"HTTP broke off: {error!r}"
+        except (WrongError, AssertionError) as error:
+            return str(error)
+
+    async def close(self) -> None:
+        if self._writer:
+            await closed(self._writer)
+        self._reader = self._writer = None
+
+    async def _hear(self, plan: Plan) -> Heard:
+        body = plan.request
+        head = f"POST {plan.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        if self._writer is None:
+            opened = await asyncio.open_connection("127.0.0.1", self._port)
+            self._reader, self._writer = opened
+        self._writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        assert self._reader
+        heard, keeps = await _heard(self._reader)
+        if not keeps:
+            await self.close()
+        return heard
+
+
+async def _heard(reader: asyncio.StreamReader) -> tuple[Heard, bool]:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    pairs = [line.partition(":") for line in lines[1:] if line]
+    headers = {name.lower(): value.strip() for name, _, value in pairs}
+    status, kind = int(lines[0].split()[1]), headers.get("content-type", "")
+    keeps = headers.get("connection", "").lower() != "close"
+    if "chunked" in headers.get("transfer-encoding", ""):
+        return Heard(status, kind, await _chunks(reader)), keeps
+    length = int(headers.get("content-length", 0))
+    return Heard(status, kind, await reader.readexactly(length)), keeps
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return body
+
+
+def verdict(plan: Plan, heard: Heard) -> Verdict:
+    """Say what has become of a reply. Raises for what never may."""
+    if plan.dialect == "responses":
+        return _of_responses(plan, heard)
+    if heard.status >= 400:
+        return failure(heard, plan.dialect == "anthropic")
+    if plan.stream and heard.kind.startswith("text/event-stream"):
+        return STREAMS[plan.dialect](heard)
+    return whole_reply(_WHOLE[plan.dialect])(heard)
+
+
+def _of_responses(plan: Plan, heard: Heard) -> Verdict:
+    if heard.status >= 400:
+        return Verdict(FAILED, error=json.loads(heard.body)["error"]["message"])
+    response = read_response(heard.body) if plan.stream else json.loads(heard.body)
+    message = as_message(response)
+    thinking, text = _said(message, "thinking"), _said(message, "text")
+    error = (message.get("error") or {}).get("message", "")
+    return Verdict(CUT if error else FULL, (thinking, text), error)
+
+
+def _said(message: dict[str, Any], kind: str) -> str:
+    return "".join(block[kind] for block in message["content"] if block["type"] == kind)
+
+
+def complaint(plan: Plan, came: Verdict) -> str:
+    """Tell what is wrong with what came; empty: nothing."""
+    fault = plan.fault
+    allowed = fault.verdict.split() if fault else [FULL]
+    if came.word not in allowed:
+        return f"{came.word}, expected {allowed} ({came.error or came.said})"
+    full = fault.said if fault else (plan.thinking, plan.text)
+    before = fault.before if fault else ("", "")
+    expected = {FULL: full, CUT: before, FAILED: ("", "")}[came.word]
+    if came.said != expected:
+        return f"{came.word} with {came.said}, expected {expected}"
+    return ""

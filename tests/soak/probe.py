@@ -1,0 +1,24 @@
+"""A script for mitmdump beside the addon: GET /soak-probe tells what it holds."""
+
+import asyncio
+import gc
+import json
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.shell.flow_record import UNDER_WAY
+from converter.shell.layers.reply_layer import LIVE
+
+
+def request(flow: HTTPFlow) -> None:
+    """Answer for the server."""
+    if flow.request.path != "/soak-probe":
+        return
+    gc.collect()
+    held = {
+        "tasks": len(asyncio.all_tasks()),
+        "exchanges": len(UNDER_WAY),
+        "connections": len(LIVE),
+        "flows": sum(isinstance(each, HTTPFlow) for each in gc.get_objects()),
+    }
+    flow.response = Response.make(200, json.dumps(held), {"connection": "close"})
