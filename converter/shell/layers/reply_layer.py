@@ -3,7 +3,7 @@
 from time import monotonic
 from weakref import WeakSet
 
-from mitmproxy.connection import Connection
+from mitmproxy.connection import Connection, ConnectionState
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
@@ -47,6 +47,7 @@ class ReplyLayer(HttpLayer):
         self._timer: commands.RequestWakeup | None = None
         self._opening: dict[Connection, commands.OpenConnection] = {}
         self._watch: commands.RequestWakeup | None = None
+        self._closed: set[Connection] = set()
         LIVE.add(self)
 
     @property
@@ -75,6 +76,9 @@ class ReplyLayer(HttpLayer):
             yield from self._quit(event)
             return
         yield from super().handle_event(event)
+        if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
+            self._shortcuts.pop(event.connection.id, None)
+            self._closed.add(event.connection)
 
     def open_shortcut(self, stream: StreamLayer) -> None:
         """Have the body of this reply take the short way, where there is one."""
@@ -92,6 +96,7 @@ class ReplyLayer(HttpLayer):
         self, event: GetHttpConnection, *, reuse: bool = True
     ) -> CommandGenerator[None]:
         """Find or open a server's connection, and watch that the opening comes to its end."""
+        self._forget_closed()
         for command in super().get_connection(event, reuse=reuse):
             yield command
             if isinstance(command, commands.OpenConnection):
@@ -99,6 +104,16 @@ class ReplyLayer(HttpLayer):
                 if self._watch is None:
                     self._watch = commands.RequestWakeup(SECONDS_TO_OPEN)
                     yield self._watch
+
+    def _forget_closed(self) -> None:
+        """Forget the server's connections that are over: mitmproxy keeps each, with its last reply,
+        for as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        """
+        in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
+        for connection in self._closed - in_use:
+            if connection.state is ConnectionState.CLOSED:
+                self._closed.discard(connection)
+                self.connections.pop(connection, None)
 
     def _look_at_openings(self) -> CommandGenerator[None]:
         """Say of a connection that was reset at once that it failed: mitmproxy's task for it ends

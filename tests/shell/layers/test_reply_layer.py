@@ -167,3 +167,36 @@ def test_what_is_no_http_is_left_alone() -> None:
     asked, _ = chosen(TCPLayer)
     put_in_place(asked, Says())
     assert type(asked.layer) is TCPLayer
+
+
+def test_connections_that_are_over_are_forgotten() -> None:
+    with Core() as core:
+        for _ in range(20):
+            core.ask()
+            core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na")
+            core.server_closes()
+        assert len(core.servers) == 20
+        assert len(core.layer.connections) <= 3  # the client's, the context's, the last
+
+
+def test_a_stream_that_broke_off_leaves_no_short_way() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        for _ in range(5):
+            core.ask()
+            core.answer(HEAD)
+            core.answer(chunk(b"a"))
+            core.server_closes()
+        assert core.heard().count(b"<abort") == 5
+        assert core.layer._shortcuts == {}
+        assert len(core.layer.connections) <= 3
+
+
+def test_a_connection_that_a_stream_still_uses_stays() -> None:
+    with Core() as core:
+        core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{}")
+        core.ask(b"       ")
+        core.layer._closed = {core.servers[-1]}
+        core.servers[-1].state = ConnectionState.CLOSED
+        core.layer._forget_closed()
+        assert core.servers[-1] in core.layer.connections
