@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter import read_request
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
-from converter.exchange import Exchange, ReadRequest
+from converter.exchange import Exchange
 from converter.memory import Memory
+from converter.read_request import ReadRequest
 from converter.recordings.recording import Recording
 from converter.recordings.replay import for_client
 from converter.servers.profiles import SERVERS
@@ -46,8 +48,8 @@ def read(exchange: Exchange, body: bytes) -> ReadRequest | None:
     memory = Memory(10, 1 << 20)
     try:
         if not exchange.translated:
-            return exchange.note(body)
-        asked = exchange.read(body, memory)
+            return read_request.note(exchange, body)
+        asked = read_request.read(exchange, body, memory)
         return [asked.written(server, parses) for server in SERVERS for parses in (True, False)][-1]
     except Exception as error:
         words, answer = exchange.refusal(error)
