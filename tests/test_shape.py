@@ -38,7 +38,8 @@ RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
 DIALECTS = {"anthropic", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
-PROXY_ALLOWED = {"converter.recordings.flow_file"}  # mitmproxy.io and plain values only
+PROXY_ALLOWED = {"converter.recordings.as_flow", "converter.recordings.flow_file"}
+"""They use mitmproxy.io and plain values only."""
 COMES_WITH_THE_PROXY = {"certifi", "h11"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
 TEST_ENVIRONMENT = {"converter.laws.sdk_reading", "converter.laws.pytest_plugin"}
@@ -161,6 +162,28 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
         if isinstance(node, documented) and (words := ast.get_docstring(node))
     ]
     assert [words for words in begun if _CLAUSES.match(words)] == []
+
+
+LONGEST_FILE, LONGEST_FUNCTION = 250, 30
+TABLES = {"converter.parsing.families", "converter.servers.profiles"}
+"""Rows and the class of a row: cut in two, a table would be harder to read."""
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_a_file_is_read_at_one_sitting(source: Path) -> None:
+    length = source.read_text().count("\n")
+    assert length <= LONGEST_FILE or _module(source) in TABLES
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_a_function_fits_in_the_eye(source: Path) -> None:
+    long = [
+        node.name
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
 
 
 def _kept() -> list[Path]:

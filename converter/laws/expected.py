@@ -13,7 +13,8 @@ from converter.laws.heard import Heard, Piece
 from converter.laws.oracle_blocks import Block
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
-from converter.parsing.think_parser import STOP, Mode
+from converter.parsing.think_parser import STOP
+from converter.parsing.think_states import Mode
 from converter.parsing.tool_calls.stage import Tools
 from converter.pipeline import reading_of
 from converter.recordings.recording import Recording

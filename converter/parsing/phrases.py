@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.findings import Findings
-from converter.parsing.think_parser import Thought
+from converter.parsing.thought import Thought
 
 type _Said = Text | Thinking | ThinkingEnd
 

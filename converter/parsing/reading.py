@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from converter.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, joined
-from converter.parsing.think_parser import Mode
+from converter.parsing.think_states import Mode
 from converter.parsing.tool_calls.stage import Tools
 
 _AUTO = choose([AUTO])

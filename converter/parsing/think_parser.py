@@ -7,10 +7,8 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-import itertools
-import re
-
-from converter.events import Text, Thinking, ThinkingEnd
+from converter.events import Text, Thinking
+from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
 from converter.parsing.mark_search import Mark, MarkSearch
@@ -25,33 +23,12 @@ from converter.parsing.think_states import (
     Mode,
     State,
 )
-from converter.parsing.thought import BLANKS_LIMIT, NAME, UNREADABLE_CONFIDENCE, Thought
+from converter.parsing.thought import BLANKS_LIMIT, Said, Thought, joined
 from converter.parsing.tool_marks import BEFORE_LIMIT, BY_OPENER, Place, begins_call, where
 
-__all__ = [
-    "ATTRIBUTE_LIMIT",
-    "BLANKS_LIMIT",
-    "UNREADABLE_CONFIDENCE",
-    "Mode",
-    "ThinkParser",
-    "Thought",
-]
-
-type _Said = Text | Thinking | ThinkingEnd
-
-ATTRIBUTE_LIMIT = 8192
-"""Characters of a tag with attributes: a thought in one is some sentences, and a quote that never
-closes must not hold a reply.
-"""
 STOP = "stop"
 """The finish of a reply that ended by itself: a thought should have had its closer."""
 _NONE = ("", "")
-
-
-_ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
-_ATTRIBUTES = re.compile(
-    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
-)
 
 
 class ThinkParser:
@@ -74,11 +51,11 @@ class ThinkParser:
         self._thought = Thought(choice)
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
-        self._out: list[_Said] = []
+        self._out: list[Said] = []
         self.stray_closer = False
         """Whether a closer without its opener went, because it is a special token."""
 
-    def feed(self, text: str) -> list[_Said]:
+    def feed(self, text: str) -> list[Said]:
         """Return what is decided once `text` has arrived."""
         self._read(text, last=False)
         return self._drain()
@@ -95,7 +72,7 @@ class ThinkParser:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
         return None
 
-    def flush(self, finish: str = "") -> list[_Said]:
+    def flush(self, finish: str = "") -> list[Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new
         block. `finish`: why the reply ended, if it has.
         """
@@ -112,9 +89,9 @@ class ThinkParser:
             self._out.append(Text(answer, self._choice))
         return self._drain()
 
-    def _drain(self) -> list[_Said]:
+    def _drain(self) -> list[Said]:
         out, self._out = self._out, []
-        return out if len(out) < 2 else _joined(out)
+        return out if len(out) < 2 else joined(out)
 
     def _looked_for(self) -> MarkSearch:
         """Return the marks that count here."""
@@ -170,10 +147,10 @@ class ThinkParser:
         return end
 
     def _take_attributes(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
-        found = _ATTRIBUTES.match(buffer, end - 1, begin + ATTRIBUTE_LIMIT)
+        found = attribute_tag(buffer, begin, end)
         if found and not found["end"] and not last and len(buffer) < begin + ATTRIBUTE_LIMIT:
             return None
-        mark = found and {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}.get(found["end"])
+        mark = found and ENDS.get(found["end"])
         if not found or not mark or (self._state, mark) not in NEXT_STATE:
             return self._ordinary(buffer, begin)
         self._opened = (self._tags.attributes_of[buffer[begin:end]], "")
@@ -266,18 +243,3 @@ class ThinkParser:
             return
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)
-
-
-def _joined(said: list[_Said]) -> list[_Said]:
-    """Join neighbours of one kind, so that text nobody touched comes out as it went in."""
-    out: list[_Said] = []
-    pieces: list[str] = []
-    for event, following in itertools.zip_longest(said, said[1:]):
-        if isinstance(event, ThinkingEnd):
-            out.append(event)
-            continue
-        pieces.append(event.text)
-        if type(following) is not type(event):
-            out.append(type(event)("".join(pieces), event.choice))
-            pieces.clear()
-    return out

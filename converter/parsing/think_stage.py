@@ -9,7 +9,8 @@ from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
 from converter.parsing.tag_matcher import tag_set
-from converter.parsing.think_parser import Mode, ThinkParser
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_states import Mode
 from converter.parsing.unmatched_closer import UnmatchedCloser
 
 type Kind = type[Text] | type[Thinking]

@@ -1,9 +1,12 @@
 """A thought as it goes out: its blanks, its end, and the attributes of its tag."""
 
+import itertools
 import math
 import re
 
-from converter.events import Thinking, ThinkingEnd
+from converter.events import Text, Thinking, ThinkingEnd
+
+type Said = Text | Thinking | ThinkingEnd
 
 BLANKS_LIMIT = 4096
 """Characters of blanks held at a thought's ends; more than any model writes, and the memory of a
@@ -72,3 +75,18 @@ def _confidence(written: str) -> float:
     except ValueError:
         return UNREADABLE_CONFIDENCE
     return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
+
+
+def joined(said: list[Said]) -> list[Said]:
+    """Join neighbours of one kind, so that text nobody touched comes out as it went in."""
+    out: list[Said] = []
+    pieces: list[str] = []
+    for event, following in itertools.zip_longest(said, said[1:]):
+        if isinstance(event, ThinkingEnd):
+            out.append(event)
+            continue
+        pieces.append(event.text)
+        if type(following) is not type(event):
+            out.append(type(event)("".join(pieces), event.choice))
+            pieces.clear()
+    return out

@@ -151,16 +151,16 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _serve(library: Library, chosen: argparse.Namespace) -> int:
-    from converter.recordings import server  # noqa: PLC0415  # the other commands need no server
+    from converter.recordings import pace, server  # noqa: PLC0415  # the other commands need no server
 
     served = Library(chosen.folder) if chosen.folder else library
     try:
-        pace = server.read_pace(chosen.pace)
+        speed = pace.read_pace(chosen.pace)
     except ValueError as error:
         raise RecordingError(f"--pace: {error}") from None
     recordings, _ = _loaded(served, _names(served, []))
     try:
-        server.serve(recordings, chosen.port, pace)
+        server.serve(recordings, chosen.port, speed)
     except (OSError, OverflowError) as error:
         raise RecordingError(f"port {chosen.port}: {error}") from None
     return 0

@@ -9,30 +9,23 @@ in the flow's metadata (`converter.shell.flow_record` writes it).
 import copy
 import io
 import re
-import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-with warnings.catch_warnings(
-    action="ignore", category=DeprecationWarning
-):  # mitmproxy's filters use old names of pyparsing's
-    from mitmproxy import connection, exceptions, flow, http
+# mitmproxy's filters use old names of pyparsing's
+with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+    from mitmproxy import exceptions, flow, http
     from mitmproxy.io import FlowReader, FlowWriter
 
-from converter.observe.summary import in_words
 from converter.recordings import notes
+from converter.recordings.as_flow import CARRIED, HOST, to_flow
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.redact.scrubber import HERE
-from converter.recordings.replay import Replay, replayed
+from converter.recordings.replay import Replay
 from converter.recordings.whole_file import write_whole
 
-BEGAN = 1_700_000_000.0
-"""When every recorded exchange began."""
-_HOST, _, _PORT = HERE.partition(":")
-_CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
-"""Headers that say how a message is carried: each copy of it has its own."""
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
 
 
@@ -167,7 +160,7 @@ def _asked(request: http.Request) -> Asked:
     headers = {
         name.lower(): value
         for name, value in request.headers.items()
-        if name.lower() not in _CARRIED
+        if name.lower() not in CARRIED
     }
     return Asked(request.method, request.path, headers, _body(request))
 
@@ -197,68 +190,7 @@ def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:
     places = {place for host, port in addresses for place in (host, f"{host}:{port}")}
     for request in (kept.request, sent):
         places |= {request.pretty_host, request.host_header or ""}
-    return frozenset(places - {"", HERE, _HOST, f"{_HOST}:0"})
-
-
-def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow:
-    """Return the flow of a recording, the same for the same recording. `replay`: its client's, if
-    somebody made it already.
-    """
-    client = connection.Client(
-        peername=(_HOST, 0), sockname=(_HOST, 0), timestamp_start=BEGAN, id=_id(recording, "client")
-    )
-    server = connection.Server(address=(_HOST, int(_PORT)), id=_id(recording, "server"))
-    made = http.HTTPFlow(client, server)
-    made.id, made.timestamp_created = _id(recording, "flow"), BEGAN
-    times = [chunk.at for chunk in recording.chunks] or [0.0]
-    if recording.ended:
-        made.error = flow.Error(recording.ended, BEGAN + times[-1])
-    summary = (replay or replayed(recording, recording.client)).summary.told()
-    made.metadata[notes.METADATA] = notes.write(_noted(recording), summary)
-    made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
-    server_said = Answered(
-        recording.answered.status, recording.answered.content_type, recording.body
-    )
-    if recording.sent != recording.asked or server_said != recording.got:
-        made.request, made.response = _request(recording.sent), _response(server_said, times)
-        made.backup()
-    made.request, made.response = _request(recording.asked), _response(recording.got, times)
-    return made
-
-
-def _id(recording: Recording, what: str) -> str:
-    """Return an id; flows of one name are one flow, in a viewer as well."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"think-recording:{recording.name}:{what}"))
-
-
-def _noted(recording: Recording) -> notes.Notes:
-    cuts = [(len(chunk.data), chunk.at) for chunk in recording.chunks]
-    return notes.Notes(cuts, recording.ended, recording.options, recording.found)
-
-
-def _request(asked: Asked) -> http.Request:
-    made = http.Request.make(
-        asked.method,
-        f"http://{HERE}{asked.path}",
-        asked.body,
-        http.Headers(_lines({"host": HERE, **asked.headers})),
-    )
-    made.timestamp_start = made.timestamp_end = BEGAN
-    return made
-
-
-def _lines(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [
-        (name.encode(), value.encode("utf-8", "surrogateescape")) for name, value in headers.items()
-    ]
-
-
-def _response(answered: Answered, times: list[float]) -> http.Response:
-    made = http.Response.make(
-        answered.status, answered.body, {"content-type": answered.content_type}
-    )
-    made.timestamp_start, made.timestamp_end = BEGAN + times[0], BEGAN + times[-1]
-    return made
+    return frozenset(places - {"", HERE, HOST, f"{HOST}:0"})
 
 
 def dumps(recording: Recording, replay: Replay | None = None) -> bytes:

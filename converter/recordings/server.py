@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -24,38 +24,17 @@ from converter.dialects.reasoning_fields import words_of
 from converter.exchange import is_stream
 from converter.initial_state import InitialState
 from converter.observe.printable import one_line
-from converter.recordings.recording import Answered, Asked, Chunk, Recording
+from converter.recordings.pace import paced
+from converter.recordings.recording import Answered, Chunk, Recording
+from converter.recordings.request_match import endpoint_of, fit, read_body, same_prompt
 from converter.servers.profiles import GENERIC, by_name
 
 HOST = "127.0.0.1"
 PORT = 8000
 """Where recordings say that their server was, so that mitmproxy's client replay finds this one."""
-FAST = float("inf")
-_PACES = {"recorded": 1.0, "fast": FAST}
-_MUST_FIT = ("messages", "tools", "stream", "system")
-_PROMPT = ("messages", "tools")
 _OPENER = "<think>"
 _EXAMPLES = 3
 _SHORT = 40
-_IDS = ("id", "tool_call_id", "tool_use_id")
-"""Recordings have other ids than the requests they were made of."""
-
-type Body = Mapping[str, object]
-
-
-def read_pace(written: str) -> float:
-    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises
-    ValueError.
-    """
-    try:
-        pace = _PACES.get(written) or float(written)
-    except ValueError:
-        pace = 0
-    if not pace > 0:
-        raise ValueError(
-            f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
-        )
-    return pace
 
 
 class RecordedServer(ThreadingHTTPServer):
@@ -104,12 +83,12 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, path = self.chosen(path)
         found = self._best(
-            [(_fit(recording.sent, method, path, body), recording) for recording in recordings]
+            [(fit(recording.sent, method, path, body), recording) for recording in recordings]
         )
         if found:
             return found.answered, found.chunks, bool(found.ended)
         found = self._best(
-            [(_fit(recording.asked, method, path, body), recording) for recording in recordings]
+            [(fit(recording.asked, method, path, body), recording) for recording in recordings]
         )
         return (
             (found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)) if found else None
@@ -128,7 +107,7 @@ class RecordedServer(ThreadingHTTPServer):
     def hint(self, path: str) -> str:
         """Return what would be answered, by way of some examples."""
         recordings, path = self.chosen(path)
-        near = [each for each in recordings if _endpoint(each.sent.path) == _endpoint(path)]
+        near = [each for each in recordings if endpoint_of(each.sent.path) == endpoint_of(path)]
         told = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
         example = (near or recordings)[0].name if recordings else "NAME"
         return f"; recorded are {', '.join(told)}, ...; try `show {example} --request`"
@@ -139,7 +118,10 @@ class RecordedServer(ThreadingHTTPServer):
         """
         recordings, _ = self.chosen(path)
         names = sorted(
-            {str(_read(recording.sent.body).get("model") or "recorded") for recording in recordings}
+            {
+                str(read_body(recording.sent.body).get("model") or "recorded")
+                for recording in recordings
+            }
         )
         owner = _owner({_kind(recording) for recording in recordings})
         return {
@@ -152,13 +134,13 @@ class RecordedServer(ThreadingHTTPServer):
         for one that no recording has.
         """
         recordings, path = self.chosen(path)
-        asked = _read(body)
+        asked = read_body(body)
         known = [
             recording
             for recording in recordings
-            if _same(asked, _read(recording.sent.body), _PROMPT)
+            if same_prompt(asked, read_body(recording.sent.body))
         ]
-        if _endpoint(path) != "/tokenize" or not known:
+        if endpoint_of(path) != "/tokenize" or not known:
             return None
         inside = known[0].found.begins == InitialState.THINKING.value
         return {"count": known[0].found.counted, "token_strs": [_OPENER if inside else "\n"]}
@@ -189,7 +171,7 @@ def _kind(recording: Recording) -> str:
 
 def _asks(recording: Recording) -> str:
     """Return in a few words what a recording's request asks."""
-    asked = _read(recording.asked.body)
+    asked = read_body(recording.asked.body)
     said = asked.get("messages")
     last = said[-1] if isinstance(said, list) and said else None
     words = words_of(last.get("content")) if isinstance(last, dict) else ""
@@ -208,41 +190,6 @@ def _last(recording: Recording) -> float:
     return recording.chunks[-1].at if recording.chunks else 0.0
 
 
-def _fit(sent: Asked, method: str, path: str, body: bytes) -> int:
-    """Tell how well a request is the one that was recorded: 0 for not at all."""
-    if (sent.method, _endpoint(sent.path)) != (method, _endpoint(path)):
-        return 0
-    asked, known = _read(body), _read(sent.body)
-    if not _same(asked, known, _MUST_FIT):
-        return 0
-    return 1 + sum(asked.get(name) == value for name, value in known.items())
-
-
-def _same(asked: Body, known: Body, names: Sequence[str]) -> bool:
-    return all(_comparable(asked.get(name)) == _comparable(known.get(name)) for name in names)
-
-
-def _endpoint(path: str) -> str:
-    return path.partition("?")[0].rstrip("/")
-
-
-def _read(body: bytes) -> Body:
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return {"": body}  # a body that is none fits its like
-    return value if isinstance(value, dict) else {"": value}
-
-
-def _comparable(value: object) -> object:
-    """Return a value without ids; no wish for a stream is the wish for none."""
-    if isinstance(value, Mapping):
-        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
-    if isinstance(value, list):
-        return [_comparable(item) for item in value]
-    return value or None
-
-
 class _Handler(BaseHTTPRequestHandler):
     server: RecordedServer
     protocol_version = "HTTP/1.1"
@@ -256,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = self.server.match(self.command, self.path, body)
         if found:
             self._replay(*found, arrived)
-        elif self.command == "GET" and _endpoint(self.path).endswith("/v1/models"):
+        elif self.command == "GET" and endpoint_of(self.path).endswith("/v1/models"):
             self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
         elif told := self.server.tokens(self.path, body):
             self._whole(200, "application/json", json.dumps(told).encode())
@@ -274,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _replay(
         self, answered: Answered, chunks: Sequence[Chunk], ended: bool, arrived: float
     ) -> None:
-        pieces = _paced(chunks, arrived, self.server.pace)
+        pieces = paced(chunks, arrived, self.server.pace)
         if not (ended or is_stream(answered.content_type)):
             self._whole(answered.status, answered.content_type, b"".join(pieces))
             return
@@ -298,11 +245,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in http.server)
         """Say nothing: the proxy in front tells of requests."""
-
-
-def _paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
-    for chunk in chunks:
-        wait = arrived + chunk.at / pace - time.monotonic()
-        if wait > 0:
-            time.sleep(wait)
-        yield chunk.data

@@ -183,17 +183,11 @@ def _sourced(block: Fields) -> Iterator[Part]:
     title, context = _string(block, "title"), _string(block, "context")
     match source.get("type"):
         case "base64":
-            yield Media(
-                kind,
-                _string(source, "media_type"),
-                _bytes(source),
-                title=title,
-                data=_string(source, "data"),
-            )
+            media_type, data = _string(source, "media_type"), _string(source, "data")
+            yield Media(kind, media_type, _bytes(source), title=title, data=data)
         case "url" | "file":
-            yield Media(
-                kind, place=_string(source, "url") or _string(source, "file_id"), title=title
-            )
+            place = _string(source, "url") or _string(source, "file_id")
+            yield Media(kind, place=place, title=title)
         case "text":
             yield Media(kind, _string(source, "media_type"), title=title)
             yield Text(_string(source, "data"), kind)
@@ -225,9 +219,8 @@ def _bytes(source: Fields) -> int:
 def _of_url(kind: str, url: str) -> Media:
     head, comma, data = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
-        return Media(
-            kind, head.removeprefix("data:").removesuffix(";base64"), size_of(data), data=data
-        )
+        media_type = head.removeprefix("data:").removesuffix(";base64")
+        return Media(kind, media_type, size_of(data), data=data)
     return Media(kind, place=url)
 
 

@@ -4,14 +4,14 @@ as the server sent it.
 chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from converter import settings
 from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
-from converter.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
+from converter.events import Event, Opaque, OpaqueFrame, Own, Start
 from converter.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
@@ -21,6 +21,7 @@ from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import Recogniser
 from converter.transcript.turns import Raw, Transcript, Turn
+from converter.transcript.word_runs import joined
 from converter.wire import json_text
 from converter.wire.sse import Frame
 
@@ -122,9 +123,7 @@ class ReplyReader:
         told = self.summary.told()
         facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
         reasons = [growing.finish for growing in self._choices.values() if growing.finish]
-        stops = [
-            growing.stop_sequence for growing in self._choices.values() if growing.stop_sequence
-        ]
+        stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
@@ -138,7 +137,7 @@ class ReplyReader:
 
     def _said(self, frames: Iterable[Frame]) -> list[Said]:
         events = (event for frame in frames for event in self._decoded(frame))
-        return [said for event in _joined(events) for said in self._safely(event)]
+        return [said for event in joined(events) for said in self._safely(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
         assert self._pipeline
@@ -215,39 +214,8 @@ def read(
     return reader.transcript()
 
 
-def _joined(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events with runs of words as one: a stream's frames have some letters each, and all
-    machines cost by the event.
-    """
-    run: list[Text | Thinking] = []
-    for event in events:
-        if run and not _goes_on(run[0], event):
-            yield _one(run)
-            run = []
-        if isinstance(event, Text | Thinking):
-            run.append(event)
-        else:
-            yield event
-    if run:
-        yield _one(run)
-
-
-def _goes_on(first: Text | Thinking, event: Event) -> bool:
-    return type(event) is type(first) and _place(first) == _place(event)
-
-
-def _place(event: Text | Thinking) -> tuple[object, ...]:
-    """Return where the words stood: the choice, and the fields of the server's own."""
-    names = tuple(event.own.fields) if event.own else None
-    return event.choice, names, isinstance(event, Text) and event.refusal
-
-
 def _opaque(frame: Frame) -> OpaqueFrame:
     return OpaqueFrame(Own("", raw=frame.raw), frame.comment)
-
-
-def _one(run: list[Text | Thinking]) -> Text | Thinking:
-    return run[0] if len(run) == 1 else replace(run[0], text="".join(event.text for event in run))
 
 
 def _shown(raw: bytes) -> str:

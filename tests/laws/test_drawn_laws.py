@@ -14,7 +14,8 @@ from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from converter.laws.strict_reader import frames_of
 from converter.parsing.tag_matcher import FAMILIES, ThinkTags, tag_set
-from converter.parsing.think_parser import Mode, ThinkParser
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_states import Mode
 from converter.settings import Settings, read
 from tests.support.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies
 

@@ -8,7 +8,8 @@ from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.guess import LIMIT, Guess
 from converter.parsing.tag_matcher import choose, tag_set
-from converter.parsing.think_parser import Mode, ThinkParser
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_states import Mode
 from tests.support.strategies import cut, law
 
 ALL = tag_set(choose(["auto"]))

@@ -12,7 +12,7 @@ from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser
-from converter.parsing.think_parser import BLANKS_LIMIT
+from converter.parsing.thought import BLANKS_LIMIT
 from tests.support.strategies import cut, law
 
 LONGEST = max(

@@ -5,7 +5,7 @@ import pytest
 from converter.initial_state import InitialState
 from converter.parsing.reading import Expected, Reading
 from converter.parsing.tag_matcher import AUTO, choose
-from converter.parsing.think_parser import Mode
+from converter.parsing.think_states import Mode
 
 TAGS = choose([AUTO])
 TEXT, THINKING, UNSAID = InitialState.TEXT, InitialState.THINKING, InitialState.AUTO

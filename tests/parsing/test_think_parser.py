@@ -8,7 +8,9 @@ import pytest
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.tag_matcher import TABLE, ThinkTags, choose, tag_set
-from converter.parsing.think_parser import UNREADABLE_CONFIDENCE, Mode, ThinkParser
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_states import Mode
+from converter.parsing.thought import UNREADABLE_CONFIDENCE
 
 ALL = tag_set(choose(["auto"]))
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose, tag_set
-from converter.parsing.think_parser import Mode, ThinkParser
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_states import Mode
 from converter.parsing.tool_marks import (
     BY_OPENER,
     TOOL_MARKS,

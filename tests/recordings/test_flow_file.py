@@ -1,10 +1,8 @@
 """Flow files to recordings and back, on captures of the addon itself and on damaged files."""
 
 import io
-import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
-from mitmproxy.io import FlowReader, FlowWriter, tnetstring
+from mitmproxy.io import FlowWriter, tnetstring
 from mitmproxy.test import tflow
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
-from converter.recordings import flow_file
+from converter.recordings import as_flow, flow_file
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.redact.redactor import cleaned
 from tests.recordings.conftest import Capture
@@ -34,7 +32,7 @@ def saved(*flows: Flow) -> bytes:
 
 
 def changed(change: Callable[[HTTPFlow], object]) -> bytes:
-    flow = flow_file.to_flow(CLEAN)
+    flow = as_flow.to_flow(CLEAN)
     change(flow)
     return saved(flow)
 
@@ -84,33 +82,6 @@ def test_a_capture_tells_who_asked_what_of_which_server(capture: Capture) -> Non
     assert all(
         address.removeprefix("http://") in {*found[0].places, *found[-1].places}
         for address in capture.addresses
-    )
-
-
-def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None:
-    clean = cleaned(exchange(client=ANTHROPIC))
-    (flow,) = FlowReader(io.BytesIO(flow_file.dumps(clean))).stream()
-    assert isinstance(flow, HTTPFlow)
-    assert flow.response
-    assert (flow.request.path, flow.response.content, flow.comment) == (
-        "/v1/messages",
-        clean.got.body,
-        "🧠 1 thought, 4 chars",
-    )
-    assert flow.modified()
-    flow.revert()
-    assert (flow.request.path, flow.response.content) == ("/v1/chat/completions", clean.body)
-
-
-def test_a_reply_that_was_not_changed_has_nothing_to_revert_to() -> None:
-    assert not flow_file.to_flow(cleaned(exchange(STREAMS["no usage at all"]))).modified()
-
-
-def test_recordings_of_two_names_are_two_flows_in_a_viewer() -> None:
-    assert (
-        flow_file.to_flow(CLEAN).id
-        == flow_file.to_flow(CLEAN).id
-        != flow_file.to_flow(replace(CLEAN, name="other")).id
     )
 
 
@@ -187,7 +158,7 @@ def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
-    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
+    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), as_flow.to_flow(CLEAN)) + note(
         '{"version": 1, "replayed": true}'
     )
     assert flow_file.loads(capture, "hello") == CLEAN
@@ -205,13 +176,3 @@ def test_damage_anywhere_is_an_error_of_ours_or_none(place: int, damage: bytes, 
     data = FILE[:place] + damage + (b"" if cut else FILE[place + len(damage) :])
     with suppress(RecordingError):
         assert isinstance(flow_file.loads(data, "hello"), Recording)
-
-
-def test_a_flow_s_summary_is_told_again() -> None:
-    summary = json.loads(flow_file.to_flow(CLEAN).metadata["think"])["summary"]
-    assert (summary["thoughts"], summary["thinking"], summary["text"], summary["end"]) == (
-        1,
-        4,
-        5,
-        CLEAN.chunks[-1].at,
-    )

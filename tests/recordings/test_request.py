@@ -8,8 +8,9 @@ import pytest
 
 from converter.recordings import request
 from converter.recordings.library import Library
+from converter.recordings.pace import FAST
 from converter.recordings.request import SERVED_AT, request_of
-from converter.recordings.server import FAST, RecordedServer
+from converter.recordings.server import RecordedServer
 
 LIBRARY = Library(Path(__file__).parents[2] / "recordings")
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import time
 from http.client import HTTPConnection, IncompleteRead
-from typing import Any
 
 import pytest
 
+from converter.recordings.pace import FAST
 from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
-from converter.recordings.server import FAST, RecordedServer, read_pace
+from converter.recordings.server import RecordedServer
 from tests.support.clients import Client
 from tests.support.made_recordings import (
     CHAT,
@@ -99,28 +99,6 @@ def test_a_reply_that_broke_off_breaks_off_again() -> None:
     assert broken.value.partial == BODY
 
 
-ODD: list[tuple[dict[str, Any], bool]] = [
-    (question(temperature=0.5), True),
-    (question(model="other"), True),
-    (question(stream=False), False),
-    (question("Bye"), False),
-    (question(tools=[{"type": "function"}]), False),
-    ({}, False),
-]
-
-
-@pytest.mark.parametrize(("body", "fits"), ODD)
-def test_messages_tools_and_form_must_fit_and_the_rest_need_not(
-    body: dict[str, Any], fits: bool
-) -> None:
-    with serving(recording()) as server:
-        status, said = ask(server, body)
-    assert status == (200 if fits else 404)
-    assert fits or json.loads(said)["error"]["message"].startswith(
-        "no recording answers this request, POST /v1/chat"
-    )
-
-
 def test_who_asks_something_else_is_told_what_there_is() -> None:
     with serving(recording()) as server:
         words = json.loads(ask(server, question("Bye"))[1])["error"]["message"]
@@ -137,20 +115,6 @@ def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
     with serving(made, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
         assert ask(server, question("Other"), MESSAGES)[0] == 404
-
-
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b"null"])
-def test_a_body_that_is_no_request_gets_an_answer(body: bytes) -> None:
-    with serving(recording()) as server:
-        assert ask(server, body)[0] == 404
-
-
-def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
-    def turn(name: str) -> dict[str, Any]:
-        return question() | {"messages": [{"role": "tool", "tool_call_id": name, "content": "4"}]}
-
-    with serving(recording(body=turn("a"))) as server:
-        assert ask(server, turn("b"))[0] == 200
 
 
 def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
@@ -213,19 +177,6 @@ def test_the_addon_is_told_again_what_it_had_found_out() -> None:
         {"count": None, "token_strs": ["<think>"]},
         {"count": 4408, "token_strs": ["\n"]},
     ]
-
-
-@pytest.mark.parametrize(
-    ("written", "pace"), [("recorded", 1), ("fast", FAST), ("2", 2), ("0.5", 0.5)]
-)
-def test_paces(written: str, pace: float) -> None:
-    assert read_pace(written) == pace
-
-
-@pytest.mark.parametrize("written", ["", "slow", "0", "-1", "nan"])
-def test_what_is_no_pace_is_refused(written: str) -> None:
-    with pytest.raises(ValueError, match="is no pace"):
-        read_pace(written)
 
 
 @pytest.mark.parametrize("pace", [1.0, 4.0])

@@ -30,7 +30,7 @@ from converter.events import (
     Usage,
     Vendor,
 )
-from converter.parsing.think_parser import Thought
+from converter.parsing.thought import Thought
 
 type Message = dict[str, object]
 type _Content = Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block

@@ -22,7 +22,7 @@ from converter.dialects.responses.growing_items import (
 )
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
-from converter.parsing.think_parser import Thought
+from converter.parsing.thought import Thought
 
 type Content = Text | Thinking | ThinkingEnd | ToolCall | Block
 

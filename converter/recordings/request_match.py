@@ -1,0 +1,55 @@
+"""The match of a request with a recorded one."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from converter.recordings.recording import Asked
+
+_MUST_FIT = ("messages", "tools", "stream", "system")
+_PROMPT = ("messages", "tools")
+_IDS = ("id", "tool_call_id", "tool_use_id")
+"""Recordings have other ids than the requests they were made of."""
+
+type Body = Mapping[str, object]
+
+
+def fit(sent: Asked, method: str, path: str, body: bytes) -> int:
+    """Tell how well a request is the one that was recorded: 0 for not at all."""
+    if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
+        return 0
+    asked, known = read_body(body), read_body(sent.body)
+    if not _same(asked, known, _MUST_FIT):
+        return 0
+    return 1 + sum(asked.get(name) == value for name, value in known.items())
+
+
+def _same(asked: Body, known: Body, names: Sequence[str]) -> bool:
+    return all(_comparable(asked.get(name)) == _comparable(known.get(name)) for name in names)
+
+
+def same_prompt(asked: Body, known: Body) -> bool:
+    """Tell whether two requests have the same messages and tools."""
+    return _same(asked, known, _PROMPT)
+
+
+def endpoint_of(path: str) -> str:
+    """Return the path without its query."""
+    return path.partition("?")[0].rstrip("/")
+
+
+def read_body(body: bytes) -> Body:
+    """Return a request's fields; what is no JSON object is one field."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {"": body}  # a body that is none fits its like
+    return value if isinstance(value, dict) else {"": value}
+
+
+def _comparable(value: object) -> object:
+    """Return a value without ids; no wish for a stream is the wish for none."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    return value or None

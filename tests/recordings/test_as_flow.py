@@ -1,0 +1,52 @@
+"""A recording as a flow of mitmproxy."""
+
+import io
+import json
+from dataclasses import replace
+
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
+
+from converter.dialects.table import ANTHROPIC
+from converter.recordings import as_flow, flow_file
+from converter.recordings.redact.redactor import cleaned
+from tests.support.raw_exchanges import STREAMS, exchange
+
+CLEAN = cleaned(exchange())
+
+
+def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None:
+    clean = cleaned(exchange(client=ANTHROPIC))
+    (flow,) = FlowReader(io.BytesIO(flow_file.dumps(clean))).stream()
+    assert isinstance(flow, HTTPFlow)
+    assert flow.response
+    assert (flow.request.path, flow.response.content, flow.comment) == (
+        "/v1/messages",
+        clean.got.body,
+        "🧠 1 thought, 4 chars",
+    )
+    assert flow.modified()
+    flow.revert()
+    assert (flow.request.path, flow.response.content) == ("/v1/chat/completions", clean.body)
+
+
+def test_a_reply_that_was_not_changed_has_nothing_to_revert_to() -> None:
+    assert not as_flow.to_flow(cleaned(exchange(STREAMS["no usage at all"]))).modified()
+
+
+def test_recordings_of_two_names_are_two_flows_in_a_viewer() -> None:
+    assert (
+        as_flow.to_flow(CLEAN).id
+        == as_flow.to_flow(CLEAN).id
+        != as_flow.to_flow(replace(CLEAN, name="other")).id
+    )
+
+
+def test_a_flow_s_summary_is_told_again() -> None:
+    summary = json.loads(as_flow.to_flow(CLEAN).metadata["think"])["summary"]
+    assert (summary["thoughts"], summary["thinking"], summary["text"], summary["end"]) == (
+        1,
+        4,
+        5,
+        CLEAN.chunks[-1].at,
+    )

@@ -1,0 +1,66 @@
+"""The match of a request with a recorded one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.recordings.pace import FAST
+from converter.recordings.recording import Recording
+from converter.recordings.server import RecordedServer
+from tests.support.clients import Client
+from tests.support.made_recordings import (
+    CHAT,
+    question,
+    recording,
+)
+
+
+def ask(
+    server: RecordedServer, body: object, path: str = CHAT, method: str = "POST"
+) -> tuple[int, bytes]:
+    with Client(server.server_port) as client:
+        answer = client.ask(
+            path, body if isinstance(body, bytes) else json.dumps(body).encode(), method=method
+        )
+    return answer.status, answer.body
+
+
+def serving(*recordings: Recording, pace: float = FAST) -> RecordedServer:
+    return RecordedServer(recordings, 0, pace)
+
+
+ODD: list[tuple[dict[str, Any], bool]] = [
+    (question(temperature=0.5), True),
+    (question(model="other"), True),
+    (question(stream=False), False),
+    (question("Bye"), False),
+    (question(tools=[{"type": "function"}]), False),
+    ({}, False),
+]
+
+
+@pytest.mark.parametrize(("body", "fits"), ODD)
+def test_messages_tools_and_form_must_fit_and_the_rest_need_not(
+    body: dict[str, Any], fits: bool
+) -> None:
+    with serving(recording()) as server:
+        status, said = ask(server, body)
+    assert status == (200 if fits else 404)
+    assert fits or json.loads(said)["error"]["message"].startswith(
+        "no recording answers this request, POST /v1/chat"
+    )
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff", b"null"])
+def test_a_body_that_is_no_request_gets_an_answer(body: bytes) -> None:
+    with serving(recording()) as server:
+        assert ask(server, body)[0] == 404
+
+
+def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
+    def turn(name: str) -> dict[str, Any]:
+        return question() | {"messages": [{"role": "tool", "tool_call_id": name, "content": "4"}]}
+
+    with serving(recording(body=turn("a"))) as server:
+        assert ask(server, turn("b"))[0] == 200
