@@ -101,7 +101,7 @@ def read_metrics(written: object) -> MetricsPlace | None:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How much of what is over stays in memory: so many `flows`, of so many bytes in all."""
+    """Limits of the exchanges that stay in memory: so many `flows`, of so many bytes in all."""
 
     flows: int
     size: int

@@ -1,4 +1,4 @@
-"""What mitmweb and the console keep of exchanges that are over, so that a proxy can run for weeks.
+"""Limits for the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
 
 mitmproxy keeps all. Beyond the limits of `think_keep` the server's own bytes of the oldest replies
 go first: they are a second copy, for *Revert* and the view of what the server sent. Then whole

@@ -66,19 +66,23 @@ class ReplyLayer(HttpLayer):
                     return
                 del self._shortcuts[event.connection.id]
                 event = events.DataReceived(event.connection, b"")  # its end waits in the reader
-        elif type(event) is events.Wakeup and event.command is self._timer:
-            yield from self._tick()
-            return
-        elif type(event) is events.Wakeup and event.command is self._watch:
-            yield from self._look_at_openings()
-            return
-        elif type(event) is Quit:
-            yield from self._quit(event)
+        elif (own := self._own(event)) is not None:
+            yield from own
             return
         yield from super().handle_event(event)
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._shortcuts.pop(event.connection.id, None)
             self._closed.add(event.connection)
+
+    def _own(self, event: events.Event) -> CommandGenerator[None] | None:
+        """Return what is done about an event that mitmproxy's layer knows nothing of."""
+        if type(event) is Quit:
+            return self._quit(event)
+        if type(event) is not events.Wakeup:
+            return None
+        if event.command is self._timer:
+            return self._tick()
+        return self._look_at_openings() if event.command is self._watch else None
 
     def open_shortcut(self, stream: StreamLayer) -> None:
         """Have the body of this reply take the short way, where there is one."""
