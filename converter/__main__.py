@@ -63,9 +63,8 @@ def main(arguments: Sequence[str] | None = None, name: str = "python -m converte
         _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else "openai"), read)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # else the flush at exit complains
+        # else the flush at exit complains
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED

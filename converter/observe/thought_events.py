@@ -15,9 +15,8 @@ from converter.events import End, Event, Failure, Finish, Text, Thinking, Thinki
 type ThoughtEvent = dict[str, object]
 type Fields = Mapping[str, object]
 
-_BILLING_LINES = re.compile(
-    r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE
-)  # Claude Code's, another in each request
+# Claude Code's, another in each request
+_BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
 _ID_LENGTH = 16
 """Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and

@@ -76,9 +76,8 @@ class ThinkingBudget:
         self._findings.withheld += len(event.text) - len(paid)
         out: list[Event] = [_shortened(event, paid)] if paid else []
         if account.open:
-            out.append(
-                ThinkingEnd(event.choice)
-            )  # a server's signature would be that of the whole thought
+            # a server's signature would be that of the whole thought
+            out.append(ThinkingEnd(event.choice))
         account.open, account.spent = False, True
         return out
 

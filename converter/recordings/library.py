@@ -83,9 +83,8 @@ class Library:
         take another one's place.
         """
         path, clean = self.path(recording.name), cleaned(recording)
-        replays = {
-            client: replayed(clean, client) for client in dialects_of(clean)
-        }  # a long reply's are most of the work
+        # a long reply's are most of the work
+        replays = {client: replayed(clean, client) for client in dialects_of(clean)}
         data = flow_file.dumps(clean, replays.get(clean.client))
         if not replace and path.exists() and path.read_bytes() != data:
             raise RecordingError(

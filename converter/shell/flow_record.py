@@ -139,9 +139,8 @@ class FlowRecord:
             if rewriter and rewriter.summary.thoughts
             else []
         )
-        passed = (
-            [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
-        )  # an error as it came
+        # an error as it came
+        passed = [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
         said = [*self.hints, *self.notes, *passed]
         if refused:
             status = refused.partition(":")[0]
@@ -156,9 +155,8 @@ class FlowRecord:
         if not (self.sent and self.asked) or (flow.response and not self.answered):
             return
         if self.answered:
-            self.answered.headers.pop(
-                "content-encoding", None
-            )  # the chunks of a compressed reply are uncompressed
+            # the chunks of a compressed reply are uncompressed
+            self.answered.headers.pop("content-encoding", None)
             self.answered.raw_content = b"".join(self.chunks)
             self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
         if (_request(self.asked), _reply(flow.response)) != (
@@ -173,10 +171,8 @@ class FlowRecord:
                 )
                 flow.backup()
             finally:
-                flow.request, flow.response = (
-                    asked,
-                    got,
-                )  # whatever happens: a whole reply is still to be sent
+                # whatever happens: a whole reply is still to be sent
+                flow.request, flow.response = asked, got
 
     def _told(self, flow: HTTPFlow) -> str:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
@@ -244,6 +240,5 @@ def told_of_reply(flow: HTTPFlow) -> dict[str, object]:
     summary, ended = noted.get("summary"), noted.get("ended")
     if not isinstance(summary, dict):
         return {}
-    return summary | (
-        {"broke_off": ended} if ended and not summary.get("finish") else {}
-    )  # SDKs hang up at the last event
+    # SDKs hang up at the last event
+    return summary | ({"broke_off": ended} if ended and not summary.get("finish") else {})

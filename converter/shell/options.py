@@ -28,9 +28,8 @@ def declare(loader: Loader) -> None:
     try:
         chosen()
     except ValueError as error:
-        _log.error(
-            "think: %s", error
-        )  # an error at start stops mitmproxy, without the traceback of a failing hook
+        # an error at start stops mitmproxy, without the traceback of a failing hook
+        _log.error("think: %s", error)
         ctx.options.update(
             **{f"think_{option.name}": option.default for option in settings.OPTIONS}
         )

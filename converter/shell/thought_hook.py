@@ -61,9 +61,8 @@ def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -
     """Say in one line of the log what a person should know; return it in a few words for the flow's
     comment.
     """
-    said = [
-        one_line(" ".join(note.split())) for note in words if note
-    ]  # servers' words are among them
+    # servers' words are among them
+    said = [one_line(" ".join(note.split())) for note in words if note]
     if said:
         _log.log(
             level,

@@ -107,9 +107,10 @@ class Thinking(Contentview):
         other: Message | None = None
         if isinstance(message, Request):
             state = _backup(flow).get("request")
+            # a copy, because `from_state` consumes what it is given
             other = (
                 running.kept.sent if running else Request.from_state({**state}) if state else None
-            )  # it would consume it
+            )
         elif state := _backup(flow).get("response"):
             other = Response.from_state({**state})
         return (other.get_content(strict=False) or b"", other) if other else (data, message)

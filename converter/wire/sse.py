@@ -25,7 +25,6 @@ class Frame:
 
     raw: bytes
     data: bytes | None
-    event: str = ""
     comment: bool = False
 
 
@@ -114,9 +113,8 @@ class WholeBody:
 
 
 def read_frame(raw: bytes) -> Frame:
-    """Read one frame's fields; fields other than `data` and `event` stay in `raw` only."""
+    """Read one frame's fields; fields other than `data` stay in `raw` only."""
     data: list[bytes] = []
-    event = ""
     comment = True
     for line in raw.removeprefix(b"\xef\xbb\xbf").splitlines():
         name, _, value = line.partition(b":")
@@ -124,9 +122,7 @@ def read_frame(raw: bytes) -> Frame:
         comment = comment and not name
         if name == b"data":
             data.append(value)
-        elif name == b"event":
-            event = value.decode(errors="replace")
-    return Frame(raw, b"\n".join(data) if data else None, event, comment)
+    return Frame(raw, b"\n".join(data) if data else None, comment)
 
 
 def write_frame(data: bytes, event: str = "") -> bytes:

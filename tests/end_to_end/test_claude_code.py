@@ -19,7 +19,7 @@ from tests.support.tool_call_texts import WRITTEN
 
 pytest_plugins = ["tests.support.front"]
 
-type ProbeRequest = Callable[..., Session]
+type AskClaude = Callable[..., Session]
 COMMAND = {"command": "echo hello from a tool", "description": "say hello"}
 RUN = {
     "index": 0,
@@ -61,7 +61,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def claude(
     program: Path, front_proxy: Proxy, model: ByPathServer, tmp_path: Path
-) -> Iterator[ProbeRequest]:
+) -> Iterator[AskClaude]:
     """Ask it something; the server is the scripted one, whose replies come one after another."""
     assert not model.asked
     mark = front_proxy.mark()
@@ -99,7 +99,7 @@ def test_it_shows_thinking_and_answer_of_the_small_model(
 
 
 def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named(CALLS), named(ANSWERS)]
     session = claude("Say hello.", "--allowedTools", "Bash")
@@ -111,7 +111,7 @@ def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
 
 @pytest.mark.parametrize("form", ["hermes", "qwen3-coder", "glm", "minimax", "kimi", "json"])
 def test_a_call_that_the_model_writes_into_its_text_is_one(
-    claude: ProbeRequest, model: ByPathServer, form: str
+    claude: AskClaude, model: ByPathServer, form: str
 ) -> None:
     words = WRITTEN[form].write([("Bash", COMMAND)])
     pieces = [words[at : at + 5] for at in range(0, len(words), 5)]
@@ -146,7 +146,7 @@ def test_it_works_on_a_server_that_knows_no_tools(
 
 
 def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named(CALLS), named(ANSWERS)]
     claude("Say hello.", "--allowedTools", "Bash")
@@ -162,7 +162,7 @@ def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(
 
 
 def test_a_server_of_another_name_gets_the_thoughts_back_as_well(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named(CALLS, "own"), named(ANSWERS, "own")]
     claude("Say hello.", "--allowedTools", "Bash")
@@ -170,7 +170,7 @@ def test_a_server_of_another_name_gets_the_thoughts_back_as_well(
 
 
 def test_all_that_it_asks_beside_messages_stays_here(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = named(ANSWERS)
     claude("hi")
@@ -190,7 +190,7 @@ SILENT = {
 
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT.keys())
 def test_after_a_reply_that_shows_nothing_it_goes_on(
-    claude: ProbeRequest, model: ByPathServer, silent: list[bytes]
+    claude: AskClaude, model: ByPathServer, silent: list[bytes]
 ) -> None:
     model.rows[CHAT] = [named(silent), named(ANSWERS)]
     session = claude("hi")
@@ -199,7 +199,7 @@ def test_after_a_reply_that_shows_nothing_it_goes_on(
 
 
 def test_a_silent_reply_to_a_tools_result_does_not_end_its_work(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named(CALLS), named(SILENT["thinking only"]), named(ANSWERS)]
     session = claude("Say hello.", "--allowedTools", "Bash")
@@ -207,7 +207,7 @@ def test_a_silent_reply_to_a_tools_result_does_not_end_its_work(
 
 
 def test_a_thought_that_the_limit_cut_off_is_gone_on_with(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [
         named([ROLE, *text("<think>I go on and"), finish("length"), USAGE, DONE]),
@@ -217,7 +217,7 @@ def test_a_thought_that_the_limit_cut_off_is_gone_on_with(
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
-def test_a_refusal_is_the_end_and_is_shown(claude: ProbeRequest, model: ByPathServer) -> None:
+def test_a_refusal_is_the_end_and_is_shown(claude: AskClaude, model: ByPathServer) -> None:
     model.rows[CHAT] = named([ROLE, *text("I cannot."), finish("content_filter"), USAGE, DONE])
     session = claude("hi")
     assert (session.status, session.end["stop_reason"], len(model.bodies())) == (1, "refusal", 1)
@@ -227,7 +227,7 @@ def test_a_refusal_is_the_end_and_is_shown(claude: ProbeRequest, model: ByPathSe
 
 
 def test_a_prompt_too_long_is_known_for_what_it_is(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     words = (
         "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
@@ -242,7 +242,7 @@ def test_a_prompt_too_long_is_known_for_what_it_is(
 
 
 def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_reply(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     """It does so on: "input length and `max_tokens` exceed context limit: 5000 + 32000 > 32768,
     decrease ...".
@@ -257,7 +257,7 @@ def test_where_prompt_and_reply_are_too_long_together_it_asks_for_a_shorter_repl
 
 
 def test_a_reply_cut_short_after_its_thought_is_shown_as_an_error(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = named([ROLE, *text("<think>I go</think>", "Half an ans")])
     session = claude("hi")
@@ -266,7 +266,7 @@ def test_a_reply_cut_short_after_its_thought_is_shown_as_an_error(
 
 
 def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     model.rows[CHAT] = [named([ROLE]), named(ANSWERS)]
     session = claude("hi")
@@ -275,7 +275,7 @@ def test_a_reply_cut_short_before_anything_was_said_is_asked_for_again(
 
 
 def test_the_servers_words_in_an_error_within_a_stream_are_shown(
-    claude: ProbeRequest, model: ByPathServer
+    claude: AskClaude, model: ByPathServer
 ) -> None:
     broken = data(
         {"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}}
@@ -295,7 +295,7 @@ def test_the_servers_words_in_an_error_within_a_stream_are_shown(
     ids=["by its limit", "by a stop string", "nobody says by what"],
 )
 def test_a_call_that_was_cut_off_is_not_run(
-    claude: ProbeRequest, model: ByPathServer, tmp_path: Path, ending: dict[str, str]
+    claude: AskClaude, model: ByPathServer, tmp_path: Path, ending: dict[str, str]
 ) -> None:
     made = tmp_path / "made"
     begun = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {made}'}}
@@ -307,7 +307,7 @@ def test_a_call_that_was_cut_off_is_not_run(
 
 
 def test_the_same_call_is_run_when_it_is_whole(
-    claude: ProbeRequest, model: ByPathServer, tmp_path: Path
+    claude: AskClaude, model: ByPathServer, tmp_path: Path
 ) -> None:
     made = tmp_path / "made"
     whole = {**RUN, "function": {"name": "Bash", "arguments": f'{{"command": "touch {made}"}}'}}

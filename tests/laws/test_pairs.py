@@ -7,14 +7,17 @@ recordings are of chat completions.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from converter.dialects.openai_chat.foreign_events import ForeignEvents
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.events import Event, Finish, Text, ToolCall
 from converter.initial_state import InitialState
 from converter.laws import sdk_reading
 from converter.laws.expected import anthropic_blocks, openai_words, parts
@@ -235,17 +238,65 @@ def test_a_chat_completion_holds_no_word_of_the_messages_api(form: Form) -> None
                 assert said.keys() <= MESSAGE, each.name
 
 
-def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
-    """The matrix holds them as well; this fails by itself should no recording have any."""
-    events = [start()]
-    for index, name in enumerate(("look", "hear")):
+def _two_calls() -> Sent:
+    events = [start(), begin(0, {"type": "text", "text": ""}), piece(0, "text", "So:"), stop(0)]
+    for index, name in enumerate(("look", "hear"), 1):
         block = {"type": "tool_use", "id": f"{name}_1", "name": name, "input": {}}
         pieces = [piece(index, "input_json", words) for words in ('{"at":', '"sky"}')]
         events += [begin(index, block), *pieces, stop(index)]
     body = b"".join(frames([*events, *end("tool_use")]))
-    sent = Sent("two calls", body, ANTHROPIC, Form.STREAM, read())
-    completion = sdk_reading.openai_whole(wire, sent.rewritten(OPENAI_CHAT, Form.WHOLE))
+    return Sent("two calls", body, ANTHROPIC, Form.STREAM, read())
+
+
+def test_streamed_calls_fold_into_one_call_each(wire: Wire) -> None:
+    """The matrix holds them as well; this fails by itself should no recording have any."""
+    completion = sdk_reading.openai_whole(wire, _two_calls().rewritten(OPENAI_CHAT, Form.WHOLE))
     calls = completion["choices"][0]["message"]["tool_calls"]
     assert [(call["id"], call["function"]) for call in calls] == [
         (f"{name}_1", {"name": name, "arguments": '{"at":"sky"}'}) for name in ("look", "hear")
     ]
+
+
+def _changed(name: str, change: Callable[[list[Event]], list[Event]]) -> tuple[str, Any]:
+    """A method of the machine that writes another dialect's events, with what it returns changed."""
+    works = getattr(ForeignEvents, name)
+    return name, lambda self, event: change(works(self, event))
+
+
+def _as_the_server_counts(self: ForeignEvents, event: ToolCall) -> dict[str, object]:
+    return {**_CALL(self, event), "index": 0}
+
+
+_CALL = ForeignEvents._call
+FAULTS: dict[str, tuple[str, Any]] = {
+    "two calls are one": ("_call", _as_the_server_counts),
+    "arguments are lost": ("_call", lambda self, event: _CALL(self, replace(event, arguments=""))),
+    "a call has no name": ("_call", lambda self, event: _CALL(self, replace(event, name=""))),
+    "words are lost": _changed("feed", lambda out: [e for e in out if not isinstance(e, Text)]),
+    "the finish is lost": _changed(
+        "feed", lambda out: [e for e in out if not isinstance(e, Finish)]
+    ),
+}
+
+
+FAULTY = [(fault, form) for fault, (name, _) in FAULTS.items() for form in Form if name == "feed"]
+FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name == "_call"]
+"""A whole reply's calls are folded from the neutral events, whatever their own fields say."""
+
+
+@pytest.mark.parametrize(("fault", "form"), FAULTY)
+def test_a_seeded_fault_in_another_dialects_events_is_seen(
+    wire: Wire, fault: str, form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = _two_calls()
+    expected = meant(sent, OPENAI_CHAT, form)
+    assert _seen_or_raised(wire, sent, form) == expected
+    monkeypatch.setattr(ForeignEvents, *FAULTS[fault])
+    assert _seen_or_raised(wire, sent, form) != expected
+
+
+def _seen_or_raised(wire: Wire, sent: Sent, form: Form) -> Said | str:
+    try:
+        return seen(wire, sent.rewritten(OPENAI_CHAT, form), OPENAI_CHAT, form, sent.settings)
+    except Exception as error:  # the SDK's, or its JSON reader's
+        return repr(error)

@@ -71,9 +71,8 @@ class MessageEvents:
         if self._over or getattr(event, "choice", 0) != 0:
             return
         if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block):
-            if not self._started and not isinstance(
-                event, ThinkingEnd
-            ):  # llama.cpp's own endpoint may leave its head out
+            # llama.cpp's own endpoint may leave its head out
+            if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._course(Start("", ""))
             yield from self._content(event)
         else:

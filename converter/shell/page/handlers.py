@@ -215,9 +215,8 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
     async def _tell(self, watcher: Watcher) -> None:
         while True:
             begun = time.perf_counter()
-            if self._send_queue.empty() and (
-                news := await watcher.news()
-            ):  # a page that reads slowly gets it later, in one
+            # a page that reads slowly gets it later, in one
+            if self._send_queue.empty() and (news := await watcher.news()):
                 self.send(json.dumps(news).encode())
             rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
             await watcher.rest(rest)

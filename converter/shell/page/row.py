@@ -136,9 +136,8 @@ def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, ob
         return said
     if flow.error:
         left = flow.error.msg.startswith(CLIENT_LEFT)
-        return (
-            "" if left and known.get("finish") else flow.error.msg
-        )  # SDKs hang up at the last event
+        # SDKs hang up at the last event
+        return "" if left and known.get("finish") else flow.error.msg
     if flow.response is None:
         return "no reply"
     if flow.response.status_code >= 400:

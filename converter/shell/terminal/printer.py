@@ -80,9 +80,8 @@ class Terminal:
         """Print the table that was asked for, and give the terminal back."""
         if ctx.options.think_stats and self._log_handler():
             self._make_room()
-            self._opened()[1].write(
-                "\n".join([*table(self._replies), ""])
-            )  # asked for, so even with --quiet
+            # asked for, so even with --quiet
+            self._opened()[1].write("\n".join([*table(self._replies), ""]))
         if self._screen and self._writer:
             self._writer.write(self._screen.interrupt())
             self._writer.close(_LAST_PATIENCE)
@@ -96,9 +95,8 @@ class Terminal:
             handler = self._log_handler()
             file: TextIO = getattr(handler, "file", None) or sys.stdout
             if hasattr(file, "reconfigure"):
-                file.reconfigure(
-                    line_buffering=True
-                )  # or lines of the log would come late, and cut in two
+                # or lines of the log would come late, and cut in two
+                file.reconfigure(line_buffering=True)
             self._screen, self._writer = Multiplexer(_coloured(file)), Writer(file)
             if handler:
                 handler.addFilter(self._make_room)

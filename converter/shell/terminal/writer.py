@@ -84,9 +84,7 @@ class Writer:
         try:
             while data:
                 data = data[self._raw.write(data[:_PIECE]) or 0 :]
-        except (
-            OSError,
-            ValueError,
-        ):  # nobody is there any more, as mitmproxy will notice by its own lines
+        except (OSError, ValueError):
+            # nobody is there any more, as mitmproxy will notice by its own lines
             with self._change:
                 self._closed = True
