@@ -30,6 +30,7 @@ from converter.shell.flow_keeper import FlowKeeper
 from converter.shell.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
 from converter.shell.metrics_endpoint import MetricsEndpoint
+from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
 from converter.shell.own_layers import OwnLayers
 from converter.shell.page.addon import Page
 from converter.shell.recorder import Recorder
@@ -133,7 +134,7 @@ class ThinkAddon:
         record = self._kept.get(flow.id)
         if record is None:
             return
-        if replays.has_a_reply(flow):
+        if is_replayed_by_the_server(flow):
             del self._kept[flow.id]  # mitmproxy's server replay has what the client got
             return
         await self._requests.take(flow, record)
@@ -161,8 +162,8 @@ class ThinkAddon:
         return self._settings
 
     def _looked_at(self) -> bool:
-        # not by its truth: an empty view is false
-        viewed = ctx.master.addons.get("view") is not None
+        # not by its truth: an empty list is false
+        viewed = flow_list() is not None
         return viewed or bool(getattr(ctx.options, "save_stream_file", None))
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:

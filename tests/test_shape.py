@@ -125,6 +125,32 @@ def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
 
 
+INTERNALS = {"converter.shell.mitmproxy_internals", "converter.shell.mitmweb_internals"}
+PROXY_SOURCES = [
+    source
+    for source in SOURCES
+    if any(name.split(".")[0] == "mitmproxy" for name in _imports(source))
+    and _module(source) not in INTERNALS
+]
+
+
+@pytest.mark.parametrize("source", PROXY_SOURCES, ids=_module)
+def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> None:
+    """Our layers are children of mitmproxy's: what those override is named in `BUILT_UPON`."""
+    tree = ast.parse(source.read_text())
+    own = {"self", "cls", "super()"}
+    private = [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and re.match(r"_(?!_)", node.attr)
+        and ast.unparse(node.value) not in own
+    ]
+    modules = [name for name in _imports(source) if name.startswith("mitmproxy.") and "._" in name]
+    web = [name for name in _imports(source) if name.startswith("mitmproxy.tools.web")]
+    assert private + modules + web == []
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=_module)
 def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) -> None:
     if _module(source) in TEST_ENVIRONMENT:

@@ -6,13 +6,12 @@ the server was asked and said. How the server's body was cut, and what decided i
 in the flow's metadata (`converter.shell.flow_record` writes it).
 """
 
-import copy
 import io
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 # mitmproxy's filters use old names of pyparsing's
 with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
@@ -144,10 +143,9 @@ def from_flow(kept: flow.Flow, name: str) -> Recording:
 
 def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
     """Return the request as it was sent and the reply as it came."""
-    if not kept._backup:
+    state: Any = kept.get_state()["backup"]
+    if not state:
         return kept.request, kept.response
-    # `from_state` consumes its state
-    state = copy.deepcopy(cast(dict[str, Any], kept._backup))
     try:
         return http.Request.from_state(state["request"]), state[
             "response"

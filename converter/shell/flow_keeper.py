@@ -8,8 +8,7 @@ what is still on its way, and what was read from a file.
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from mitmproxy import ctx
 from mitmproxy.addons.view import View
@@ -19,6 +18,7 @@ from mitmproxy.http import HTTPFlow
 from converter.option_readers import Keep
 from converter.recordings.notes import LET_GO, METADATA
 from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
+from converter.shell.mitmproxy_internals import flow_list, forget_state_before, state_before
 
 OVERHEAD = 16 * 1024
 """Bytes that mitmproxy holds of an exchange beside its bodies: headers, connections, times."""
@@ -40,7 +40,7 @@ class FlowKeeper:
 
     def response(self, flow: HTTPFlow) -> None:
         """An exchange is over."""
-        view = ctx.master.addons.get("view")
+        view = flow_list()
         if flow.live and view is not None:  # not by its truth: an empty view is false
             self._add(flow)
             self._trim(view)
@@ -99,7 +99,7 @@ def stays(view: View, flow: Flow) -> bool:
 
 def size_of(flow: HTTPFlow) -> int:
     """Return the bytes that a flow holds; those that it holds twice, as one object, count once."""
-    backup: Mapping[str, Any] = flow._backup or {}  # type: ignore[assignment]  # a state, not a flow
+    backup = state_before(flow)
     states = [part for part in (backup.get("request"), backup.get("response")) if part]
     bodies = [part.raw_content for part in (flow.request, flow.response) if part]
     bodies += [state.get("content") for state in states]
@@ -111,7 +111,7 @@ def size_of(flow: HTTPFlow) -> int:
 def drop_server_bytes(flow: HTTPFlow) -> None:
     """Take from a flow what the server sent; it shows what the client asked and got."""
     noted = told(flow)
-    if flow._backup is None or not noted:
+    if not (state_before(flow) and noted):
         return
-    flow._backup = None
+    forget_state_before(flow)
     flow.metadata[METADATA] = json.dumps({**noted, "chunks": [], LET_GO: True})

@@ -25,6 +25,7 @@ from converter.recordings.recording import Found
 from converter.rewriter import Rewriter
 from converter.servers.profiles import GENERIC, Server
 from converter.shell.messages import copied
+from converter.shell.mitmproxy_internals import forget_state_before
 
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
@@ -166,9 +167,8 @@ class FlowRecord:
             asked, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
-                flow._backup = (
-                    None  # a person who edited a held request has made one, and it holds no reply
-                )
+                # a person who edited a held request has made one, and it holds no reply
+                forget_state_before(flow)
                 flow.backup()
             finally:
                 # whatever happens: a whole reply is still to be sent

@@ -6,7 +6,6 @@ itself is not touched; nothing is done for a chunk.
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.settings import Settings
 from converter.shell.flow_record import FlowRecord
+from converter.shell.mitmproxy_internals import flow_list, somebody_looks
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Transcript
 
@@ -108,7 +108,7 @@ class LiveView:
         """Show a reply that begins, where there is anything that shows flows; to be called in
         mitmproxy's loop.
         """
-        if ctx.master.addons.get("view") is not None:  # not by its truth: an empty view is false
+        if flow_list() is not None:  # not by its truth: an empty one is false
             running = self.replies[flow.id] = Running(kept)
             running.task = asyncio.ensure_future(self._show(flow, running))
 
@@ -164,11 +164,3 @@ def rewritten(chosen: Settings) -> Settings:
     wherever it began.
     """
     return replace(chosen, start=InitialState.TEXT, markers=False)
-
-
-def somebody_looks() -> bool:
-    """Tell whether anybody could see a change: in mitmweb a page that is open, in the console
-    always.
-    """
-    web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone
-    return web is None or bool(web.ClientConnection.connections)

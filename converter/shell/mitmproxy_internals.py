@@ -5,9 +5,14 @@ lacks of these is named by `missing()`; the addon then leaves mitmproxy's own la
 """
 
 import inspect
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mitmproxy import ctx, optmanager
+from mitmproxy.addons.view import View
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import Layer, NextLayer
 
 _not_importable = ""
@@ -123,6 +128,44 @@ def connection_handlers() -> dict[Any, Any]:
     return handlers
 
 
+def hand_events_to(client: "HttpClient", handle: Callable[..., Any]) -> None:
+    """Have another function than the client's own take its events from now on."""
+    client._handle_event = handle
+
+
+def state_before(flow: Flow | None) -> Mapping[str, Any]:
+    """Return the state that *Revert* would restore, empty for none; not a copy, which is costly."""
+    state: Any = flow and flow._backup
+    return state or {}
+
+
+def forget_state_before(flow: Flow) -> None:
+    """Leave *Revert* nothing to restore."""
+    flow._backup = None
+
+
+def flow_list() -> View | None:
+    """Return mitmweb's and the console's list of flows; mitmdump has none."""
+    view: View | None = ctx.master.addons.get("view")
+    return view
+
+
+def is_replayed_by_the_server(flow: HTTPFlow) -> bool:
+    """Tell whether mitmproxy's server replay, whose turn comes after ours, holds a reply to this
+    very request.
+    """
+    playback = ctx.master.addons.get("serverplayback")
+    return bool(playback and playback.flowmap) and playback._hash(flow) in playback.flowmap
+
+
+def somebody_looks() -> bool:
+    """Tell whether anybody could see a change: in mitmweb a page that is open, in the console
+    always.
+    """
+    web = sys.modules.get("mitmproxy.tools.web.app")  # imported by mitmweb alone
+    return web is None or bool(web.ClientConnection.connections)
+
+
 __all__ = [
     "BUILT_UPON",
     "ChunkedReader",
@@ -147,9 +190,15 @@ __all__ = [
     "between_chunks",
     "choose_layer",
     "connection_handlers",
+    "flow_list",
+    "forget_state_before",
     "h11",
+    "hand_events_to",
     "is_paused",
+    "is_replayed_by_the_server",
     "is_set_by_user",
     "is_shutting_down",
     "missing",
+    "somebody_looks",
+    "state_before",
 ]

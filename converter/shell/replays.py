@@ -2,11 +2,11 @@
 again was rewritten before.
 """
 
-from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings.notes import METADATA
 from converter.shell.flow_record import told
+from converter.shell.mitmproxy_internals import forget_state_before
 
 
 def forget(flow: HTTPFlow) -> None:
@@ -19,12 +19,4 @@ def forget(flow: HTTPFlow) -> None:
     flow.comment = "" if flow.comment == said.get("comment") else flow.comment
     flow.marked = "" if flow.marked == said.get("marker") else flow.marked
     del flow.metadata[METADATA]
-    flow._backup = None
-
-
-def has_a_reply(flow: HTTPFlow) -> bool:
-    """Tell whether mitmproxy's server replay, whose turn comes after ours, holds a reply to this
-    very request.
-    """
-    playback = ctx.master.addons.get("serverplayback")
-    return bool(playback and playback.flowmap) and playback._hash(flow) in playback.flowmap
+    forget_state_before(flow)

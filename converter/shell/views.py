@@ -8,7 +8,6 @@ there is none. A view never fails: what cannot be read is shown raw, below what 
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from mitmproxy import contentviews, ctx
 from mitmproxy.addonmanager import Loader
@@ -25,6 +24,7 @@ from converter.recordings.notes import LET_GO
 from converter.settings import Settings
 from converter.shell.flow_record import told, told_of_reply
 from converter.shell.live_view import Running, rewritten
+from converter.shell.mitmproxy_internals import flow_list, state_before
 from converter.shell.terminal.soft_wrap import WIDTH, wrapped
 from converter.transcript import reply, request, text
 from converter.transcript.turns import Transcript
@@ -90,7 +90,7 @@ class Thinking(Contentview):
             return _LET_GO
         if self.of_server:
             data, message = self._sent(data, message, flow)
-        as_server = self.of_server or not (_backup(flow) or is_let_go(flow))
+        as_server = self.of_server or not (state_before(flow) or is_let_go(flow))
         chosen, expected = reading_of(flow, as_server)
         if isinstance(message, Request):
             return _written(request.read(data, chosen), {})
@@ -106,12 +106,12 @@ class Thinking(Contentview):
         running = self.replies.get(flow.id) if flow else None
         other: Message | None = None
         if isinstance(message, Request):
-            state = _backup(flow).get("request")
+            state = state_before(flow).get("request")
             # a copy, because `from_state` consumes what it is given
             other = (
                 running.kept.sent if running else Request.from_state({**state}) if state else None
             )
-        elif state := _backup(flow).get("response"):
+        elif state := state_before(flow).get("response"):
             other = Response.from_state({**state})
         return (other.get_content(strict=False) or b"", other) if other else (data, message)
 
@@ -149,18 +149,10 @@ class Views:
         otherwise.
         """
         options = ctx.options
-        if ctx.master.addons.get("view") is not None and not options.has_changed(
-            "content_view_lines_cutoff"
-        ):
+        if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
             options.update(content_view_lines_cutoff=LINES)
         if "web_columns" in options and not options.has_changed("web_columns"):
             options.update(web_columns=[*options.web_columns, "comment"])
-
-
-def _backup(flow: Flow | None) -> Mapping[str, Any]:
-    """Return the state that *Revert* would restore; mitmproxy has no other way to look at it."""
-    state: Mapping[str, Any] = (flow._backup if flow else None) or {}  # type: ignore[assignment]  # it is a state, not a flow
-    return state
 
 
 def is_let_go(flow: Flow | None) -> bool:
@@ -170,7 +162,7 @@ def is_let_go(flow: Flow | None) -> bool:
 
 def backup_of(flow: Flow) -> Response | None:
     """Return what the server sent, where the client got something else; the flow stays as it is."""
-    state = _backup(flow).get("response")
+    state = state_before(flow).get("response")
     return Response.from_state({**state}) if state else None  # it would consume it
 
 

@@ -226,9 +226,7 @@ def test_a_refusal_is_the_end_and_is_shown(claude: AskClaude, model: ByPathServe
 # Errors.
 
 
-def test_a_prompt_too_long_is_known_for_what_it_is(
-    claude: AskClaude, model: ByPathServer
-) -> None:
+def test_a_prompt_too_long_is_known_for_what_it_is(claude: AskClaude, model: ByPathServer) -> None:
     words = (
         "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it"
     )

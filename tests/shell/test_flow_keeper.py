@@ -10,6 +10,7 @@ from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.shell import flow_keeper
 from converter.shell.flow_keeper import OVERHEAD, drop_server_bytes, size_of
+from converter.shell.mitmproxy_internals import state_before
 from converter.shell.page import wire
 from tests.support.addon_flows import EVENT_STREAM, JSON, response, streaming
 from tests.support.frames import stream, whole
@@ -135,6 +136,6 @@ def test_the_size_counts_one_object_once(there: Watched) -> None:
     assert flow.response
     before = size_of(flow)
     flow.request.data.content = flow.response.data.content = body
-    backup = flow._backup
+    backup = state_before(flow)
     assert backup
     assert size_of(flow) < before + 1000 + 1

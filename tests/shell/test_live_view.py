@@ -10,7 +10,8 @@ import pytest
 from mitmproxy.http import HTTPFlow
 
 from converter.shell import live_view as live
-from converter.shell.live_view import Running, somebody_looks
+from converter.shell.live_view import Running
+from converter.shell.mitmproxy_internals import somebody_looks
 from tests.support.addon_flows import EVENT_STREAM, ask, response, running, streaming, wait
 from tests.support.frames import DONE, ROLE, delta, stream
 from tests.support.kept_flows import Watched, pass_on, shown, watched

@@ -7,6 +7,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.recordings.notes import METADATA
 from converter.shell import replays
+from converter.shell.mitmproxy_internals import is_replayed_by_the_server
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import kept, watched
@@ -48,7 +49,7 @@ def test_server_replay_has_a_reply_to_what_it_was_given() -> None:
     with watched() as there:
         playback = ServerPlayback()
         there.add(playback)
-        assert not replays.has_a_reply(flow)
+        assert not is_replayed_by_the_server(flow)
         playback.load_flows([flow])
-        assert replays.has_a_reply(flow)
-        assert not replays.has_a_reply(request("/other"))
+        assert is_replayed_by_the_server(flow)
+        assert not is_replayed_by_the_server(request("/other"))

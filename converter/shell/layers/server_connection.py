@@ -15,6 +15,7 @@ from converter.shell.mitmproxy_internals import (
     ResponseProtocolError,
     between_chunks,
     h11,
+    hand_events_to,
 )
 
 LONGEST_HEAD = 64 * 1024
@@ -138,5 +139,5 @@ def take_over(client: HttpClient) -> ServerConnection | None:
     ours = ServerConnection(theirs.context)
     ours.state = ours.read_headers
     client.child_layer = ours
-    client._handle_event = ours.handle_event
+    hand_events_to(client, ours.handle_event)
     return ours

@@ -1,5 +1,4 @@
-"""The page's part of mitmweb's server. It uses what mitmproxy does not promise, read in 12.2: its
-handlers and its router.
+"""The page's part of mitmweb's server.
 
 Each handler is a child of mitmweb's own, so that its login, its check of the request's origin and
 its XSRF cookie hold here.
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from mitmproxy.http import HTTPFlow
-from mitmproxy.tools.web import app as mitmweb
 
 from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
+from converter.shell import mitmweb_internals as mitmweb
 from converter.shell.page import curl
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import markdown_of
@@ -42,24 +41,21 @@ def mount(app: Any, page: Page) -> Any:
     """Add the page to mitmweb's server; return what takes it away again."""
     given = {"page": page}
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
-    app.add_handlers(
-        r".*$",
-        [
-            (PATH, Index, given),
-            (rf"{PATH}/(?P<name>{'|'.join(FILES)})", File, given),
-            (rf"{PATH}/updates", Updates, given),
-            (rf"{PATH}/search", Words, given),
-            (rf"{exchange}/keep", Keep, given),
-            (rf"{exchange}/again", Again, given),
-            (rf"{exchange}/(?P<form>curl|markdown)", Written, given),
-        ],
-    )
-    return app.default_router.rules[-2]  # the last one is mitmweb's own
+    handlers = [
+        (PATH, Index, given),
+        (rf"{PATH}/(?P<name>{'|'.join(FILES)})", File, given),
+        (rf"{PATH}/updates", Updates, given),
+        (rf"{PATH}/search", Words, given),
+        (rf"{exchange}/keep", Keep, given),
+        (rf"{exchange}/again", Again, given),
+        (rf"{exchange}/(?P<form>curl|markdown)", Written, given),
+    ]
+    return mitmweb.add_handlers(app, handlers)
 
 
 def unmount(app: Any, rule: Any) -> None:
     """Take the page away."""
-    app.default_router.rules.remove(rule)
+    mitmweb.remove_handlers(app, rule)
 
 
 class _Handler(mitmweb.RequestHandler):
@@ -216,7 +212,7 @@ class Updates(mitmweb.WebSocketEventBroadcaster):
         while True:
             begun = time.perf_counter()
             # a page that reads slowly gets it later, in one
-            if self._send_queue.empty() and (news := await watcher.news()):
+            if mitmweb.has_sent_all(self) and (news := await watcher.news()):
                 self.send(json.dumps(news).encode())
             rest = min(max(INTERVAL, SHARE * (time.perf_counter() - begun)), _LONGEST_INTERVAL)
             await watcher.rest(rest)

@@ -1,0 +1,36 @@
+"""Every member of mitmweb's server that is used, in one place: it promises none of them.
+
+Read in mitmproxy 12.2.3 and 12.3.1. Apart from `mitmproxy_internals`, because only mitmweb imports
+its server.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mitmproxy.tools.web.app import APIError, RequestHandler, WebSocketEventBroadcaster
+
+
+def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Any:
+    """Add handlers to mitmweb's server; return the rule that leads to them."""
+    app.add_handlers(r".*$", handlers)
+    return app.default_router.rules[-2]  # the last one is mitmweb's own
+
+
+def remove_handlers(app: Any, rule: Any) -> None:
+    """Take handlers away again."""
+    app.default_router.rules.remove(rule)
+
+
+def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
+    """Tell whether a page has been sent all that it was to get."""
+    return bool(socket._send_queue.empty())
+
+
+__all__ = [
+    "APIError",
+    "RequestHandler",
+    "WebSocketEventBroadcaster",
+    "add_handlers",
+    "has_sent_all",
+    "remove_handlers",
+]
