@@ -11,10 +11,11 @@ import pytest
 
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.claude_code import NO_TOOLS, MissingError, Session, ask, install
+from tests.support.claude_code import NO_TOOLS, Session, ask, install
 from tests.support.error_words import TOGETHER
 from tests.support.frames import DONE, HEAD, ROLE, USAGE, data, delta, finish, stream, text
 from tests.support.harness import TESTS, Proxy, start_proxy
+from tests.support.npm import installed
 from tests.support.tool_call_texts import WRITTEN
 
 pytest_plugins = ["tests.support.front"]
@@ -48,14 +49,7 @@ HEARD_NOTHING = "no visible output"
 
 @pytest.fixture(scope="session")
 def program(request: pytest.FixtureRequest) -> Path:
-    """It is downloaded once; where that cannot be, the tests are left out, and say so."""
-    try:
-        return install()
-    except MissingError as missing:
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        assert reporter is not None
-        reporter.write_line(f"\nClaude Code is NOT tested: {missing}", yellow=True, bold=True)
-        pytest.skip(str(missing))
+    return installed(request, "Claude Code", install)
 
 
 @pytest.fixture

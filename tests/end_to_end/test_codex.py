@@ -15,7 +15,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.codex import Session, ask, install
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, finish, stream, text
 from tests.support.harness import Proxy
-from tests.support.npm import MissingError
+from tests.support.npm import installed
 
 pytest_plugins = ["tests.support.front"]
 
@@ -43,14 +43,7 @@ def calls(name: str, arguments: str, *, reason: str = "tool_calls") -> Says:
 
 @pytest.fixture(scope="session")
 def program(request: pytest.FixtureRequest) -> Path:
-    """It is downloaded once; where that cannot be, the tests are left out, and say so."""
-    try:
-        return install()
-    except MissingError as missing:
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        assert reporter is not None
-        reporter.write_line(f"\nCodex is NOT tested: {missing}", yellow=True, bold=True)
-        pytest.skip(str(missing))
+    return installed(request, "Codex", install)
 
 
 @pytest.fixture

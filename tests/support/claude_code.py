@@ -8,7 +8,6 @@ showed.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.harness import TESTS, Program, start_proxy
+from tests.support.npm import install as install_package
 
 VERSION = "2.1.197"  # the newest that runs on Node 20
-PACKAGE = f"@anthropic-ai/claude-code@{VERSION}"
-CACHE = TESTS.parent / ".cache" / f"claude-code-{VERSION}"
-SECONDS_TO_INSTALL = 300
 SECONDS_TO_ANSWER = 120
 ALONE = {
     "ANTHROPIC_API_KEY": "dummy",
@@ -37,41 +34,9 @@ ONE_TOOL = ("--tools", "Read", "--allowedTools", "Read", "--system-prompt", "be 
 CONTEXT = "16384"
 
 
-class MissingError(Exception):
-    """Claude Code cannot be had on this machine; the message says why."""
-
-
 def install() -> Path:
-    """The program, which a second call finds where the first has put it."""
-    program = CACHE / "node_modules" / ".bin" / "claude"
-    if not program.exists():
-        _download()
-    return program
-
-
-def _download() -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MissingError("npm is not installed")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        _run_npm([npm, "install", "--no-audit", "--no-fund", "--prefix", folder, PACKAGE])
-        Path(folder, "node_modules").rename(
-            CACHE / "node_modules"
-        )  # at once: half of it is never there
-
-
-def _run_npm(command: list[str]) -> None:
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=SECONDS_TO_INSTALL
-        )
-    except subprocess.TimeoutExpired:
-        raise MissingError(
-            f"npm has not installed {PACKAGE} within {SECONDS_TO_INSTALL} seconds"
-        ) from None
-    if done.returncode:
-        raise MissingError(f"npm cannot install {PACKAGE}: {done.stderr.strip()[-500:]}")
+    """Return the program, which a second call finds where the first has put it."""
+    return install_package(f"@anthropic-ai/claude-code@{VERSION}", "claude")
 
 
 @dataclass(frozen=True)

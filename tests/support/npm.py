@@ -1,9 +1,12 @@
-"""Programs of the npm registry, installed once into the repository's cache."""
+"""Packages of the npm registry, installed once into the repository's cache."""
 
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.support.harness import TESTS
 
@@ -11,25 +14,30 @@ SECONDS_TO_INSTALL = 300
 
 
 class MissingError(Exception):
-    """The program cannot be had on this machine; the message says why."""
+    """The packages cannot be had on this machine; the message says why."""
 
 
 def install(package: str, program: str) -> Path:
     """Return the program of a package (`name@version`), which a second call finds installed."""
-    folder = TESTS.parent / ".cache" / package.rpartition("/")[2].replace("@", "-")
-    found = folder / "node_modules" / ".bin" / program
-    if not found.exists():
-        _download(package, folder)
-    return found
+    return install_modules(package) / ".bin" / program
 
 
-def _download(package: str, cache: Path) -> None:
+def install_modules(*packages: str) -> Path:
+    """Return the folder `node_modules` that holds these packages (`name@version`)."""
+    folder = TESTS.parent / ".cache" / packages[0].rpartition("/")[2].replace("@", "-")
+    if not (folder / "node_modules").exists():
+        _download(packages, folder)
+    return folder / "node_modules"
+
+
+def _download(packages: tuple[str, ...], cache: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise MissingError("npm is not installed")
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
-        _run([npm, "install", "--no-audit", "--no-fund", "--prefix", folder, package], package)
+        options = ["--no-audit", "--no-fund", "--prefix", folder]
+        _run([npm, "install", *options, *packages], packages[0])
         # At once: half of it is never there.
         Path(folder, "node_modules").rename(cache / "node_modules")
 
@@ -44,3 +52,16 @@ def _run(command: list[str], package: str) -> None:
         raise MissingError(f"npm has not installed {package} within {seconds} seconds") from None
     if done.returncode:
         raise MissingError(f"npm cannot install {package}: {done.stderr.strip()[-500:]}")
+
+
+def installed(request: pytest.FixtureRequest, client: str, fetch: Callable[[], Path]) -> Path:
+    """Return what `fetch` installs; where that cannot be, the tests that need it are left out, and
+    say so.
+    """
+    try:
+        return fetch()
+    except MissingError as missing:
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        assert reporter is not None
+        reporter.write_line(f"\n{client} is NOT tested: {missing}", yellow=True, bold=True)
+        pytest.skip(str(missing))
