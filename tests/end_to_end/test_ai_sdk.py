@@ -1,0 +1,108 @@
+"""Vercel's AI SDK through the addon, by its `openai.responses()`: on the small model, and in front
+of recordings and a scripted server.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import DONE, ROLE, USAGE, finish, text
+from tests.support.harness import TESTS, Proxy
+from tests.support.npm import MissingError, install_modules, installed
+from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
+
+pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
+
+type Ask = Callable[..., dict[str, Any]]
+VERSIONS = ("ai@6.0.326", "@ai-sdk/openai@3.0.141")
+SCRIPT = TESTS / "support" / "ai_sdk.cjs"
+SECONDS = 60
+
+
+def fetch() -> Path:
+    if shutil.which("node") is None:
+        raise MissingError("node is not installed")
+    return install_modules(*VERSIONS)
+
+
+@pytest.fixture(scope="session")
+def modules(request: pytest.FixtureRequest) -> Path:
+    return installed(request, "AI SDK", fetch)
+
+
+@pytest.fixture
+def ask(modules: Path, streamed: bool) -> Ask:
+    def asked(base: str, question: str, **options: object) -> dict[str, Any]:
+        wanted = {"modules": str(modules), "base": base, "question": question, "streamed": streamed}
+        done = subprocess.run(
+            ["node", str(SCRIPT), json.dumps(wanted | options)],
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        seen: dict[str, Any] = json.loads(done.stdout or "{}")
+        assert seen, done.stderr
+        return seen
+
+    return asked
+
+
+@pytest.fixture(params=["tags", "extracted"])
+def llama(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[str]:
+    chosen = llamas[request.param]
+    mark = chosen.proxy.mark()
+    yield f"http://127.0.0.1:{chosen.port}"
+    chosen.proxy.check(mark)
+
+
+def test_it_thinks_calls_its_tool_and_answers_with_what_it_gave(
+    ask: Ask, llama: str, streamed: bool
+) -> None:
+    """Its second request refers to the thought by id, as it does where the server keeps replies."""
+    seen = ask(llama, WEATHER, tool=OPENAI_TOOL["function"], steps=3)
+    assert seen.get("cities") == ["Oslo"], seen
+    calling, answering = seen["steps"]
+    assert (calling["finish"], answering["finish"]) == ("tool-calls", "stop")
+    assert "wants the weather in Oslo" in calling["reasoning"]
+    assert "21 degrees" in answering["text"]
+    assert "think>" not in answering["text"]
+    assert 0 < answering["usage"]["reasoningTokens"] < answering["usage"]["outputTokens"]
+    if streamed:
+        kinds = seen["kinds"]
+        assert kinds.index("reasoning-delta") < kinds.index("tool-call") < kinds.index("text-delta")
+
+
+def test_a_client_that_stores_nothing_brings_its_thoughts_back(ask: Ask, llama: str) -> None:
+    options = {"store": False, "include": ["reasoning.encrypted_content"]}
+    seen = ask(llama, WEATHER, tool=OPENAI_TOOL["function"], steps=3, options=options)
+    assert "21 degrees" in seen["steps"][-1]["text"], seen
+
+
+@pytest.mark.parametrize("streamed", [True], ids=["stream"])
+def test_two_calls_of_a_recorded_reply_are_both_run(
+    ask: Ask, recorded: Callable[[str], str]
+) -> None:
+    base = recorded("vllm-parsers-two-tool-calls-stream")
+    seen = ask(base, TWO_PLACES, tool=OPENAI_TOOL["function"])
+    assert seen.get("cities") == ["Oslo", "Rome"], seen
+    assert seen["steps"][0]["reasoning"]
+
+
+@pytest.mark.parametrize("streamed", [True], ids=["stream"])
+@pytest.mark.parametrize(
+    ("reason", "told"), [("length", "length"), ("content_filter", "content-filter")]
+)
+def test_a_reply_that_was_cut_says_so_and_keeps_its_words(
+    ask: Ask, front_proxy: Proxy, model: ByPathServer, reason: str, told: str
+) -> None:
+    model.rows[CHAT] = Says(steps=[ROLE, *text("Half of"), finish(reason), USAGE, DONE])
+    seen = ask(f"http://127.0.0.1:{front_proxy.ports[0]}", SUM)
+    (step,) = seen["steps"]
+    assert (step["text"], step["finish"]) == ("Half of", told)
