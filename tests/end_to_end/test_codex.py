@@ -134,12 +134,40 @@ def test_it_never_runs_a_call_that_was_cut(codex: Ask, model: ByPathServer, reas
     assert not (session.folder / "made.txt").exists()
 
 
-def test_it_compacts_when_the_prompt_is_too_long(codex: Ask, model: ByPathServer) -> None:
-    model.rows[CHAT] = Says(OVERFLOW, 400)
+@pytest.mark.parametrize(
+    "overflow", [Says(OVERFLOW, 400), Says(steps=[data(OVERFLOW), DONE])], ids=["status", "stream"]
+)
+def test_after_an_overflow_it_compacts_and_goes_on(
+    codex: Ask, model: ByPathServer, overflow: Says
+) -> None:
+    summary = Says(steps=stream("<think>What matters?</think>", "The user likes tea."))
+    model.rows[CHAT] = [ANSWER, overflow, summary, Says(steps=stream("Here is tea."))]
+    codex("I like tea.")
+    failed = codex("Now a long one.", resume=True)
+    assert (failed.status, len(model.bodies())) == (1, 2), "it would not help to ask again"
+    assert "context window" in failed.end["error"]["message"]
+    session = codex("What do I like?", resume=True)
+    assert (session.status, session.items[-1]["text"]) == (0, "Here is tea.")
+    compacting, after = model.bodies()[2:]
+    assert "tools" not in compacting
+    words = [str(message["content"]) for message in after["messages"]]
+    assert "The user likes tea." in words[-1]
+    assert "What matters?" not in "".join(words), "the summary is the answer without its thought"
+    assert not any("It says hello." in said for said in words), "what was said before is gone"
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("length", "max_output_tokens"), ("content_filter", "content filter")]
+)
+def test_a_reply_that_was_cut_is_shown_and_not_asked_for_again(
+    codex: Ask, model: ByPathServer, reason: str, told: str
+) -> None:
+    model.rows[CHAT] = Says(steps=[ROLE, *text("Half of it"), finish(reason), USAGE, DONE])
     session = codex("Say hello.")
-    assert "context window" in session.end["error"]["message"]
+    assert session.items[-1]["text"] == "Half of it"
     assert session.status == 1
-    assert len(model.bodies()) == 1, "it would not help to ask again"
+    assert told in session.end["error"]["message"]
+    assert len(model.bodies()) == 1
 
 
 def test_it_is_patient_in_a_silence(codex: Ask, model: ByPathServer) -> None:

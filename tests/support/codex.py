@@ -99,8 +99,11 @@ def ask(
     model: str = "tiny",
     settings: Sequence[str] = (),
     tools: bool = True,
+    resume: bool = False,
 ) -> Session:
-    """One prompt, in an empty home and an empty folder of work."""
+    """One prompt, in an empty home and an empty folder of work. `resume`: the session before it goes
+    on.
+    """
     home, work = folder / "home", folder / "work"
     for made in (home, work):
         made.mkdir(exist_ok=True)
@@ -115,8 +118,9 @@ def ask(
         tools=str(tools).lower(),
     )
     (home / "config.toml").write_text(written)
+    subcommand = ["exec", "resume", "--last"] if resume else ["exec"]
     done = subprocess.run(
-        [str(program), "exec", "--json", "--skip-git-repo-check", prompt],
+        [str(program), *subcommand, "--json", "--skip-git-repo-check", prompt],
         cwd=work,
         env={"HOME": str(home), "CODEX_HOME": str(home), "PATH": os.environ["PATH"]},
         stdin=subprocess.DEVNULL,

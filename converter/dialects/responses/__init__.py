@@ -45,7 +45,14 @@ def _context(context: ReplyContext) -> ResponseContext:
     own = context.own
     if not isinstance(own, ResponsesRequest):
         return said
-    return replace(said, toolbox=own.toolbox, echo=own.echo, encrypted=own.encrypted, keep=own.keep)
+    return replace(
+        said,
+        toolbox=own.toolbox,
+        echo=own.echo,
+        encrypted=own.encrypted,
+        repeats=own.repeats,
+        keep=own.keep,
+    )
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:

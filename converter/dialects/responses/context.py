@@ -12,7 +12,8 @@ type Json = dict[str, object]
 class ResponseContext:
     """Facts that a response takes from its request. `id`: of the response and of its items;
     `created_at`: in seconds since 1970. `shown`: the client wants to see thinking. `keep` gets the
-    whole response, before its last event.
+    whole response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
+    response is incomplete because of a content filter, but not when it failed for good.
     """
 
     model: str = ""
@@ -22,6 +23,7 @@ class ResponseContext:
     toolbox: Toolbox = field(default_factory=Toolbox)
     echo: Mapping[str, object] = field(default_factory=dict)
     encrypted: bool = False
+    repeats: bool = False
     keep: Callable[[Json], None] = lambda _: None
 
 

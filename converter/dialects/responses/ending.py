@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 
+from converter.dialects.responses.errors import FINAL_CODE
 from converter.events import Finish, Usage
 
+FILTERED = "the server's content filter stopped the reply"
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Finish reason -> why a response is incomplete; any other reason completes it."""
 
 
-def outcome(finish: Finish) -> dict[str, object]:
-    """Return the status, and the reason when the response is not complete."""
-    if reason := INCOMPLETE.get(finish.reason):
+def outcome(finish: Finish, repeats: bool = False) -> dict[str, object]:
+    """Return the status, and the reason when the response is not complete. `repeats`: of the
+    request's client, as in `ResponseContext`.
+    """
+    reason = INCOMPLETE.get(finish.reason)
+    if reason == "content_filter" and repeats:
+        return {"status": "failed", "error": {"code": FINAL_CODE, "message": FILTERED}}
+    if reason:
         return {"status": "incomplete", "incomplete_details": {"reason": reason}}
     return {"status": "completed"}
 

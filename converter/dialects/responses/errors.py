@@ -15,7 +15,9 @@ type Body = dict[str, object]
 OVERFLOW = "context_length_exceeded"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
-FINAL = (OVERFLOW, "invalid_prompt", "insufficient_quota", "server_is_overloaded")
+FINAL_CODE = "invalid_prompt"
+"""Says that a response failed for good; Codex shows the error's words."""
+FINAL = (OVERFLOW, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
 """Codes of a failed response after which Codex does not ask again."""
 _TYPES = {
     400: BAD_REQUEST,
@@ -61,7 +63,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     if too_long := context_length.find(message):
         return {"code": OVERFLOW, "message": _too_long(too_long)}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:
-        return {"code": "invalid_prompt", "message": message}
+        return {"code": FINAL_CODE, "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
     return {"code": code, "message": message}
 

@@ -38,18 +38,22 @@ CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required"
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
 _ENCRYPTED = "reasoning.encrypted_content"
+_CODEX = "client_metadata"
+"""A field that Codex 0.169 always sends, and no other client that was tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
     """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
-    repeats. `encrypted`: the client wants thoughts as opaque content too. `keep` gets the response.
+    repeats. `encrypted`: the client wants thoughts as opaque content too. `repeats`: it is Codex;
+    see `ResponseContext`. `keep` gets the response.
     """
 
     conversation: Conversation
     toolbox: Toolbox = field(default_factory=Toolbox)
     echo: Mapping[str, object] = field(default_factory=dict)
     encrypted: bool = False
+    repeats: bool = False
     keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
@@ -75,7 +79,8 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
         notes=(*notes, *_notes(request, toolbox, reading.left_out)),
     )
     include = request.optional("include", list) or []
-    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include)
+    repeats = _CODEX in request.values
+    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include, repeats)
 
 
 def _asked(request: Fields, form: Fields) -> Conversation:

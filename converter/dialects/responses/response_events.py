@@ -8,7 +8,7 @@ from typing import get_args
 from converter.dialects.left_out import left_out
 from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
-from converter.dialects.responses.ending import counts, outcome
+from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import failure
 from converter.dialects.responses.growing_items import COMPLETED, INCOMPLETE, Json
 from converter.dialects.responses.item_events import Content, ItemEvents
@@ -129,12 +129,14 @@ class ResponseEvents:
         return self._number({"type": "keepalive"})
 
     def _end(self, finish: Finish) -> Iterator[Json]:
-        ending = outcome(finish)
+        ending = outcome(finish, self._context.repeats)
         whole = ending["status"] == COMPLETED
         yield from self._numbered(self._items.end(whole, COMPLETED if whole else INCOMPLETE))
         if whole and self._items.cut:
             self.failure = CUT_CALL
             ending = {"status": "failed", "error": failure(CUT_CALL)}
+        elif ending["status"] == "failed":
+            self.failure = FILTERED
         yield self._last(ending)
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:

@@ -1,6 +1,7 @@
 import pytest
 
-from converter.dialects.responses.ending import counts, outcome
+from converter.dialects.responses.ending import FILTERED, counts, outcome
+from converter.dialects.responses.errors import FINAL_CODE
 from converter.events import Finish, Usage
 
 
@@ -16,6 +17,13 @@ from converter.events import Finish, Usage
 )
 def test_a_finish_reason_has_its_status(reason: str, status: str) -> None:
     assert outcome(Finish(reason))["status"] == status
+
+
+def test_a_filtered_reply_has_failed_for_good_where_the_client_would_ask_again() -> None:
+    said = outcome(Finish("content_filter"), repeats=True)
+    assert said["status"] == "failed"
+    assert said["error"] == {"code": FINAL_CODE, "message": FILTERED}
+    assert outcome(Finish("length"), repeats=True)["status"] == "incomplete"
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,8 @@ def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
     assert [tool["function"]["name"] for tool in body["tools"]] == ["f", "mcp__m__f"]  # type: ignore[attr-defined]
     assert body.keys() == {"model", "messages", "tools", "tool_choice", "stream", "stream_options"}
     assert request.encrypted
+    assert request.repeats
+    assert not read({"model": "m", "input": "hi"}).repeats
     assert request.conversation.notes == (
         "tools left out, which only OpenAI's servers can run: web_search",
     )
