@@ -35,12 +35,11 @@ def front_proxy(front_server: ByPathServer, proxy_folder: Path) -> Iterator[Prox
 
 @pytest.fixture(scope="session")
 def native_proxy(proxy_folder: Path) -> Iterator[Proxy]:
-    """A forward proxy that mends the Messages replies of servers that have that endpoint
-    themselves.
+    """A forward proxy that mends the Messages replies and responses of servers that have those
+    endpoints themselves.
     """
-    with start_proxy(
-        ["regular"], ["--set", "think_messages=native"], proxy_folder, "native"
-    ) as proxy:
+    options = ["--set", "think_messages=native", "--set", "think_responses=native"]
+    with start_proxy(["regular"], options, proxy_folder, "native") as proxy:
         yield proxy
 
 

@@ -39,9 +39,11 @@ _FIELDS_APART = ("id", "object", "output", "usage", "status", "error", "incomple
 
 @dataclass(slots=True)
 class _Item:
-    """One item, as far as it was told."""
+    """One item, as far as it was told. `index`: its place in the output."""
 
+    index: int
     said: int = 0
+    called: bool = False
     merger: ReasoningMerger | None = None
 
 
@@ -49,18 +51,16 @@ class ResponsesDecoder:
     """Frames in, events out; nothing is raised."""
 
     def __init__(self) -> None:
-        self._items: dict[int, _Item] = {}
+        self._items: dict[object, _Item] = {}
         self._started = self._called = False
-        self._readers: dict[str, Callable[[Fields, int], Iterator[Event]]] = {
+        self._readers: dict[str, Callable[[Fields, _Item], Iterator[Event]]] = {
             "response.output_text.delta": self._text,
             "response.refusal.delta": self._text,
             "response.reasoning_text.delta": self._thought,
             "response.reasoning_summary_text.delta": self._thought,
             "response.function_call_arguments.delta": self._arguments,
             "response.output_item.added": self._added,
-            "response.output_item.done": lambda event, index: self._done(
-                _dict(event["item"]), index
-            ),
+            "response.output_item.done": self._done,
         }
 
     def feed(self, frame: Frame) -> list[Event]:
@@ -87,7 +87,7 @@ class ResponsesDecoder:
         elif isinstance(event.get("response"), dict):
             yield from self._start(_dict(event["response"]))
         elif kind in self._readers:
-            yield from self._readers[kind](event, _index(event))
+            yield from self._readers[kind](event, self._item(event))
         elif kind == "error" or isinstance(event.get("error"), dict):
             yield _failure(event)
 
@@ -95,7 +95,8 @@ class ResponsesDecoder:
         yield from self._start(response)
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else []):
-            yield from self._done(_dict(item), index)
+            event: Fields = {"item": item, "output_index": index}
+            yield from self._done(event, self._item(event))
         yield from self._end(response)
 
     def _start(self, response: Fields) -> Iterator[Event]:
@@ -119,58 +120,67 @@ class ResponsesDecoder:
 
     # Items.
 
-    def _item(self, index: int) -> _Item:
-        return self._items.setdefault(index, _Item())
+    def _item(self, event: Fields) -> _Item:
+        """Return the item that an event is about. llama.cpp (November 2026) numbers none of them
+        and tells their ids, of which other servers send a new one with each event.
+        """
+        index, item = event.get("output_index"), event.get("item")
+        name = item.get("id") if isinstance(item, dict) else event.get("item_id")
+        place = index if isinstance(index, int) else len(self._items)
+        return self._items.setdefault(str(name) if index is None else place, _Item(place))
 
-    def _text(self, event: Fields, index: int) -> Iterator[Event]:
+    def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
         delta = _string(event["delta"])
-        self._item(index).said += len(delta)
+        item.said += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
-    def _thought(self, event: Fields, index: int) -> Iterator[Event]:
+    def _thought(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Servers send the thought raw, as a summary, or both."""
-        item = self._item(index)
         item.merger = item.merger or ReasoningMerger()
         new = item.merger.feed(str(event["type"]), _string(event["delta"]))
         item.said += len(new)
         if new:
             yield Thinking(new)
 
-    def _arguments(self, event: Fields, index: int) -> Iterator[Event]:
+    def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
         delta = _string(event["delta"])
-        self._item(index).said += len(delta)
-        yield ToolCall(index, "", "", delta)
+        item.said += len(delta)
+        yield ToolCall(item.index, "", "", delta)
 
-    def _added(self, event: Fields, index: int) -> Iterator[Event]:
-        item = _dict(event["item"])
-        if _is_plain_call(item):
-            yield from self._call(item, index)
+    def _added(self, event: Fields, item: _Item) -> Iterator[Event]:
+        said = _dict(event["item"])
+        if _is_plain_call(said):
+            yield from self._call(said, item)
 
-    def _call(self, item: Fields, index: int) -> Iterator[Event]:
-        self._called = True
-        arguments = _string(item.get("arguments"))
-        self._item(index).said += len(arguments)
-        yield ToolCall(index, _string(item.get("call_id")), _string(item.get("name")), arguments)
+    def _call(self, said: Fields, item: _Item) -> Iterator[Event]:
+        self._called = item.called = True
+        arguments = _string(said.get("arguments"))
+        item.said += len(arguments)
+        yield ToolCall(
+            item.index, _string(said.get("call_id")), _string(said.get("name")), arguments
+        )
 
-    def _done(self, item: Fields, index: int) -> Iterator[Event]:
+    def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Tell what of the item no delta told."""
-        known = index in self._items
-        said = self._item(index).said
-        kind = item.get("type")
+        said = _dict(event["item"])
+        kind = said.get("type")
         if kind == "message":
-            yield from () if said else _parts(item)
+            yield from () if item.said else _parts(said)
         elif kind == "reasoning":
-            text = words_of(item.get("content") or []) or words_of(item.get("summary") or [])
-            yield from [Thinking(text)] if text and not said else []
+            text = words_of(said.get("content") or []) or words_of(said.get("summary") or [])
+            yield from [Thinking(text)] if text and not item.said else []
             yield ThinkingEnd()
-        elif _is_plain_call(item):
-            if not known:
-                yield from self._call(item, index)
-            elif rest := _string(item.get("arguments"))[said:]:
-                yield ToolCall(index, "", "", rest)
+        elif _is_plain_call(said):
+            yield from self._call_done(said, item)
         else:
             self._called = self._called or str(kind).endswith("_call")
-            yield Block(NAME, item)
+            yield Block(NAME, said)
+
+    def _call_done(self, said: Fields, item: _Item) -> Iterator[Event]:
+        if not item.called:
+            yield from self._call(said, item)
+        elif rest := _string(said.get("arguments"))[item.said :]:
+            yield ToolCall(item.index, "", "", rest)
 
 
 def _is_plain_call(item: Fields) -> bool:
@@ -204,11 +214,6 @@ def _usage(entry: Fields) -> Usage:
 def _number(fields: object, name: str) -> int | None:
     value = fields.get(name) if isinstance(fields, dict) else None
     return value if type(value) is int and value >= 0 else None
-
-
-def _index(event: Fields) -> int:
-    value = event.get("output_index")
-    return value if type(value) is int else 0
 
 
 def _dict(value: object) -> Fields:

@@ -118,6 +118,30 @@ def test_arguments_that_no_delta_told_are_told_by_the_item() -> None:
     assert read(done) == [ToolCall(0, "c", "f", '{"a":1}')]
 
 
+def test_items_that_nobody_numbered_are_known_by_their_ids() -> None:
+    def added(name: str) -> dict[str, Any]:
+        item = {**CALL, "id": name, "call_id": f"call_{name}", "arguments": ""}
+        return {"type": "response.output_item.added", "item": item}
+
+    def piece(kind: str, name: str, text: str) -> dict[str, Any]:
+        return {"type": f"response.{kind}.delta", "item_id": name, "delta": text}
+
+    done = {"type": "response.output_item.done", "item": {**CALL, "id": "b", "arguments": "{}"}}
+    assert read(
+        piece("reasoning_text", "rs", "t"),
+        added("a"),
+        added("b"),
+        piece("function_call_arguments", "a", '{"a":1}'),
+        done,
+    ) == [
+        Thinking("t"),
+        ToolCall(1, "call_a", "f", ""),
+        ToolCall(2, "call_b", "f", ""),
+        ToolCall(1, "", "", '{"a":1}'),
+        ToolCall(2, "", "", "{}"),
+    ]
+
+
 def test_a_refusal_is_text_that_says_so() -> None:
     assert read(delta("refusal", "no")) == [Text("no", refusal=True)]
     part = {"type": "refusal", "refusal": "no"}

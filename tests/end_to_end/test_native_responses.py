@@ -1,0 +1,138 @@
+"""`think_responses=native`: a server's own Responses endpoint is asked as the client asked it, and
+its replies are mended.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import Llama
+from tests.support.by_path_server import ByPathServer, Says
+from tests.support.clients import Client
+from tests.support.frames import data
+from tests.support.prompts import MODEL, PROMPTS
+from tests.support.responses_of import accumulated, check, parsed, read_frame
+from tests.tools.shots import CITY, TWO_PLACES
+
+pytest_plugins = ["tests.support.front"]
+
+PATH = "/v1/responses"
+GREEDY = {"temperature": 0, "max_output_tokens": 200}
+WEATHER = {"type": "function", "name": "get_weather", "description": "d", "parameters": CITY}
+ID = "resp_own"
+RESPONSE = {"id": ID, "object": "response", "created_at": 5, "model": "m", "status": "completed"}
+
+
+def ask(client: Client, address: str, streamed: bool, **fields: object) -> dict[str, Any]:
+    """The response, whichever way it came; the SDK's types and its reader judge it."""
+    body = {"model": MODEL, "input": "hi", "stream": streamed, **fields}
+    answer = client.ask(f"{address}{PATH}", json.dumps(body).encode())
+    assert answer.status == 200, answer.body
+    if not streamed:
+        return parsed(json.loads(answer.body))
+    events = [read_frame(frame) for frame in answer.body.decode().split("\n\n")[:-1]]
+    check(events)
+    return accumulated(events)
+
+
+def said(response: dict[str, Any]) -> list[tuple[str, str]]:
+    """The items, by their words. llama.cpp trims the text of its own responses, and that of its
+    chat completions otherwise.
+    """
+    words: list[tuple[str, str]] = []
+    for item in response["output"]:
+        parts = item.get("content") or item.get("summary") or []
+        text = "".join(part["text"] for part in parts).strip()
+        words.append((item["type"], text or str(item.get("arguments"))))
+    return words
+
+
+@pytest.mark.parametrize("variant", ["tags", "extracted", "opened by the template"])
+def test_llamas_own_responses_say_what_the_translated_ones_say(
+    native: Client, llamas: dict[str, Llama], variant: str, streamed: bool
+) -> None:
+    llama = llamas[variant]
+    fields = {"input": PROMPTS[0].question, **GREEDY}
+    with Client(llama.port) as translating:
+        translated = ask(translating, "", streamed, **fields)
+    own = ask(native, llama.address, streamed, **fields)
+    assert [kind for kind, _ in said(own)] == ["reasoning", "message"]
+    assert said(own) == said(translated)
+    assert own["usage"]["output_tokens"] == translated["usage"]["output_tokens"]
+
+
+@pytest.mark.parametrize("variant", ["tags", "extracted"])
+def test_llamas_calls_come_one_after_another(
+    native: Client, llamas: dict[str, Llama], variant: str, streamed: bool
+) -> None:
+    """It closes no item before the end, and numbers none."""
+    fields = {"input": TWO_PLACES, "tools": [WEATHER], **GREEDY}
+    own = ask(native, llamas[variant].address, streamed, **fields)
+    thought, *calls = said(own)
+    assert thought[0] == "reasoning"
+    assert [json.loads(arguments)["city"] for _, arguments in calls] == ["Oslo", "Rome"]
+    ids = [item["call_id"] for item in own["output"][1:]]
+    assert len({*ids}) == 2
+
+
+def test_llamas_error_has_the_code_that_clients_act_on(
+    native: Client, llamas: dict[str, Llama], streamed: bool
+) -> None:
+    body = {"model": MODEL, "input": "🎉" * 5000, "stream": streamed}
+    answer = native.ask(f"{llamas['tags'].address}{PATH}", json.dumps(body).encode())
+    assert answer.status == 400
+    assert json.loads(answer.body)["error"]["code"] == "context_length_exceeded"
+
+
+def test_the_request_reaches_the_server_as_it_is(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[PATH] = Says({**RESPONSE, "output": []})
+    body = b' {"model": "small", "own": 1.0, "input": "even this", "background": true} '
+    native.ask(f"{unknown.address}{PATH}?a=b", body)
+    (asked,) = unknown.asked
+    assert (asked.target, asked.body) == (f"{PATH}?a=b", body)
+
+
+def test_what_the_server_keeps_is_asked_of_it(native: Client, unknown: ByPathServer) -> None:
+    unknown.rows[f"{PATH}/{ID}"] = Says({**RESPONSE, "output": []})
+    unknown.rows[f"{PATH}/input_tokens"] = Says({"input_tokens": 42})
+    kept = native.ask(f"{unknown.address}{PATH}/{ID}", b"", method="GET")
+    counted = native.ask(f"{unknown.address}{PATH}/input_tokens", b"{}")
+    assert json.loads(kept.body)["id"] == ID
+    assert json.loads(counted.body) == {"input_tokens": 42}
+
+
+def test_items_that_only_the_server_can_make_go_on_whole(
+    native: Client, unknown: ByPathServer, streamed: bool
+) -> None:
+    search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}}  # fmt: skip
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "<think>hm</think>Hello", "annotations": []}],
+    }
+    ending = {**RESPONSE, "output": [search, message]}
+    done = [
+        {"type": "response.created", "response": {**RESPONSE, "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": search},
+        {"type": "response.output_item.done", "output_index": 1, "item": message},
+        {"type": "response.completed", "response": ending},
+    ]
+    unknown.rows[PATH] = Says(steps=[*map(data, done)]) if streamed else Says(ending)
+    response = ask(native, unknown.address, streamed)
+    assert [item["type"] for item in response["output"]] == ["web_search_call", "reasoning", "message"]  # fmt: skip
+    assert response["output"][0]["action"] == search["action"]
+    assert (response["id"], response["created_at"]) == (ID, 5)
+    assert response["output"][2]["content"][0]["text"] == "Hello"
+
+
+def test_a_stream_without_an_end_has_failed(native: Client, unknown: ByPathServer) -> None:
+    begun = {"type": "response.created", "response": {**RESPONSE, "status": "in_progress"}}
+    said_so_far = {"type": "response.output_text.delta", "item_id": "msg_1", "delta": "Hel"}
+    unknown.rows[PATH] = Says(steps=[data(begun), data(said_so_far)])
+    body = {"model": MODEL, "input": "hi", "stream": True}
+    answer = native.ask(f"{unknown.address}{PATH}", json.dumps(body).encode())
+    last = read_frame(answer.body.decode().split("\n\n")[-2])
+    assert (last["type"], last["response"]["output"][0]["content"][0]["text"]) == ("response.failed", "Hel")  # fmt: skip
