@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from converter.laws import response_pieces
 from converter.laws.server_words import frames, value_of
 
 type Json = dict[str, Any]
@@ -62,6 +63,9 @@ def _cut_run(run: list[_Spoken], cut: Cut) -> list[bytes]:
 
 
 def _spoken(value: Json) -> _Spoken | None:
+    if value.get("type") in response_pieces.WORDS and value.get("delta"):
+        template = {**value, "delta": "", "sequence_number": 0}
+        return _Spoken(template, ("delta",), value["delta"])
     delta, path = _place(value)
     name = next(
         (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""

@@ -4,7 +4,8 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
+from converter.laws import response_pieces
 from converter.laws.recut import NATIVE_WORDS, Cut, Json, frame_of
 from converter.laws.server_words import frames, value_of
 
@@ -104,6 +105,7 @@ def _finished(block: Json) -> Json:
 _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
     OPENAI_CHAT: _fold_openai,
     ANTHROPIC: _fold_anthropic,
+    RESPONSES: response_pieces.fold,
 }
 
 
@@ -114,6 +116,8 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
         return b"".join(map(frame_of, _native_events(value, cut)))
+    if dialect is RESPONSES:
+        return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
     return b"".join([*map(frame_of, _chunks(value, cut)), _DONE])
 
 

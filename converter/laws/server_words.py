@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, THINKING, Mapped, words_of
-from converter.dialects.table import OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
 from converter.laws.heard import Heard, Json, Piece, ServerWords
+from converter.laws.response_words import ResponseWords
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _OUTER = ("index", "delta", "message", "finish_reason")
@@ -49,7 +50,7 @@ def listen(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ServerWords:
     """Return what the server said. `mapped`: the user's own rows of fields."""
-    reader = _OpenAI(mapped or {}) if dialect is OPENAI_CHAT else _Anthropic()
+    reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {})
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
         if value is not None:
@@ -65,7 +66,7 @@ def listen(
     return reader.words
 
 
-def _feed(reader: "_OpenAI | _Anthropic", value: Json) -> None:
+def _feed(reader: "_OpenAI | _Anthropic | ResponseWords", value: Json) -> None:
     try:
         reader.feed(value)
     except _WRONG_SHAPE:
@@ -181,3 +182,9 @@ class _Anthropic:
     def _end(self, heard: Heard, delta: Json, usage: Json | None) -> None:
         heard.finish = delta.get("stop_reason") or heard.finish
         self.words.usage |= usage or {}
+
+
+_READERS: Mapping[Dialect, type[_Anthropic | ResponseWords]] = {
+    ANTHROPIC: _Anthropic,
+    RESPONSES: ResponseWords,
+}

@@ -1,7 +1,7 @@
 """Every pair of server and client dialect, in both forms, over every recording: what the official
 SDKs read in the client's bytes says what the server's own words say.
 
-Each recorded reply is also retold as a server of the other dialect would have sent it, because most
+Each recorded reply is also retold as a server of each other dialect would have sent it, because most
 recordings are of chat completions.
 """
 
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from tests.support.native_streams import begin, end, frames, piece, start, stop
 FOLDER = Path(__file__).parents[2] / "recordings"
 PAIRS = [
     pytest.param(server, client, form, id=f"{server}-{client}-{form.name.lower()}")
-    for server in (OPENAI_CHAT, ANTHROPIC)
+    for server in DIALECTS
     for client in DIALECTS
     for form in Form
 ]
@@ -103,7 +104,7 @@ class Said:
 
 @cache
 def replies() -> list[Sent]:
-    """Each complete recorded reply of one choice, as it came and retold by the other dialect."""
+    """Each complete recorded reply of one choice, as it came and retold by the other dialects."""
     library = Library(FOLDER)
     return [sent for name in library.names() for sent in _sent(library.load(name))]
 
@@ -125,12 +126,11 @@ def _sent(recording: Recording) -> Iterator[Sent]:
     case = Case(recording)
     if limit_of(5, case) is None and not case.calls_read.forms:  # law 4 judges calls in text
         yield own
-    other = OPENAI_CHAT if own.server is ANTHROPIC else ANTHROPIC
-    for form in Form:
+    others = [dialect for dialect in DIALECTS if dialect is not own.server]
+    plain = replace(recording.settings, start=InitialState.TEXT, budget="server", markers=False)
+    for other, form in product(others, Form):
         body = own.rewritten(other, form)
-        name = f"{recording.name}, retold {form.name.lower()}"
-        plain = replace(recording.settings, start=InitialState.TEXT, budget="server", markers=False)
-        yield Sent(name, body, other, form, plain)
+        yield Sent(f"{recording.name}, retold {form.name.lower()}", body, other, form, plain)
 
 
 def plain(text: str) -> str:
