@@ -9,7 +9,7 @@ from typing import Literal
 type Body = dict[str, object]
 type Ending = Literal["", "client leaves", "server drops"]
 
-CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED = (
     "tags",
     "extracted",
@@ -47,7 +47,7 @@ class Shot:
     def headers(self) -> Mapping[str, str]:
         return {
             "content-type": "application/json",
-            **({} if self.path == CHAT else {"anthropic-version": "2023-06-01"}),
+            **({} if self.path in (CHAT, RESPONSES) else {"anthropic-version": "2023-06-01"}),
         }
 
 
@@ -83,6 +83,18 @@ def messages(name: str, server: str, words: Words, **extra: object) -> Shot:
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     body: Body = {"model": "tiny-think", "messages": turns, "temperature": 0, "max_tokens": 200}
     return _shot(name, server, MESSAGES, body | streamed, extra)
+
+
+def responses(name: str, server: str, words: Words, **extra: object) -> Shot:
+    """A question of a client of the Responses API; streamed if the name says so."""
+    streamed: Body = {"stream": True} if name.endswith("-stream") else {}
+    asked: Body = {"model": "tiny-think", "input": words, "temperature": 0}
+    return _shot(name, server, RESPONSES, asked | {"max_output_tokens": 200} | streamed, extra)
+
+
+def own_responses(name: str, server: str, words: Words, **extra: object) -> Shot:
+    """The same question to the server's own endpoint."""
+    return responses(name, server, words, options=("think_responses=native",), **extra)
 
 
 def native(name: str, server: str, words: Words, **extra: object) -> Shot:
@@ -123,6 +135,12 @@ TOOL: Body = {
     "description": "Get the weather of a city.",
     "input_schema": CITY,
 }
+FLAT_TOOL: Body = {
+    "type": "function",
+    "name": "get_weather",
+    "description": "Get the weather of a city.",
+    "parameters": CITY,
+}
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
 TOLD = ("think_tools_prompt=on",)
@@ -156,6 +174,41 @@ RESULT: list[Body] = [
         "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": FORECAST}],
     },
 ]
+CODEX: Body = {
+    "tools": [
+        FLAT_TOOL,
+        {
+            "type": "namespace",
+            "name": "mcp__weather",
+            "description": "Tools of a weather station.",
+            "tools": [{**FLAT_TOOL, "name": "get_forecast"}],
+        },
+        {
+            "type": "custom",
+            "name": "apply_patch",
+            "description": "Patch a file.",
+            "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"},
+        },
+        {"type": "web_search", "external_web_access": False},
+    ],
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "reasoning": {"summary": "auto"},
+    "store": False,
+    "include": ["reasoning.encrypted_content"],
+    "prompt_cache_key": "conversation",
+    "client_metadata": {"session": "none"},
+    "text": {"verbosity": "low"},
+}
+"""What Codex adds to its requests."""
+CODEX_RESULT: list[Body] = [
+    {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "You are a helpful assistant."}]},
+    {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Answer in one sentence."}]},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": WEATHER}]},
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": THOUGHT}], "content": None, "encrypted_content": None},
+    {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Oslo"}'},
+    {"type": "function_call_output", "call_id": "call_1", "output": FORECAST},
+]  # fmt: skip
 BEGUN: list[Body] = [
     {"role": "user", "content": SUM},
     {"role": "assistant", "content": "<think>\nI need 6 times 7."},
@@ -270,6 +323,16 @@ LLAMA = (
         SUM,
         thinking={"type": "adaptive", "display": "omitted"},
     ),
+    responses("llama-tags-responses-stream", TAGS, SUM),
+    responses("llama-tags-responses-whole", TAGS, SUM),
+    responses("llama-cut-in-thought-responses-stream", TAGS, SUM, max_output_tokens=8),
+    responses("llama-two-tool-calls-responses-stream", TAGS, TWO_PLACES, tools=[FLAT_TOOL]),
+    responses("llama-codex-responses-stream", TAGS, CODEX_RESULT, **CODEX),
+    responses("llama-too-long-responses-stream", TAGS, TOO_LONG),
+    own_responses("llama-own-responses-tags-stream", TAGS, SUM),
+    own_responses("llama-own-responses-tags-whole", TAGS, SUM),
+    own_responses("llama-own-responses-two-tool-calls-stream", TAGS, TWO_PLACES, tools=[FLAT_TOOL]),
+    own_responses("llama-own-responses-refused-whole", TAGS, TOO_LONG),
     native("llama-native-tags-stream", TAGS, SUM),
     native("llama-native-tags-whole", TAGS, SUM),
     native("llama-native-refused-whole", TAGS, TOO_LONG),
@@ -291,6 +354,11 @@ LLAMA = (
         options=("think_map=reasoning_content=notes:words",),
     ),
     messages("llama-extracted-tool-call-anthropic-stream", EXTRACTED, WEATHER, tools=[TOOL]),
+    responses("llama-extracted-responses-whole", EXTRACTED, SUM),
+    own_responses("llama-own-responses-extracted-stream", EXTRACTED, SUM),
+    own_responses(
+        "llama-own-responses-extracted-tool-call-whole", EXTRACTED, WEATHER, tools=[FLAT_TOOL]
+    ),
     native("llama-native-extracted-stream", EXTRACTED, SUM),
     native("llama-native-extracted-tool-call-stream", EXTRACTED, WEATHER, tools=[TOOL]),
     chat("llama-opened-stream", OPENED, SUM),

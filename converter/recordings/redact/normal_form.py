@@ -34,8 +34,10 @@ _ITEM_IDS: set[Path] = {
     ("output", None, "id"),
     ("response", "output", None, "id"),
 }
-_RESPONSE_CREATED_FIELDS: set[Path] = {("created_at",), ("response", "created_at")}
-"""When a response was asked for, which nobody remembers: a replay has no clock."""
+_RESPONSE_CREATED_FIELDS: set[Path] = {
+    (*place, name) for place in [(), ("response",)] for name in ("created_at", "completed_at")
+}
+"""When a response was asked for and complete, which nobody remembers: a replay has no clock."""
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}

@@ -68,6 +68,11 @@ def test_what_was_never_said_stays_unsaid(body: bytes) -> None:
     assert normal(body) == [[token.value for token in tokens(body, False) if not token.name]]
 
 
+def test_no_one_remembers_when_a_response_was_made() -> None:
+    body = b'{"created_at": 5, "completed_at": 6, "response": {"created_at": 5, "completed_at": 7}}'
+    assert normal(body) == [[0, 0, 0, 0]]
+
+
 def test_durations_are_one_and_counts_stay() -> None:
     body = b'{"timings": {"prompt_n": 7, "prompt_ms": 8.5, "predicted_per_second": 9}, "usage": {"total_time": 0.3, "n": 4}}'
     assert normal(body) == [[7, 1.0, 1, 1.0, 4]]
