@@ -30,7 +30,8 @@ class ReadRequest:
     `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
     `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
     them in words. `served_model`: the server's name for the model, where the client has another,
-    which is `called` in a request that else goes on as it came.
+    which is `called` in a request that else goes on as it came; one that goes to a server's own
+    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`).
     """
 
     exchange: Exchange
@@ -44,6 +45,7 @@ class ReadRequest:
     tells_tools: bool = False
     served_model: str = ""
     called: str = ""
+    omits_thinking: bool = False
 
     @property
     def form(self) -> Form:
@@ -72,7 +74,7 @@ class ReadRequest:
     def shown(self) -> bool:
         """Tell whether the client wants to see thinking."""
         thinking = self.conversation.thinking if self.conversation else None
-        return thinking is None or thinking.shown
+        return not self.omits_thinking and (thinking is None or thinking.shown)
 
     @property
     def reply_context(self) -> ReplyContext:
@@ -136,6 +138,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         context=conversation_id(asked),
         asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
+        omits_thinking=exchange.native and exchange.client.omits_thinking(asked),
     )
     return request.with_tools()
 

@@ -1,15 +1,16 @@
 """Requests, read: what the server is asked, what is left out, what is refused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from converter import settings
 from converter.conversation import RequestError
-from converter.dialects.table import ANTHROPIC, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.endpoints import Endpoint
 from converter.exchange import Exchange
-from converter.read_request import read
+from converter.read_request import note, read
 from converter.servers.profiles import by_name
 from converter.wire.json_text import UnreadableError
 
@@ -51,3 +52,30 @@ REFUSED = [
 def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         read(EXCHANGE, body)
+
+
+NATIVE = replace(EXCHANGE, settings=settings.read({"messages": "native"}))
+OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ({}, True),
+        ({"thinking": {"type": "adaptive"}}, True),
+        ({"thinking": "omitted"}, True),
+        (OMITTED, False),
+    ],
+)
+def test_a_native_request_may_ask_that_no_thinking_be_shown(
+    asked: dict[str, object], shown: bool
+) -> None:
+    body = json.dumps({**ASKED, **asked}).encode()
+    assert note(NATIVE, body).shown is shown
+    assert note(NATIVE, body).reply_context.shown is shown
+    assert asked == {"thinking": "omitted"} or read(EXCHANGE, body).shown is shown
+
+
+def test_a_field_of_another_dialect_hides_nothing() -> None:
+    chat = Exchange(Endpoint.CHAT, settings.read({}), client=OPENAI_CHAT)
+    assert note(chat, json.dumps({**ASKED, **OMITTED}).encode()).shown

@@ -111,6 +111,7 @@ class Dialect:
     stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect.
+    `omits_thinking` tells whether a request that goes on as it came wants no thinking shown.
     `refusal` answers a request that breaks the format with more than an error's words; `counted`
     says how many tokens a request has; `kept` answers a request about replies that are kept.
     """
@@ -127,6 +128,7 @@ class Dialect:
     keeps_raw: bool = False
     splices: bool = True
     native_option: str = ""
+    omits_thinking: Callable[[Body], bool] = lambda _: False
     refusal: Callable[[RequestError], tuple[int, Body]] | None = None
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
     kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None

@@ -107,6 +107,20 @@ def test_a_stream_is_mended(
     assert message["stop_reason"] == ("tool_use" if calls else "end_turn")
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thinking_that_the_client_wants_omitted_is_not_shown(
+    native: Client, unknown: ByPathServer, streamed: bool
+) -> None:
+    events, blocks = STREAMS["tags left in the text"]
+    message = start()["message"] | {"content": WHOLE["tags left in the text"][0]}
+    whole = Says(message | {"stop_reason": "end_turn"})
+    unknown.rows[MESSAGES] = Says(steps=frames(events)) if streamed else whole
+    omitted = {"type": "adaptive", "display": "omitted"}
+    message = ask(native, unknown.address, streamed, thinking=omitted)
+    assert [block["type"] for block in blocks] == ["thinking", "text"]
+    assert [block["type"] for block in message["content"]] == ["text"]
+
+
 WHOLE: dict[str, tuple[list[Block], list[Block]]] = {
     "all as it should be": ([said("Hello")], [said("Hello")]),
     "tags left in the text": ([said("<think>deep</think>Hello")], [THOUGHT, said("Hello")]),

@@ -6,7 +6,7 @@ from converter.conversation import Conversation
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
-from converter.dialects.anthropic.request_reader import read
+from converter.dialects.anthropic.request_reader import omits_thinking, read
 from converter.dialects.dialect import Dialect, Form
 from converter.dialects.reasoning_fields import Mapped, without
 from converter.memory import Memory
@@ -58,4 +58,5 @@ ANTHROPIC = Dialect(
     recognises=_recognises,
     error_event="error",
     native_option="messages",
+    omits_thinking=omits_thinking,
 )

@@ -8,7 +8,7 @@ blocks.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from converter.conversation import (
@@ -31,6 +31,7 @@ from converter.wire.checked import Fields
 # is new in each request and so makes every prompt look new to a server's prompt cache.
 BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
+_OMITTED = "omitted"
 LEAST_BUDGET = 1024
 THINKING_MODES: dict[str, ThinkingMode] = {
     "enabled": "enabled",
@@ -172,7 +173,13 @@ def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> Thin
         return None
     mode = THINKING_MODES[asked.one_of("type", tuple(THINKING_MODES))]
     budget = _budget(asked, max_tokens, notes) if mode == "enabled" else None
-    return ThinkingSwitch(mode, budget, shown=asked.optional("display", str) != "omitted")
+    return ThinkingSwitch(mode, budget, shown=asked.optional("display", str) != _OMITTED)
+
+
+def omits_thinking(body: Mapping[str, object]) -> bool:
+    """Tell whether a request wants no thinking shown, whatever else it holds."""
+    thinking = body.get("thinking")
+    return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
 
 
 def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
