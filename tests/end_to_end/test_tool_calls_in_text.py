@@ -3,6 +3,7 @@ that is told no tools, and from a server that plays models of other families.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text, whole
 from tests.support.harness import Proxy, start_proxy
-from tests.support.prompts import MODEL
-from tests.support.sdks import SAMPLING, anthropic_client, openai_client
+from tests.support.sdks import anthropic_client, openai_client
 from tests.support.small_pieces import in_small_pieces
 from tests.support.tool_call_texts import WRITTEN
+from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
 
 pytest_plugins = ["tests.support.front"]
 
@@ -26,14 +27,7 @@ SCHEMA = {
     "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
     "required": ["city"],
 }
-SMALL = SCHEMA | {"properties": {"city": {"type": "string"}}}
 TOOL: Any = {"name": "get_weather", "description": "The weather.", "input_schema": SCHEMA}
-FUNCTION: Any = {
-    "type": "function",
-    "function": {"name": "get_weather", "description": "The weather.", "parameters": SMALL},
-}
-SUNNY = "sunny, 21 degrees"
-IN_OSLO, IN_BOTH = "What is the weather in Oslo?", "What is the weather in Oslo and Rome?"
 ARGUMENTS = {"city": "Oslo", "days": 3}
 
 
@@ -48,29 +42,39 @@ def told(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
         yield proxy
 
 
-def test_an_anthropic_agent_works_on_a_server_that_knows_no_tools(
-    told: Proxy, streamed: bool
+@pytest.mark.parametrize("client", LOOPS)
+def test_an_agent_works_on_a_server_that_knows_no_tools(
+    told: Proxy, client: str, streamed: bool
 ) -> None:
-    messages: list[Any] = [{"role": "user", "content": IN_BOTH}]
-    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
-    asked["tools"] = [TOOL | {"input_schema": SMALL}]
-    with anthropic_client(told.ports[0]) as client:
-        first = _message(client, streamed, messages=messages, **asked)
-        calls = [block for block in first.content if block.type == "tool_use"]
-        results = [
-            {"type": "tool_result", "tool_use_id": call.id, "content": SUNNY} for call in calls
-        ]
-        messages += [
-            {"role": "assistant", "content": first.content},
-            {"role": "user", "content": results},
-        ]
-        answer = _message(client, streamed, messages=messages, **asked)
-    assert [call.input for call in calls] == [{"city": "Oslo"}, {"city": "Rome"}]
-    assert len({call.id for call in calls}) == 2
-    assert [first.stop_reason, answer.stop_reason] == ["tool_use", "end_turn"]
-    assert [block.type for block in first.content] == ["thinking", "tool_use", "tool_use"]
-    assert "21 degrees" in answer.content[-1].text
-    assert "2 calls read from text: hermes" in told.output
+    mark = told.mark()
+    loop = LOOPS[client](told.ports[0], streamed, IN_BOTH)
+    assert loop.cities == ["Oslo", "Rome"]
+    assert loop.kinds[0][-2:] == [CALLS[client]] * 2
+    assert len(set(loop.ids)) == 2
+    assert tuple(loop.ends) == ENDS[client]
+    assert "21 degrees" in loop.answer
+    assert "2 calls read from text: hermes" in told.output[mark:]
+
+
+# On llama.cpp that tells the model of the tools, and leaves its calls in the text.
+
+
+@pytest.mark.parametrize("client", LOOPS)
+@pytest.mark.parametrize("question", [IN_OSLO, IN_BOTH])
+def test_an_agent_works_on_a_server_that_leaves_calls_in_the_text(
+    llamas: dict[str, Llama], client: str, streamed: bool, question: str
+) -> None:
+    llama = llamas["calls in the text"]
+    mark = llama.proxy.mark()
+    loop = LOOPS[client](llama.port, streamed, question)
+    assert loop.cities == (["Oslo"] if question == IN_OSLO else ["Oslo", "Rome"])
+    assert tuple(loop.ends) == ENDS[client]
+    assert "21 degrees" in loop.answer
+    assert re.search(r"\d calls? read from text: hermes", llama.proxy.output[mark:])
+    llama.proxy.check(mark)
+
+
+# What the SDKs ask for, by hand.
 
 
 def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
@@ -78,37 +82,6 @@ def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
         return client.messages.create(**asked)
     with client.messages.stream(**asked) as events:
         return events.get_final_message()
-
-
-def test_an_openai_agent_works_on_a_server_that_knows_no_tools(told: Proxy, streamed: bool) -> None:
-    messages: list[Any] = [{"role": "user", "content": IN_OSLO}]
-    asked: dict[str, Any] = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
-    asked["tools"] = [FUNCTION]
-    with openai_client(told.ports[0]) as client:
-        first = _choice(client, streamed, messages=messages, **asked)
-        (call,) = first.message.tool_calls
-        messages += [
-            {
-                "role": "assistant",
-                "content": first.message.content,
-                "tool_calls": [
-                    {
-                        "id": call.id,
-                        "type": "function",
-                        "function": {
-                            "name": call.function.name,
-                            "arguments": call.function.arguments,
-                        },
-                    }
-                ],
-            },
-            {"role": "tool", "tool_call_id": call.id, "content": SUNNY},
-        ]
-        answer = _choice(client, streamed, messages=messages, **asked)
-    assert (first.finish_reason, answer.finish_reason) == ("tool_calls", "stop")
-    assert json.loads(call.function.arguments) == {"city": "Oslo"}
-    assert not (first.message.content or "").strip()
-    assert "21 degrees" in answer.message.content
 
 
 def _choice(client: Any, streamed: bool, **asked: Any) -> Any:

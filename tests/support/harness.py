@@ -106,12 +106,13 @@ class Program:
 @dataclass(frozen=True)
 class Variant:
     """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
-    thinking out.
+    thinking out. `parsing`: it takes out tool calls, which it does where it is not told otherwise.
     """
 
     template: str
     reasoning: str
     model: str = "tiny-think"
+    parsing: bool = True
 
 
 VARIANTS = {
@@ -120,6 +121,7 @@ VARIANTS = {
     "opened by the template": Variant("r1", "none"),
     "opened by the template, extracted": Variant("r1", "auto"),
     "tags of many tokens": Variant("qwen", "none", "tiny-think-spelled"),
+    "calls in the text": Variant("qwen", "none", parsing=False),
 }
 
 
@@ -135,6 +137,7 @@ class LlamaServer(Program):
             *options,
             "--model",
             str(model / f"{variant.model}.gguf"),
+            *([] if variant.parsing else ["--no-parsing"]),
         ]
         # Apart, because llama.cpp's own lines come in the middle of the one that is waited for.
         super().__init__(command, log, log.with_suffix(".errors"))

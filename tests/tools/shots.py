@@ -10,12 +10,13 @@ type Body = dict[str, object]
 type Ending = Literal["", "client leaves", "server drops"]
 
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
-TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED = (
+TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT = (
     "tags",
     "extracted",
     "opened by the template",
     "opened by the template, extracted",
     "tags of many tokens",
+    "calls in the text",
 )
 """Variants of llama.cpp, by their names in `harness.VARIANTS`."""
 VLLM, VLLM_R1, VLLM_PARSERS, TRANSFORMERS = "vllm", "vllm-r1", "vllm-parsers", "transformers"
@@ -365,6 +366,10 @@ LLAMA = (
     messages("llama-opened-extracted-anthropic-stream", OPENED_EXTRACTED, SUM),
     chat("llama-opened-extracted-no-thought-stream", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
     chat("llama-opened-extracted-no-thought-whole", OPENED_EXTRACTED, SUM, grammar=NO_THOUGHT),
+    chat("llama-tool-text-stream", CALLS_IN_TEXT, WEATHER, tools=[OPENAI_TOOL]),
+    messages("llama-tool-text-anthropic-stream", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
+    messages("llama-tool-text-anthropic-whole", CALLS_IN_TEXT, TWO_PLACES, tools=[TOOL]),
+    messages("llama-tool-text-result-anthropic-stream", CALLS_IN_TEXT, RESULT, tools=[TOOL]),
     Shot("llama-models-whole", TAGS, "/v1/models"),
 )
 BAD_GRAMMAR: Body = {"grammar": "root ::= ("}
@@ -422,6 +427,7 @@ OTHERS = (
         tools=[TOOL],
         options=("think_tools=off",),
     ),
+    messages("transformers-tool-result-anthropic-stream", TRANSFORMERS, RESULT, tools=[TOOL]),
     chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
 )
 SHOTS = (*LLAMA, *OTHERS)

@@ -1,0 +1,77 @@
+"""`transformers serve`, the real one, with the small model: it leaves thinking and tool calls in the
+text, and agents work on it all the same.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.support import claude_code
+from tests.support.claude_code import NO_TOOLS, ask
+from tests.support.harness import TESTS, Proxy, start_proxy
+from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
+from tests.support.transformers_server import PREFIX, MissingError, served
+
+
+@pytest.fixture(scope="session")
+def transformers(
+    request: pytest.FixtureRequest,
+    proxy_folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Proxy]:
+    """In front of it. It is downloaded once; where that cannot be, the tests are left out, and say
+    so.
+    """
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(served(tmp_path_factory.mktemp("transformers")))
+        except MissingError as missing:
+            reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+            assert reporter is not None
+            words = f"\ntransformers serve is NOT tested: {missing}"
+            reporter.write_line(words, yellow=True, bold=True)
+            pytest.skip(str(missing))
+        modes = [f"reverse:{address}"]
+        yield stack.enter_context(start_proxy(modes, [], proxy_folder, "transformers"))
+
+
+@pytest.mark.parametrize("client", LOOPS)
+@pytest.mark.parametrize("question", [IN_OSLO, IN_BOTH])
+def test_an_agent_works_to_the_end(
+    transformers: Proxy, client: str, streamed: bool, question: str
+) -> None:
+    mark = transformers.mark()
+    loop = LOOPS[client](transformers.ports[0], streamed, question)
+    cities = ["Oslo"] if question == IN_OSLO else ["Oslo", "Rome"]
+    assert loop.cities == cities
+    assert loop.kinds[0][-1] == CALLS[client]
+    assert tuple(loop.ends) == ENDS[client]
+    assert "21 degrees" in loop.answer
+    number = "1 call" if question == IN_OSLO else "2 calls"
+    transformers.wait_for(f"{number} read from text: hermes")
+    transformers.check(mark)
+
+
+def test_claude_code_works_to_the_end(transformers: Proxy, tmp_path: Path) -> None:
+    try:
+        program = claude_code.install()
+    except claude_code.MissingError as missing:
+        pytest.skip(str(missing))
+    tool = tmp_path / "tool.json"
+    command = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
+    tool.write_text(json.dumps({"mcpServers": {"w": command}}))
+    name = f"{PREFIX}get_weather"
+    told = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", name)
+    mark = transformers.mark()
+    session = ask(program, transformers.ports[0], tmp_path, IN_OSLO, *NO_TOOLS, *told)
+    kinds = [block["type"] for block in session.blocks]
+    assert kinds == ["thinking", "tool_use", "thinking", "text"]
+    assert (session.blocks[1]["name"], session.blocks[1]["input"]) == (name, {"city": "Oslo"})
+    assert "21 degrees" in json.dumps(session.results)
+    assert (session.status, "21 degrees" in session.end["result"]) == (0, True)
+    assert "1 call read from text: hermes" in transformers.output[mark:]
+    transformers.check(mark)

@@ -1,0 +1,174 @@
+"""The loop of an agent, by each official SDK: ask, call the weather tool, send what it gave, until
+there is an answer.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anthropic
+import openai
+
+from tests.support.prompts import MODEL
+from tests.support.sdks import SAMPLING, anthropic_client, openai_client
+
+IN_OSLO, IN_BOTH = "What is the weather in Oslo?", "What is the weather in Oslo and Rome?"
+SUNNY = "sunny, 21 degrees"
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+NAME, DESCRIPTION = "get_weather", "The weather."
+TURNS = 4
+"""More than any of these questions takes: a model that calls without end is a failure."""
+
+
+@dataclass
+class Loop:
+    """What an agent went through. `calls`: the arguments of its calls, `ids`: their ids; `kinds`:
+    the kinds of blocks of each reply; `ends`: why each ended; `answer`: the last words.
+    """
+
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    kinds: list[list[str]] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    answer: str = ""
+
+    @property
+    def cities(self) -> list[str]:
+        """Where it asked for the weather."""
+        return [call["city"] for call in self.calls]
+
+    def take(self, ids: list[str], arguments: list[dict[str, Any]]) -> bool:
+        """Note a reply's calls; tell whether it had any."""
+        self.ids += ids
+        self.calls += arguments
+        return bool(ids)
+
+
+def anthropic_loop(port: int, streamed: bool, question: str) -> Loop:
+    """Through the Messages API."""
+    loop = Loop()
+    messages: list[Any] = [{"role": "user", "content": question}]
+    tool: Any = {"name": NAME, "description": DESCRIPTION, "input_schema": SCHEMA}
+    with anthropic_client(port) as client:
+        for _ in range(TURNS):
+            message = _message(client, streamed, messages=messages, tools=[tool])
+            loop.kinds.append([block.type for block in message.content])
+            loop.ends.append(str(message.stop_reason))
+            calls = [block for block in message.content if block.type == "tool_use"]
+            if not loop.take([call.id for call in calls], [call.input for call in calls]):
+                loop.answer = message.content[-1].text
+                break
+            results = [
+                {"type": "tool_result", "tool_use_id": call.id, "content": SUNNY} for call in calls
+            ]
+            messages.append({"role": "assistant", "content": message.content})
+            messages.append({"role": "user", "content": results})
+    return loop
+
+
+def _message(client: anthropic.Anthropic, streamed: bool, **asked: Any) -> Any:
+    asked |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    if not streamed:
+        return client.messages.create(**asked)
+    with client.messages.stream(**asked) as events:
+        return events.get_final_message()
+
+
+def openai_loop(port: int, streamed: bool, question: str) -> Loop:
+    """Through chat completions."""
+    loop = Loop()
+    messages: list[Any] = [{"role": "user", "content": question}]
+    function = {"name": NAME, "description": DESCRIPTION, "parameters": SCHEMA}
+    tools = [{"type": "function", "function": function}]
+    with openai_client(port) as client:
+        for _ in range(TURNS):
+            choice = _choice(client, streamed, messages=messages, tools=tools)
+            loop.ends.append(choice.finish_reason)
+            calls = choice.message.tool_calls or []
+            loop.kinds.append(
+                ["text"] * bool((choice.message.content or "").strip()) + ["tool_use"] * len(calls)
+            )
+            arguments = [json.loads(call.function.arguments) for call in calls]
+            if not loop.take([call.id for call in calls], arguments):
+                loop.answer = choice.message.content
+                break
+            messages.append(_said(choice.message))
+            messages += [
+                {"role": "tool", "tool_call_id": call.id, "content": SUNNY} for call in calls
+            ]
+    return loop
+
+
+def _said(message: Any) -> dict[str, Any]:
+    """The message as the API takes it back: the SDK adds fields that only it reads."""
+    functions = [(call.id, call.function) for call in message.tool_calls]
+    calls = [
+        {
+            "id": name,
+            "type": "function",
+            "function": {"name": function.name, "arguments": function.arguments},
+        }
+        for name, function in functions
+    ]
+    return {"role": "assistant", "content": message.content, "tool_calls": calls}
+
+
+def _choice(client: openai.OpenAI, streamed: bool, **asked: Any) -> Any:
+    asked |= {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    if not streamed:
+        return client.chat.completions.create(**asked).choices[0]
+    with client.chat.completions.stream(**asked) as events:
+        return events.get_final_completion().choices[0]
+
+
+def responses_loop(port: int, streamed: bool, question: str) -> Loop:
+    """Through the Responses API."""
+    loop = Loop()
+    items: list[Any] = [{"role": "user", "content": question}]
+    tool: Any = {
+        "type": "function",
+        "name": NAME,
+        "description": DESCRIPTION,
+        "parameters": SCHEMA,
+        "strict": False,
+    }
+    with openai_client(port) as client:
+        for _ in range(TURNS):
+            response = _response(client, streamed, input=items, tools=[tool])
+            loop.kinds.append([item.type for item in response.output])
+            loop.ends.append(response.status)
+            calls = [item for item in response.output if item.type == "function_call"]
+            arguments = [json.loads(call.arguments) for call in calls]
+            if not loop.take([call.call_id for call in calls], arguments):
+                loop.answer = response.output_text
+                break
+            items += [item.to_dict(exclude_none=True) for item in response.output]
+            items += [
+                {"type": "function_call_output", "call_id": call.call_id, "output": SUNNY}
+                for call in calls
+            ]
+    return loop
+
+
+def _response(client: openai.OpenAI, streamed: bool, **asked: Any) -> Any:
+    asked |= {"model": MODEL, "max_output_tokens": 200, "extra_body": SAMPLING, "store": False}
+    if not streamed:
+        return client.responses.create(**asked)
+    with client.responses.stream(**asked) as events:
+        return events.get_final_response()
+
+
+LOOPS: dict[str, Callable[[int, bool, str], Loop]] = {
+    "Messages": anthropic_loop,
+    "chat completions": openai_loop,
+    "Responses": responses_loop,
+}
+ENDS = {
+    "Messages": ("tool_use", "end_turn"),
+    "chat completions": ("tool_calls", "stop"),
+    "Responses": ("completed", "completed"),
+}
+"""How a reply with calls ends, and one with an answer."""
+CALLS = {"Messages": "tool_use", "chat completions": "tool_use", "Responses": "function_call"}
+"""What a call is, among the kinds."""
