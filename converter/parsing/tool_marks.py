@@ -1,8 +1,8 @@
-"""The marks around a tool call that a model writes into its text: one row a form.
+"""The marks around a tool call that a model writes into its text, as far as they end a thought.
 
 An opener ends a thought that has no closer, because models leave the closer out before they call:
 vLLM, SGLang, llama.cpp and Ollama agree. What stands between the marks is the call's, and no tag is
-looked for in it. `[TOOL_CALLS]` has no row: inside `[THINK]` it stays thinking, as in llama.cpp.
+looked for in it. `[TOOL_CALLS]` ends none: inside `[THINK]` it stays thinking, as in llama.cpp.
 
 A mark that prose may say counts only where a call goes on behind it. Models that think about their
 own marks write them in code, in quotes, or as words of a sentence: `I would begin with <tool_call>
@@ -11,7 +11,11 @@ and a name.` Special tokens are never prose.
 
 import enum
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from converter.parsing.tool_calls.form import EndsThought
+from converter.parsing.tool_calls.forms import FORMS
 
 _QUOTES = "\"'`“‘«‹„「『(["
 _CLAUSE_ENDS = ",;"
@@ -38,34 +42,19 @@ class ToolMarks:
 
     open: str
     close: str
-    models: str
     ambiguous_in_prose: bool = False
     only_offered: bool = False
 
 
-TOOL_MARKS = (
-    ToolMarks("<tool_call>", "</tool_call>", "Qwen, GLM, Nemotron 3, Laguna, Hermes ...", True),
-    ToolMarks("<tool_calls>", "</tool_calls>", "Hunyuan, Apriel, MiniMax-M1", True),
-    ToolMarks("<minimax:tool_call>", "</minimax:tool_call>", "MiniMax-M2", True),
-    ToolMarks("<seed:tool_call>", "</seed:tool_call>", "Seed-OSS", True),
-    ToolMarks("<TOOLCALL>", "</TOOLCALL>", "Nemotron Nano v2", True, True),
-    ToolMarks("<function_calls>", "</function_calls>", "Olmo 3, fine-tunes", True, True),
-    ToolMarks("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "Kimi-K2"),
-    ToolMarks("<|tool_call_begin|>", "<|tool_call_end|>", "Kimi-K2 without a section"),
-    ToolMarks("<|open|>tools<|sep|>", "<|close|>tools<|sep|>", "Kimi-K3"),
-    ToolMarks("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "DeepSeek V3, R1, V3.1, Cogito"),
-    ToolMarks("<｜DSML｜function_calls>", "</｜DSML｜function_calls>", "DeepSeek V3.2"),
-    ToolMarks("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", "DeepSeek V4"),
-    ToolMarks("<ifm|tool_calls>", "</ifm|tool_calls>", "K2-Horizon"),
-    ToolMarks("<ifm|tool_call>", "</ifm|tool_call>", "K2-Horizon without a section"),
-    ToolMarks("<|tool_call>", "<tool_call|>", "Gemma 4"),
-    ToolMarks("<|START_ACTION|>", "<|END_ACTION|>", "Command-R7B, Command-A"),
-    ToolMarks("<|tool_call_start|>", "<|tool_call_end|>", "LFM2"),
-    ToolMarks("<|tools_prefix|>", "<|tools_suffix|>", "Apertus"),
-    ToolMarks("<|channel|>commentary to=functions", "<|call|>", "gpt-oss"),
-    ToolMarks("<|channel|>analysis to=functions", "<|call|>", "gpt-oss"),
-    ToolMarks("<|start|>assistant to=functions", "<|call|>", "gpt-oss"),
-)
+def _marks() -> Iterator[ToolMarks]:
+    for form in FORMS:
+        ambiguous = form.ends_thought in (EndsThought.BEFORE_CALL, EndsThought.BEFORE_OFFERED_CALL)
+        offered = form.ends_thought is EndsThought.BEFORE_OFFERED_CALL
+        if form.ends_thought is not EndsThought.NEVER:
+            yield from (ToolMarks(*pair, ambiguous, offered) for pair in form.pairs)
+
+
+TOOL_MARKS = tuple(dict.fromkeys(_marks()))
 
 
 class Place(enum.Enum):

@@ -8,6 +8,8 @@ from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
+from converter.parsing.tool_calls.form import EndsThought
+from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_marks import (
     BY_OPENER,
     TOOL_MARKS,
@@ -66,13 +68,19 @@ def test_what_is_decided_early_stays(before: str, behind: list[str]) -> None:
     assert set(decided) <= {begins_call(before, said, last=True)}
 
 
-def test_no_mark_is_told_twice() -> None:
+def test_forms_that_share_a_mark_agree_on_it() -> None:
     assert len(BY_OPENER) == len(TOOL_MARKS)
 
 
 def test_with_tools_more_marks_end_a_thought() -> None:
     assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
     assert set(openers_in_thought(offered=True)) == set(BY_OPENER)
+
+
+def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
+    ending = [form for form in FORMS if form.ends_thought is not EndsThought.NEVER]
+    assert set(BY_OPENER) == {mark for form in ending for mark, _ in form.pairs}
+    assert "[TOOL_CALLS]" not in BY_OPENER
 
 
 @pytest.mark.parametrize("row", TOOL_MARKS, ids=lambda row: row.open)

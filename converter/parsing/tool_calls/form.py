@@ -1,8 +1,18 @@
 """One form of tool call text."""
 
+import enum
 from dataclasses import dataclass
 
 from converter.parsing.tool_calls.call import Body
+
+
+class EndsThought(enum.Enum):
+    """When an opener ends a thought that has no closer yet."""
+
+    NEVER = enum.auto()
+    ALWAYS = enum.auto()  # a special token, which prose never says
+    BEFORE_CALL = enum.auto()  # prose may say it: where a call goes on behind it
+    BEFORE_OFFERED_CALL = enum.auto()  # the same, and only where the request offers tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +20,8 @@ class Form:
     """One form. `open`, `close`: the marks around a call; `section`: those around all calls.
 
     `alone`: what the body begins with counts without the marks, which models leave out. `whole`:
-    the form counts only as the whole reply.
+    the form counts only as the whole reply. `ends_thought`: what its openers do in a thought;
+    `tool`: what an opener needs behind it to do so.
     """
 
     name: str
@@ -21,6 +32,8 @@ class Form:
     alone: bool = False
     whole: bool = False
     models: str = ""
+    ends_thought: EndsThought = EndsThought.NEVER
+    tool: str = ""
 
     @property
     def firsts(self) -> tuple[str, ...]:
@@ -32,3 +45,9 @@ class Form:
     def ends(self) -> tuple[str, ...]:
         """The marks that may come behind a call."""
         return tuple(filter(None, (self.close, self.section[1])))
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Openers with what closes each: of the section, and of a call."""
+        section = (self.section,) if self.section[0] else ()
+        return (*section, *((mark + self.tool, self.close) for mark in self.open))

@@ -6,7 +6,7 @@ and the templates on the models' own pages.
 
 from collections.abc import Iterable, Mapping
 
-from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.form import EndsThought, Form
 from converter.parsing.tool_calls.gemma_body import Gemma
 from converter.parsing.tool_calls.grammars import (
     BULLET,
@@ -33,20 +33,34 @@ from converter.parsing.tool_calls.python_body import Python
 
 _TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
 FORMS = (
-    Form("hermes", JSON, *_TOOL_CALL, models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4"),
+    Form(
+        "hermes",
+        JSON,
+        *_TOOL_CALL,
+        models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
+        ends_thought=EndsThought.BEFORE_CALL,
+    ),
     Form(
         "qwen3-coder",
         FUNCTION,
         *_TOOL_CALL,
         alone=True,
         models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
+        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form("glm", PAIRS, *_TOOL_CALL, models="GLM-4.5 to 5, Laguna, Hunyuan v3"),
+    Form(
+        "glm",
+        PAIRS,
+        *_TOOL_CALL,
+        models="GLM-4.5 to 5, Laguna, Hunyuan v3",
+        ends_thought=EndsThought.BEFORE_CALL,
+    ),
     Form(
         "tool-calls",
         JSON,
         section=("<tool_calls>", "</tool_calls>"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
+        ends_thought=EndsThought.BEFORE_CALL,
     ),
     Form(
         "minimax",
@@ -54,6 +68,7 @@ FORMS = (
         section=("<minimax:tool_call>", "</minimax:tool_call>"),
         alone=True,
         models="MiniMax-M2",
+        ends_thought=EndsThought.BEFORE_CALL,
     ),
     Form(
         "minimax-m3",
@@ -68,12 +83,14 @@ FORMS = (
         section=("<function_calls>", "</function_calls>"),
         alone=True,
         models="many fine-tunes, after Claude",
+        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
     Form(
         "olmo",
         Python(heads=("",)),
         section=("<function_calls>", "</function_calls>"),
         models="Olmo 3",
+        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
     Form(
         "kimi",
@@ -82,6 +99,7 @@ FORMS = (
         "<|tool_call_end|>",
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         models="Kimi-K2",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "kimi-k3",
@@ -89,6 +107,7 @@ FORMS = (
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
         alone=True,
         models="Kimi-K3",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "deepseek",
@@ -97,6 +116,7 @@ FORMS = (
         "<｜tool▁call▁end｜>",
         ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         models="DeepSeek V3, R1, V3.1, Cogito",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "dsml",
@@ -104,12 +124,14 @@ FORMS = (
         section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
         alone=True,
         models="DeepSeek V3.2",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "dsml-tools",
         DSML,
         section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         models="DeepSeek V4",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
     Form(
@@ -120,7 +142,14 @@ FORMS = (
     ),
     Form("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
     Form("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
-    Form("lfm2", Python(), ("<|tool_call_start|>",), "<|tool_call_end|>", models="LFM2"),
+    Form(
+        "lfm2",
+        Python(),
+        ("<|tool_call_start|>",),
+        "<|tool_call_end|>",
+        models="LFM2",
+        ends_thought=EndsThought.ALWAYS,
+    ),
     Form(
         "internlm",
         JSON,
@@ -134,8 +163,16 @@ FORMS = (
         ("<seed:tool_call>",),
         "</seed:tool_call>",
         models="Seed-OSS",
+        ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form("cohere", JSON, ("<|START_ACTION|>",), "<|END_ACTION|>", models="Command-R7B, Command-A"),
+    Form(
+        "cohere",
+        JSON,
+        ("<|START_ACTION|>",),
+        "<|END_ACTION|>",
+        models="Command-R7B, Command-A",
+        ends_thought=EndsThought.ALWAYS,
+    ),
     Form(
         "harmony",
         HARMONY,
@@ -147,8 +184,17 @@ FORMS = (
         ),
         "<|call|>",
         models="gpt-oss",
+        ends_thought=EndsThought.ALWAYS,
+        tool="functions",
     ),
-    Form("gemma", Gemma('<|"|>'), ("<|tool_call>",), "<tool_call|>", models="Gemma 4"),
+    Form(
+        "gemma",
+        Gemma('<|"|>'),
+        ("<|tool_call>",),
+        "<tool_call|>",
+        models="Gemma 4",
+        ends_thought=EndsThought.ALWAYS,
+    ),
     Form(
         "function-gemma",
         Gemma("<escape>"),
@@ -162,6 +208,7 @@ FORMS = (
         ("<|tools_prefix|>",),
         "<|tools_suffix|>",
         models="Apertus",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "ifm",
@@ -170,6 +217,7 @@ FORMS = (
         "</ifm|tool_call>",
         ("<ifm|tool_calls>", "</ifm|tool_calls>"),
         models="K2-Horizon, by its switch for JSON",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "ifm-args",
@@ -178,6 +226,7 @@ FORMS = (
         "</ifm|tool_call>",
         ("<ifm|tool_calls>", "</ifm|tool_calls>"),
         models="K2-Horizon",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "step3",
@@ -208,7 +257,12 @@ FORMS = (
     ),
     Form("granite", JSON, ("<|tool_call|>",), "<|/tool_call|>", models="Granite 3, Phi-4-mini"),
     Form(
-        "nemotron", JSON, ("<TOOLCALL>",), "</TOOLCALL>", models="Nemotron Nano v2, Llama Nemotron"
+        "nemotron",
+        JSON,
+        ("<TOOLCALL>",),
+        "</TOOLCALL>",
+        models="Nemotron Nano v2, Llama Nemotron",
+        ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
     Form("longcat", JSON, ("<longcat_tool_call>",), "</longcat_tool_call>", models="LongCat"),
     Form("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
