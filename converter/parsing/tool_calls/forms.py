@@ -76,6 +76,7 @@ FORMS = (
         section=(f"{MINIMAX_MARK}<tool_call>", f"{MINIMAX_MARK}</tool_call>"),
         alone=True,
         models="MiniMax-M3",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "invoke",
@@ -156,6 +157,7 @@ FORMS = (
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
         "<|action_end|>",
         models="InternLM 2.5, 3",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "seed",
@@ -235,6 +237,7 @@ FORMS = (
         "<｜tool_call_end｜>",
         ("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
         models="Step 3",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "muse",
@@ -242,6 +245,7 @@ FORMS = (
         section=("<atem:function_calls>", "</atem:function_calls>"),
         alone=True,
         models="Muse Glimmer",
+        ends_thought=EndsThought.BEFORE_CALL,
     ),
     Form(
         "minicpm",
@@ -255,7 +259,14 @@ FORMS = (
         alone=True,
         models="models that imitate Claude Code's screen",
     ),
-    Form("granite", JSON, ("<|tool_call|>",), "<|/tool_call|>", models="Granite 3, Phi-4-mini"),
+    Form(
+        "granite",
+        JSON,
+        ("<|tool_call|>",),
+        "<|/tool_call|>",
+        models="Granite 3, Phi-4-mini",
+        ends_thought=EndsThought.ALWAYS,
+    ),
     Form(
         "nemotron",
         JSON,
@@ -264,7 +275,14 @@ FORMS = (
         models="Nemotron Nano v2, Llama Nemotron",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    Form("longcat", JSON, ("<longcat_tool_call>",), "</longcat_tool_call>", models="LongCat"),
+    Form(
+        "longcat",
+        JSON,
+        ("<longcat_tool_call>",),
+        "</longcat_tool_call>",
+        models="LongCat",
+        ends_thought=EndsThought.BEFORE_CALL,
+    ),
     Form("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
     Form("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
     Form("fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"),
