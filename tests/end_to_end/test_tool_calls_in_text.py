@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text, whole
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.sdks import anthropic_client, openai_client
 from tests.support.small_pieces import in_small_pieces
@@ -29,6 +29,7 @@ SCHEMA = {
 }
 TOOL: Any = {"name": "get_weather", "description": "The weather.", "input_schema": SCHEMA}
 ARGUMENTS = {"city": "Oslo", "days": 3}
+STOPPED = {"index": 0, "finish_reason": "stop"}
 
 
 # On a server that is told no tools: the whole loop of an agent.
@@ -91,6 +92,14 @@ def _choice(client: Any, streamed: bool, **asked: Any) -> Any:
         return events.get_final_completion().choices[0]
 
 
+def _response(client: Any, streamed: bool, **asked: Any) -> Any:
+    asked |= {"model": "m", "input": "hi"}
+    if not streamed:
+        return client.responses.create(**asked)
+    with client.responses.stream(**asked) as events:
+        return events.get_final_response()
+
+
 # From a server that plays a model of each family.
 
 
@@ -103,7 +112,7 @@ def says(words: str, streamed: bool, reason: str = "stop") -> Says:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_call_of_any_form_reaches_both_clients(
+def test_a_call_of_any_form_reaches_every_client(
     model: ByPathServer, front_proxy: Proxy, name: str, streamed: bool
 ) -> None:
     words = "<think>Hm.</think>\n\n" + WRITTEN[name].write([("get_weather", ARGUMENTS)])
@@ -116,11 +125,38 @@ def test_a_call_of_any_form_reaches_both_clients(
     with openai_client(front_proxy.ports[0]) as other:
         tools = [{"type": "function", "function": function}]
         choice = _choice(other, streamed, tools=tools, **asked)
+        flat: Any = {"type": "function", "strict": False, **function}
+        response = _response(other, streamed, tools=[flat])
     front_proxy.check(mark)
     assert [block.type for block in message.content] == ["thinking", "tool_use"]
     assert (message.content[1].input, message.stop_reason) == (ARGUMENTS, "tool_use")
     (call,) = choice.message.tool_calls
     assert (json.loads(call.function.arguments), choice.finish_reason) == (ARGUMENTS, "tool_calls")
+    assert [item.type for item in response.output] == ["reasoning", "function_call"]
+    assert json.loads(response.output[1].arguments) == ARGUMENTS
+
+
+@pytest.mark.parametrize("client", LOOPS)
+def test_a_call_in_the_servers_thinking_is_one(
+    model: ByPathServer, front_proxy: Proxy, client: str, streamed: bool
+) -> None:
+    """As a server says it that takes all for thinking, because the model never closed its thought."""
+    thought = "I look.\n\n" + WRITTEN["qwen3-coder"].write([("get_weather", {"city": "Oslo"})])
+    if streamed:
+        pieces = [delta(reasoning_content=piece) for piece in re.findall("(?s).{1,9}", thought)]
+        calls = Says(steps=[ROLE, *pieces, finish("stop"), USAGE, DONE])
+    else:
+        said = {"role": "assistant", "content": "", "reasoning_content": thought}
+        calls = Says(json.loads(whole("")) | {"choices": [{"message": said, **STOPPED}]})
+    model.rows[CHAT] = [calls, says("It is 21 degrees.", streamed)]
+    mark = front_proxy.mark()
+    loop = LOOPS[client](front_proxy.ports[0], streamed, IN_OSLO)
+    front_proxy.check(mark)
+    assert loop.cities == ["Oslo"]
+    assert tuple(loop.ends) == ENDS[client]
+    assert loop.kinds[0][-1] == CALLS[client]
+    assert loop.answer == "It is 21 degrees."
+    front_proxy.wait_for("1 call read from a thought: qwen3-coder")
 
 
 def test_arguments_arrive_piece_by_piece(model: ByPathServer, sdk: anthropic.Anthropic) -> None:

@@ -21,7 +21,8 @@ class Form:
 
     `alone`: what the body begins with counts without the marks, which models leave out. `whole`:
     the form counts only as the whole reply. `ends_thought`: what its openers do in a thought;
-    `tool`: what an opener needs behind it to do so.
+    `tool`: what an opener needs behind it to do so. `in_thoughts`: models are known to call within
+    a thought that they close.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Form:
     models: str = ""
     ends_thought: EndsThought = EndsThought.NEVER
     tool: str = ""
+    in_thoughts: bool = False
 
     @property
     def firsts(self) -> tuple[str, ...]:

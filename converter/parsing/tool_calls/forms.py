@@ -1,7 +1,9 @@
 """The forms in which models write tool calls into their text: one row a form.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
-and the templates on the models' own pages.
+and the templates on the models' own pages. Calls within thoughts were reported of Qwen3 (vLLM issue
+19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM 39056, LM Studio 2045), GLM-4.7 (opencode 6883), Kimi-K2
+Thinking (llxprt-code 749), MiniMax-M2 (vllm-mlx 98); Apertus' template has them there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,6 +41,7 @@ FORMS = (
         *_TOOL_CALL,
         models="Hermes, Qwen2.5, Qwen3, Ernie 4.5, Reka, Granite 4",
         ends_thought=EndsThought.BEFORE_CALL,
+        in_thoughts=True,
     ),
     Form(
         "qwen3-coder",
@@ -47,6 +50,7 @@ FORMS = (
         alone=True,
         models="Qwen3-Coder, Qwen3.5, Nemotron 3, Step 3.5, MiMo; Llama 3.1 with JSON in the tag",
         ends_thought=EndsThought.BEFORE_CALL,
+        in_thoughts=True,
     ),
     Form(
         "glm",
@@ -54,6 +58,7 @@ FORMS = (
         *_TOOL_CALL,
         models="GLM-4.5 to 5, Laguna, Hunyuan v3",
         ends_thought=EndsThought.BEFORE_CALL,
+        in_thoughts=True,
     ),
     Form(
         "tool-calls",
@@ -69,6 +74,7 @@ FORMS = (
         alone=True,
         models="MiniMax-M2",
         ends_thought=EndsThought.BEFORE_CALL,
+        in_thoughts=True,
     ),
     Form(
         "minimax-m3",
@@ -101,6 +107,7 @@ FORMS = (
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         models="Kimi-K2",
         ends_thought=EndsThought.ALWAYS,
+        in_thoughts=True,
     ),
     Form(
         "kimi-k3",
@@ -211,6 +218,7 @@ FORMS = (
         "<|tools_suffix|>",
         models="Apertus",
         ends_thought=EndsThought.ALWAYS,
+        in_thoughts=True,
     ),
     Form(
         "ifm",
@@ -307,3 +315,5 @@ OPENERS = _grouped(
 """Forms by what their calls begin with."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
 """Forms of whole replies by what they begin with."""
+THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
+"""Forms whose calls may stand within a thought."""

@@ -63,7 +63,7 @@ class ToolCallParser:
 
         What does follow is read as a text of its own.
         """
-        if not (self._source.rest or self._place):
+        if not self.holds:
             return []
         self._source.last, self._source.cut = True, cut
         out = self._run()
@@ -73,9 +73,14 @@ class ToolCallParser:
         return out
 
     @property
+    def holds(self) -> bool:
+        """Whether text waits that `close` would give out."""
+        return bool(self._source.rest or self._place)
+
+    @property
     def wakes(self) -> str | None:
         """The characters without which text passes at once; None while text may do more."""
-        waits = self._source.rest or self._place or self._behind_call or self._at_head
+        waits = self.holds or self._behind_call or self._at_head
         return None if waits else _MARKS.firsts + "\r\n"
 
     @property

@@ -1,7 +1,8 @@
 """A stage of the pipeline: the text of one choice goes through the parser of tool calls.
 
 A server that sends tool calls itself reads them better than anyone: from its first one on, the
-text is left alone, and a call that was read from the text and is told again is one.
+text is left alone, and a call that was read from the text and is told again is one. Calls in
+thoughts count only where there is no other.
 """
 
 import json
@@ -9,13 +10,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.events import Event, Finish, Own, Text, Thinking, ToolCall
+from converter.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 
 CUT = "length"
 """The finish of a reply that had more to say."""
+BY_ITSELF = ("stop", "tool_calls")
+"""The finishes of a reply that ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +37,32 @@ class Tools:
 class CallsRead:
     """The calls that were read from the text of a reply.
 
-    `forms`: those that were whole, by the names of their forms. `cut`: the tools of those that were
-    cut off after their arguments had begun; `text`: of those cut off before.
+    `forms`: those that were whole, by the names of their forms; `thought`: the same for those in a
+    thought. `cut`: the tools of those that were cut off after their arguments had begun; `text`: of
+    those cut off before.
     """
 
     forms: Counter[str] = field(default_factory=Counter)
+    thought: Counter[str] = field(default_factory=Counter)
     cut: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
 
     @property
     def hints(self) -> list[str]:
         """The facts that a person may want to know, a line each."""
-        number = self.forms.total()
-        read = f"{number} call{'s' if number > 1 else ''} read from text: {', '.join(self.forms)}"
-        return [read] if number else []
+        return [*_counted(self.forms, "text"), *_counted(self.thought, "a thought")]
 
     @property
     def notes(self) -> list[str]:
         """The notes for a person, a line each."""
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
         return [*cut, *(f"a call of {name!r} was cut off and stays text" for name in self.text)]
+
+
+def _counted(forms: Counter[str], place: str) -> list[str]:
+    number = forms.total()
+    calls = "call" if number == 1 else "calls"
+    return [f"{number} {calls} read from {place}: {', '.join(forms)}"] if number else []
 
 
 class ToolCallStage:
@@ -64,6 +74,8 @@ class ToolCallStage:
     def __init__(self, tools: Tools, choice: int, ids: str, read: CallsRead) -> None:
         asked = Asked(tools.schemas, ids, choice, None if tools.parallel else 1)
         self._parser = ToolCallParser(asked, not tools.wants_json)
+        self._thoughts = ThoughtCalls(asked)
+        self._answered = False
         self._read = read
         self._noted = 0
         self._stopped = False
@@ -75,22 +87,37 @@ class ToolCallStage:
         """Return what the event becomes. Held text comes out before a start or an end."""
         match event:
             case Text(refusal=False, own=None):
-                return [event] if self._stopped else self._sent(self._parser.feed(event.text))
+                return self._text(event)
             case ToolCall():
                 return self._server_call(event)
             case Finish():
                 return self._finish(event)
             case Text() | Thinking():
-                return [*self._drain(), event]
-            case _:
-                return [event]
+                return self._other_words(event)
+            case ThinkingEnd():
+                self._thoughts.end()
+        return [event]
+
+    def _text(self, event: Text) -> Sequence[Event]:
+        self._thoughts.end()
+        self._answered = self._answered or bool(event.text.strip())
+        return [event] if self._stopped else self._sent(self._parser.feed(event.text))
+
+    def _other_words(self, event: Text | Thinking) -> Sequence[Event]:
+        if isinstance(event, Thinking):
+            self._thoughts.feed(event.text)
+        else:
+            self._answered = True
+        return [*self._drain(), event]
 
     def plain(
         self, kind: type[Text] | type[Thinking]
     ) -> tuple[type[Text] | type[Thinking], str] | None:
         """Return what plain words become, and the characters that make words not plain."""
+        if kind is Thinking:
+            return None if self._parser.holds or self._native else (kind, "")
         wakes = "" if self._stopped else self._parser.wakes
-        return None if wakes is None else (kind, wakes if kind is Text else "")
+        return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
         """Return what is held: the reply is over, and if it has said no finish it was cut short."""
@@ -117,7 +144,10 @@ class ToolCallStage:
 
     def _finish(self, event: Finish) -> list[Event]:
         out = self._drain(event.reason == CUT)
-        called = any(call.done for call in self._parser.calls)
+        if event.reason in BY_ITSELF and not (self._stopped or self._parser.calls):
+            out += self._thoughts.take(self._answered)
+            self._read.thought.update(self._thoughts.forms)
+        called = self._thoughts.forms or any(call.done for call in self._parser.calls)
         stopped = called and event.reason == "stop"
         return [*out, replace(event, reason="tool_calls") if stopped else event]
 

@@ -195,3 +195,59 @@ def test_cut_anywhere_the_same_events(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([f"a\n{NOW}\nb", OSLO + NOW, CUT, f"say {NOW} so", "x\n\n"]))
     pieces = [Text(piece) for piece in data.draw(cut(text))]
     assert run(stage(), *pieces, Finish("stop")) == run(stage(), Text(text), Finish("stop"))
+
+
+# Calls in thoughts.
+
+
+def test_a_call_in_a_thought_counts_where_the_reply_has_no_other() -> None:
+    read = CallsRead()
+    said: list[Event] = [Thinking(f"I look.\n{NOW}"), ThinkingEnd()]
+    assert run(stage(read), *said, Finish("stop")) == [
+        *said,
+        ToolCall(0, "call_0", "now", "{}"),
+        Finish("tool_calls"),
+    ]
+    assert read.hints == ["1 call read from a thought: hermes"]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        [Text(OSLO), Finish("stop")],
+        [Text(CUT), Finish("stop")],
+        [ToolCall(0, "own", "now", "{}"), Finish("tool_calls")],
+        [Finish("length")],
+        [Finish("content_filter")],
+        [],
+    ],
+    ids=["call", "call cut off", "server's call", "limit", "filter", "broken off"],
+)
+def test_with_another_call_or_cut_off_it_stays_a_draft(behind: list[Event]) -> None:
+    read = CallsRead()
+    run(stage(read), Thinking(f"I look.\n{NOW}"), *behind)
+    assert read.hints == (["1 call read from text: hermes"] if Text(OSLO) in behind else [])
+
+
+@pytest.mark.parametrize(
+    ("thought", "answer", "counts"),
+    [
+        (f"{NOW}", "Let me look.", True),
+        (f"{NOW}\nNo.", "I will not.", False),
+        (f"{NOW}\nNo.", "\n\n", True),
+    ],
+)
+def test_a_draft_behind_which_there_is_an_answer_is_none(
+    thought: str, answer: str, counts: bool
+) -> None:
+    out = run(stage(), Thinking(thought), Text(answer), Finish("stop"))
+    assert calls(out) == ([("now", "{}")] if counts else [])
+    assert out[:2] == [Thinking(thought), Text(answer)]
+
+
+def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
+    made = stage()
+    assert made.plain(Text) is None
+    assert made.plain(Thinking) == (Thinking, "")
+    made.feed(Text("a <tool"))
+    assert made.plain(Thinking) is None

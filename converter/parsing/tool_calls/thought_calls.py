@@ -1,0 +1,67 @@
+"""Calls that stand within a thought, for models that are known to call there.
+
+Such a thought has gone out when its end comes, and stays as it was. Its calls wait, because models
+draft calls in a thought as well. They count only if the reply ends by itself and has no other call;
+and a call behind which the thought goes on is a draft if there is an answer.
+"""
+
+from collections.abc import Sequence
+
+from converter.events import Event, Text, ToolCall
+from converter.parsing.tool_calls.forms import THINKERS
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+
+
+class ThoughtCalls:
+    """Feed the words of thoughts; `take` the calls in them once the reply has ended.
+
+    `forms`: how those that were taken were written, one each.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._parser = ToolCallParser(Asked(asked.tools), whole_forms=False)
+        self._arguments: dict[int, list[str]] = {}
+        self._length = 0
+        self._last: set[int] = set()  # calls behind which this thought has said nothing
+        self._ending: set[int] = set()  # those that ended their thought
+        self.forms: list[str] = []
+
+    def feed(self, text: str) -> None:
+        """Take the next words of a thought."""
+        if self._length <= HELD_LIMIT:
+            self._keep(self._parser.feed(text))
+
+    def end(self) -> None:
+        """End the thought: nothing that follows belongs to it."""
+        self._keep(self._parser.close())
+        self._ending |= self._last
+        self._last.clear()
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, ToolCall):
+                self._length += len(event.arguments)
+                self._arguments.setdefault(event.index, []).append(event.arguments)
+                self._last.add(event.index)
+            elif isinstance(event, Text) and event.text.strip():
+                self._last.clear()
+
+    def take(self, answered: bool) -> Sequence[ToolCall]:
+        """Return the calls that count, the same one only once; none where they have too many words.
+        `answered`: the reply has said something else.
+        """
+        self.end()
+        found: dict[tuple[str, str], str] = {}
+        for index, call in enumerate(self._parser.calls if self._length <= HELD_LIMIT else ()):
+            draft = answered and index not in self._ending
+            if call.done and call.form in THINKERS and not draft:
+                found.setdefault((call.name, "".join(self._arguments[index])), call.form)
+        counted = list(found.items())[: self._asked.most]
+        self.forms = [form for _, form in counted]
+        ids, choice = self._asked.ids, self._asked.choice
+        return [
+            ToolCall(number, f"{ids}{number}", name, arguments, choice)
+            for number, ((name, arguments), _) in enumerate(counted)
+        ]
