@@ -1,7 +1,7 @@
 """Tool calls in text once more, as slow and obvious regular expressions over the whole text.
 
-It shares no line with the parser and knows the three forms that most models write: Hermes' JSON,
-Qwen3-Coder's function tags, GLM's keys and values.
+It shares no line with the parser and knows the three forms that most models write, in the variants
+they are met in: Hermes' JSON, Qwen3-Coder's function tags, GLM's keys and values.
 """
 
 import json
@@ -13,13 +13,15 @@ from converter.parsing.tool_calls.call import Schema
 
 FORMS = ("hermes", "qwen3-coder", "glm")
 _CODE = r"(?m:^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z))|`[^`\n]+`"
-_HERMES = r"<tool_call>\s*(?P<json>\{.*?\})\s*</tool_call>"
+_SECTION, _SECTION_END = r"(?:<tool_calls>\s*)?", r"(?:\s*</tool_calls>)?"
+_HERMES = rf"{_SECTION}<tool_call>\s*(?P<json>[\[{{].*?)\s*</tool_call>{_SECTION_END}"
 _FUNCTION = (
     r"(?:<tool_call>\s*)?<function=(?P<function>[^>\s]+)>"
     r"(?P<tags>.*?)</function>(?:\s*</tool_call>)?"
 )
 _PAIRS = (
-    r"<tool_call>\s*(?P<pairs>[\w.-]+)\s*(?P<keys>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>"
+    rf"{_SECTION}<tool_call>\s*(?P<pairs>[\w.-]+)\s*(?:<tool_sep>\s*)?"
+    rf"(?P<keys>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>{_SECTION_END}"
 )
 _TEXT = re.compile(rf"{_CODE}|{_HERMES}|{_FUNCTION}|{_PAIRS}", re.DOTALL)
 _TAG = re.compile(r"<parameter=([^>]+)>(.*?)</parameter>", re.DOTALL)
@@ -53,23 +55,45 @@ def _calls(text: str) -> Iterator[Call]:
     for found in _TEXT.finditer(text):
         begin, end = found.span()
         if found["json"]:
-            yield Call(begin, end, *_object(found["json"]))
+            for said in _objects(found["json"]):
+                yield Call(begin, end, *said)
+                begin = end
         elif found["function"]:
-            pairs = _TAG.findall(found["tags"])
-            values = {key: re.sub(r"\A\r?\n|\r?\n\Z", "", value) for key, value in pairs}
-            yield Call(begin, end, found["function"], values)
+            yield Call(begin, end, found["function"], _of_tags(found["tags"]))
         elif found["pairs"]:
             yield Call(begin, end, found["pairs"], dict(_PAIR.findall(found["keys"])))
 
 
-def _object(written: str) -> tuple[str, Mapping[str, object]]:
+def _of_tags(written: str) -> Mapping[str, object]:
+    """Return the parameters of a function's tag; Llama 3.1 writes them as an object."""
+    if written.lstrip().startswith("{"):
+        arguments = json.loads(written, strict=False)
+        return arguments if isinstance(arguments, dict) else {}
+    pairs = _TAG.findall(written)
+    return {key: re.sub(r"\A\r?\n|\r?\n\Z", "", value) for key, value in pairs}
+
+
+def _objects(written: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Return the name and arguments of each object, one after another or in a list."""
+    place = 0
+    while begun := re.compile(r"[\s,;}]*(?=[\[{])").match(written, place):
+        try:
+            said, place = json.JSONDecoder(strict=False).raw_decode(written + "}", begun.end())
+        except ValueError:
+            return
+        for entry in said if isinstance(said, list) else [said]:
+            yield _named(entry)
+
+
+def _named(entry: dict[str, object]) -> tuple[str, Mapping[str, object]]:
+    inner = entry.get("function")
+    said = inner if isinstance(inner, dict) else entry
+    arguments = said.get("arguments", {})
     try:
-        said = json.loads(written, strict=False)
-        arguments = said.get("arguments", {})
-        said["arguments"] = json.loads(arguments) if isinstance(arguments, str) else arguments
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
     except ValueError:
-        return "", {}
-    return str(said.get("name")), said["arguments"]
+        read = {}
+    return str(said.get("name", "")), read if isinstance(read, dict) else {}
 
 
 def same(call: Call, name: str, arguments: object) -> bool:
@@ -79,7 +103,7 @@ def same(call: Call, name: str, arguments: object) -> bool:
     if call.arguments == arguments:
         return True
     words = {
-        key: value if isinstance(value, str) else json.dumps(value)
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for key, value in arguments.items()
     }
     return call.arguments == words

@@ -26,6 +26,7 @@ _STARTS = {
     Mode.UNDECIDED: "undecided",
 }
 _STOPPED = (STOP, "end_turn", "stop_sequence")
+_CALLED = ("tool_calls", "tool_use")
 JOINT = "\n\n"
 """Between two thoughts that share a field."""
 
@@ -65,11 +66,30 @@ def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle
     ]
 
 
+def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
+    """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
+    tools, found = reading.expected.tools, _parts(heard, reading)
+    if not tools or heard.calls or heard.finish not in (*_STOPPED, *_CALLED):
+        return []
+    answered = any(part.kind == "text" and part.text.strip() for part in found)
+    counted: list[call_oracle.Call] = []
+    for thought in (part.text for part in found if part.kind == "thinking"):
+        for call in call_oracle.calls(thought, tools.schemas):
+            draft = answered and without(thought[call.end :], tools).strip()
+            known = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
+            counted += [] if draft or known else [call]
+    return counted
+
+
+def without(text: str, tools: Tools) -> str:
+    """Return the text without the tool calls in it."""
+    return call_oracle.without(text, call_oracle.calls(text, tools.schemas))
+
+
 def _without_calls(part: Part, tools: Tools) -> Part:
     if part.kind != "text":
         return part
-    found = call_oracle.calls(part.text, tools.schemas)
-    return replace(part, text=call_oracle.without(part.text, found))
+    return replace(part, text=without(part.text, tools))
 
 
 def _parts(heard: Heard, reading: Reading) -> list[Part]:

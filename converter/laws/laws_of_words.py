@@ -10,6 +10,7 @@ from converter.laws.client_view import completion_of, message_of
 from converter.laws.expected import (
     anthropic_blocks,
     calls_in_text,
+    calls_in_thoughts,
     is_whole,
     openai_words,
     parts,
@@ -99,7 +100,8 @@ def _check_stop(way: Way, message: Json, heard: Heard, called: bool) -> None:
 
 def _read_calls(case: Case, way: Way, heard: Heard) -> list[Call]:
     reading = reading_for(case.recording, is_whole(case.recording, way.form))
-    return [call for _, call in calls_in_text(heard, reading)]
+    in_text = [call for _, call in calls_in_text(heard, reading)]
+    return in_text or calls_in_thoughts(heard, reading)
 
 
 def _check_read(way: Way, read: list[Call], got: Sequence[tuple[str, object]]) -> None:

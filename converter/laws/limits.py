@@ -97,7 +97,8 @@ def _call_unknown_to_the_oracle(case: Case) -> bool:
     if case.recording.awaited().expected.tools is None:
         return False
     read = case.calls_read
-    return bool(set(read.forms) - set(FORMS) or read.cut or read.text)
+    forms = {*read.forms, *read.thought}
+    return bool(forms - set(FORMS) or read.cut or read.text)
 
 
 def _leaves_out(recording: Recording) -> bool:

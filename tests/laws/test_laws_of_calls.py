@@ -1,0 +1,58 @@
+"""Every law over replies with tool calls in their text, in each form, and in their thoughts."""
+
+import pytest
+
+from converter.laws.laws import check
+from converter.recordings.recording import Recording
+from tests.support.frames import END, ROLE, delta, finish, text
+from tests.support.recordings_of import recording, streamed
+from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls
+
+OFFERED = [
+    {"type": "function", "function": {"name": name, "parameters": schema}}
+    for name, schema in TOOLS.items()
+]
+TWO: Calls = [
+    ("get_weather", {"city": "Oslo", "days": 3}),
+    ("write_file", {"path": "a", "tags": ["é"]}),
+]
+DRAFTED = f"I look.\n\n{WRITTEN['hermes'].write(TWO)}"
+ONE_OF_EACH_KIND = ["hermes", "qwen3-coder", "glm", "kimi", "minimax-m3", "gemma", "lfm2", "json"]
+NOW = WRITTEN["hermes"].write([("now", {})])
+
+
+def in_pieces(words: str) -> list[str]:
+    return [words[at : at + 20] for at in range(0, len(words), 20)]
+
+
+def reply(*frames: bytes) -> Recording:
+    return recording(b"".join([ROLE, *frames]), tools=OFFERED)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_calls_of_any_form_break_no_law(name: str) -> None:
+    words = f"<think>Hm.</think>\n\n{WRITTEN[name].write(TWO)}\n"
+    given = streamed(*in_pieces(words), tools=OFFERED)
+    assert [broken.told("") for broken in check(given, drawn=2)] == []
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
+def test_calls_that_the_limit_cut_off_break_no_law(name: str) -> None:
+    words = WRITTEN[name].write(TWO)
+    given = reply(*text(*in_pieces(words[: len(words) * 2 // 3])), finish("length"))
+    assert [broken.told("") for broken in check(given, drawn=2)] == []
+
+
+IN_THOUGHTS = {
+    "the server's thinking": [delta(reasoning_content=piece) for piece in in_pieces(DRAFTED)],
+    "its thinking, and an answer": [delta(reasoning=DRAFTED), *text("\n\n", "Let me look.")],
+    "a draft, and an answer": [delta(reasoning=f"{DRAFTED}\nNo."), *text("I will not.")],
+    "a draft, and a call": [delta(reasoning=DRAFTED), *text(NOW)],
+    "tags": list(text("<think>I look.\n<function=now>\n</function>\n</think>")),
+    "tags, and an answer": list(text("<think>I look.\n<function=now>\n</function>No.</think>So.")),
+}
+
+
+@pytest.mark.parametrize("name", IN_THOUGHTS)
+def test_calls_in_thoughts_break_no_law(name: str) -> None:
+    assert [broken.told("") for broken in check(reply(*IN_THOUGHTS[name], *END))] == []
