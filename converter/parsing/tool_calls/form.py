@@ -7,7 +7,7 @@ from converter.parsing.tool_calls.call import Body
 
 
 class EndsThought(enum.Enum):
-    """When an opener ends a thought that has no closer yet."""
+    """Conditions on which an opener ends a thought that has no closer yet."""
 
     NEVER = enum.auto()
     ALWAYS = enum.auto()  # a special token, which prose never says

@@ -74,7 +74,7 @@ class ToolCallParser:
 
     @property
     def holds(self) -> bool:
-        """Whether text waits that `close` would give out."""
+        """Tell whether text waits that `close` would give out."""
         return bool(self._source.rest or self._place)
 
     @property
