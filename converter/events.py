@@ -83,7 +83,8 @@ class ThinkingEnd:
 class ToolCall:
     """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
 
-    `own`: the piece as sent, under the name of the field where it stood.
+    `own`: the piece as sent, under the name of the field where it stood. `read_from`: where a call
+    stood that the server did not send as one, for people.
     """
 
     index: int
@@ -92,6 +93,7 @@ class ToolCall:
     arguments: str
     choice: int = 0
     own: Own | None = None
+    read_from: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ class Summary:
     not come.
 
     `thinking_time`: seconds from the first words of a thought to what came after it, over all
-    thoughts. `thinking` and `text` count characters.
+    thoughts. `thinking` and `text` count characters. `read_from`: where calls stood that the server
+    did not send as such.
     """
 
     model: str = ""
@@ -38,6 +39,7 @@ class Summary:
     thinking: int = 0
     text: int = 0
     calls: int = 0
+    read_from: list[str] = field(default_factory=list)
     usage: Usage | None = None
     first_byte: float | None = None
     first_thought: float | None = None
@@ -60,8 +62,7 @@ class Summary:
             case Text() if event.text:
                 self._say(event, at)
             case ToolCall():
-                self._ended(event.choice, at)
-                self.calls += bool(event.name)
+                self._call(event, at)
             case ThinkingEnd() | Finish():
                 self._ended(event.choice, at)
                 self.finish = event.reason if isinstance(event, Finish) else self.finish
@@ -90,6 +91,7 @@ class Summary:
             "thinking": self.thinking,
             "text": self.text,
             "calls": self.calls,
+            "calls_read_from": ", ".join(self.read_from),
             "input_tokens": usage.input if usage else None,
             "output_tokens": usage.output if usage else None,
             "thinking_tokens": usage.thinking if usage else None,
@@ -114,6 +116,12 @@ class Summary:
         if not event.text.isspace():
             self._ended(event.choice, at)
             self.first_text = at if self.first_text is None else self.first_text
+
+    def _call(self, event: ToolCall, at: float) -> None:
+        self._ended(event.choice, at)
+        self.calls += bool(event.name)
+        if event.read_from and event.read_from not in self.read_from:
+            self.read_from.append(event.read_from)
 
     def _ended(self, choice: int, at: float) -> None:
         began = self._began.pop(choice, None)

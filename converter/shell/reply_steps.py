@@ -100,7 +100,9 @@ class ReplySteps:
             record.awaited.learn(rewriter.findings, self._known, upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            record.hints += report(flow, rewriter.findings.calls.hints, logging.INFO)
+            read = rewriter.findings.calls.hints
+            report(flow, read, logging.INFO)
+            record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
         record.notes += report(flow, notes)
         self._audience.end(flow, record)

@@ -36,12 +36,13 @@ class _Entry:
     pieces: list[str] = field(default_factory=list)
     label: str = ""
     id: str = ""
+    read_from: str = ""
     whole: Part | None = None
 
     def part(self) -> Part:
         self.pieces = ["".join(self.pieces)]
         if self.kind is ToolCall:
-            return ToolCall(self.label, self.id, self.pieces[0])
+            return ToolCall(self.label, self.id, self.pieces[0], self.read_from)
         if self.kind is Text or self.kind is Thinking:
             return self.kind(self.pieces[0], self.label)
         assert self.whole
@@ -148,6 +149,7 @@ class Accumulator:
         inner = sent.get("custom") if isinstance(sent, dict) else None
         custom: Mapping[str, object] = inner if isinstance(inner, dict) else {}
         entry.id = entry.id or event.id
+        entry.read_from = entry.read_from or event.read_from
         entry.label = entry.label or event.name or str(custom.get("name") or "")
         entry.pieces.append(event.arguments or str(custom.get("input") or ""))
         return []

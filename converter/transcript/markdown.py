@@ -150,7 +150,7 @@ def _text(part: Text) -> str:
 
 @_part.register
 def _tool_call(part: ToolCall) -> str:
-    head = f"**Tool call** {inline(part.name)}" + (f" ({inline(part.id)})" if part.id else "")
+    head = f"**Tool call** {inline(part.name)}" + (f" ({inline(part.note)})" if part.note else "")
     return f"{head}\n\n" + fenced(visible(without_base64(laid_out(part.arguments))), "json")
 
 

@@ -123,7 +123,7 @@ _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
     ToolCall: lambda shown: {
         "kind": "call",
         "name": shown.name,
-        "id": shown.id,
+        "id": shown.note,
         "text": without_base64(laid_out(shown.arguments)),
     },
     ToolResult: _result,

@@ -154,7 +154,7 @@ def _lines(part: Part) -> list[_Styled]:
 @_lines.register
 def _tool_call(part: ToolCall) -> list[_Styled]:
     return [
-        (one_line(f"→ {part.name} {part.id}".rstrip()), CYAN),
+        (one_line(f"→ {part.name} {part.note}".rstrip()), CYAN),
         (_indented(laid_out(part.arguments)), PLAIN),
     ]
 

@@ -167,10 +167,10 @@ def _tool_call(part: ToolCall) -> str:
     given = object_of(part.arguments)
     if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
         return _scalar_of(
-            "call", part.name, part.id, text=visible(without_base64(laid_out(part.arguments)))
+            "call", part.name, part.note, text=visible(without_base64(laid_out(part.arguments)))
         )
-    id_ = f"  # {one_line(part.id)}" if part.id else ""
-    return f"call {part.name}:{id_}\n" + _prefixed("".join(map(_argument, given.items())), _BLOCK)
+    note = f"  # {one_line(part.note)}" if part.note else ""
+    return f"call {part.name}:{note}\n" + _prefixed("".join(map(_argument, given.items())), _BLOCK)
 
 
 def _is_label(name: str) -> bool:

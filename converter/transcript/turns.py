@@ -31,11 +31,19 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model calls a tool. `arguments`: JSON text, as the model wrote it."""
+    """The model calls a tool. `arguments`: JSON text, as the model wrote it. `read_from`: where the
+    call stood, if the server did not send it as one.
+    """
 
     name: str
     id: str = ""
     arguments: str = ""
+    read_from: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what is told beside the name."""
+        return ", ".join(filter(None, (self.id, self.read_from and f"read from {self.read_from}")))
 
 
 @dataclass(frozen=True, slots=True)

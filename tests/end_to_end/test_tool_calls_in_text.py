@@ -10,14 +10,18 @@ from typing import Any
 
 import anthropic
 import pytest
+from mitmproxy.contentviews import Metadata
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowReader
 
+from converter.shell.views import Thinking
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.sdks import anthropic_client, openai_client
 from tests.support.small_pieces import in_small_pieces
-from tests.support.tool_call_texts import WRITTEN
+from tests.support.tool_call_texts import WRITTEN, Calls
 from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
 
 pytest_plugins = ["tests.support.front"]
@@ -240,3 +244,35 @@ def test_the_option_switches_it_off(proxy_folder: Path, model: ByPathServer) -> 
     ):
         message = _message(client, True, tools=[TOOL], **asked)
     assert [(block.type, block.text) for block in message.content] == [("text", words)]
+
+
+# What a person is told.
+
+
+def test_comment_log_and_transcripts_say_where_calls_were_read_from(
+    proxy_folder: Path, model: ByPathServer, tmp_path: Path
+) -> None:
+    calls: Calls = [("get_weather", {"city": city}) for city in ("Oslo", "Rome")]
+    called, flows = WRITTEN["hermes"].write(calls), tmp_path / "flows"
+    options = ["-w", str(flows), "--set", "think_print=true"]
+    with start_proxy([f"reverse:{model.address}"], options, proxy_folder, "told-people") as proxy:
+        model.rows[CHAT] = [says(words, True) for _ in LOOPS for words in (called, "So.")]
+        for client in LOOPS:
+            LOOPS[client](proxy.ports[0], True, IN_BOTH)
+        proxy.wait_for("2 calls read from text: hermes", count=len(LOOPS))
+        proxy.wait_for(r"→ get_weather \S+, read from text \(hermes\)", count=2 * len(LOOPS))
+    with flows.open("rb") as file:
+        kept = [flow for flow in FlowReader(file).stream() if isinstance(flow, HTTPFlow)]
+    read = [flow for flow in kept if "2 calls read from text: hermes" in flow.comment]
+    assert [flow.request.path for flow in read] == [
+        "/v1/messages",
+        "/v1/chat/completions",
+        "/v1/responses",
+    ]
+    view = Thinking({})
+    for flow in read:
+        assert flow.response
+        shown = view.prettify(
+            flow.response.content or b"", Metadata(flow=flow, http_message=flow.response)
+        )
+        assert "calls read from: text (hermes)" in shown

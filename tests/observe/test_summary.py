@@ -139,3 +139,10 @@ WORDS = {
 @pytest.mark.parametrize(("said", "words"), WORDS.values(), ids=WORDS)
 def test_in_words(said: dict[str, object], words: str) -> None:
     assert in_words(said) == words
+
+
+def test_where_calls_stood_that_were_read_from_words_is_told_once() -> None:
+    read = [ToolCall(0, "1", "f", "{}", read_from="text (hermes)")] * 2
+    other = ToolCall(1, "2", "g", "{}", read_from="a thought (glm)")
+    found = told(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))
+    assert (found["calls"], found["calls_read_from"]) == (4, "text (hermes), a thought (glm)")

@@ -154,3 +154,13 @@ def test_gathered_values_are_kept_when_they_change() -> None:
     for value in (1, 1, 2):
         gathered.add("n", value)
     assert gathered.parts() == (Field("n", [1, 2]),)
+
+
+def test_a_call_says_where_it_was_read_from() -> None:
+    growing = Accumulator()
+    growing.feed(events.ToolCall(0, "c", "f", "", read_from="text (hermes)"))
+    growing.feed(events.ToolCall(0, "", "", "{}"))
+    (call,) = growing.parts()
+    assert isinstance(call, ToolCall)
+    assert call == ToolCall("f", "c", "{}", "text (hermes)")
+    assert call.note == "c, read from text (hermes)"

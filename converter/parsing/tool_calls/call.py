@@ -62,7 +62,8 @@ class Call:
         if self.begun or self.refused or not self.name:
             return
         self.begun = True
-        self.emit(ToolCall(self.index, self.id, self.name, "", self.choice))
+        place = f"text ({self.form})"
+        self.emit(ToolCall(self.index, self.id, self.name, "", self.choice, read_from=place))
 
     def say(self, text: str) -> None:
         """Send a piece of the arguments, JSON text without the brace that ends it."""

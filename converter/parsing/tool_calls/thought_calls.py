@@ -62,6 +62,6 @@ class ThoughtCalls:
         self.forms = [form for _, form in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
-            ToolCall(number, f"{ids}{number}", name, arguments, choice)
-            for number, ((name, arguments), _) in enumerate(counted)
+            ToolCall(number, f"{ids}{number}", *said, choice, read_from=f"a thought ({form})")
+            for number, (said, form) in enumerate(counted)
         ]
