@@ -30,6 +30,15 @@ own elsewhere.
 _CHAT_PATH = "/v1/chat/completions"
 
 
+class RequestTooLargeError(Exception):
+    """A request has more bytes than are taken."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"the request has more than {limit >> 20} megabytes; think_max_request allows more"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A whole body for the client."""
@@ -101,7 +110,9 @@ class Exchange:
             return str(error), Answer(refused, JSON, json_text.write(said))
         status, kind = 500, "api_error"
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
-        if isinstance(error, RequestError | json_text.UnreadableError):
+        if isinstance(error, RequestTooLargeError):
+            status, kind, words = 413, "request_too_large", str(error)
+        elif isinstance(error, RequestError | json_text.UnreadableError):
             status, kind, words = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
             status, words = 502, f"no server there: {error}"

@@ -7,6 +7,7 @@ kept once. The least recently used entry goes first; reading a history counts as
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import RLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,15 @@ class Entry:
 
 
 class Memory:
-    """Entries by id, at most `count` of them with at most `size` bytes together."""
+    """Entries by id, at most `count` of them with at most `size` bytes together. Any thread may use
+    it.
+    """
 
     def __init__(self, count: int, size: int) -> None:
         self._count, self._limit = count, size
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._names: dict[str, str] = {}
+        self._lock = RLock()
         self.size = 0
 
     def __len__(self) -> int:
@@ -39,10 +43,13 @@ class Memory:
 
     def keep(self, key: str, value: bytes, previous: str = "", names: Iterable[str] = ()) -> None:
         """Keep an entry in place of one of the same id. One larger than the memory is not kept."""
-        self.forget(key)
-        entry = Entry(value, previous, tuple(names))
-        if entry.size > self._limit or not self._count:
-            return
+        with self._lock:
+            self.forget(key)
+            entry = Entry(value, previous, tuple(names))
+            if entry.size <= self._limit and self._count:
+                self._add(key, entry)
+
+    def _add(self, key: str, entry: Entry) -> None:
         self._entries[key] = entry
         self._names |= dict.fromkeys(entry.names, key)
         self.size += entry.size
@@ -51,14 +58,15 @@ class Memory:
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
-        entry = self._entries.pop(key, None)
-        if entry is None:
-            return False
-        self.size -= entry.size
-        for name in entry.names:
-            if self._names.get(name) == key:
-                del self._names[name]
-        return True
+        with self._lock:
+            entry = self._entries.pop(key, None)
+            if entry is None:
+                return False
+            self.size -= entry.size
+            for name in entry.names:
+                if self._names.get(name) == key:
+                    del self._names[name]
+            return True
 
     def find(self, name: str) -> str:
         """Return the id of the last entry kept under this name; empty when there is none."""
@@ -66,18 +74,20 @@ class Memory:
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        if key not in self._entries:
-            return None
-        self._entries.move_to_end(key)
-        return self._entries[key].value
+        with self._lock:
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key].value
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
         values: list[bytes] = []
-        while key:
-            value = self.get(key)
-            if value is None or len(values) > len(self._entries):  # gone, or a circle
-                return None
-            values.append(value)
-            key = self._entries[key].previous
+        with self._lock:
+            while key:
+                value = self.get(key)
+                if value is None or len(values) > len(self._entries):  # gone, or a circle
+                    return None
+                values.append(value)
+                key = self._entries[key].previous
         return values[::-1]

@@ -99,6 +99,11 @@ def read_metrics(written: object) -> MetricsPlace | None:
     return MetricsPlace(file=read_path(written)) if str(written) else None
 
 
+def read_megabytes(written: object) -> int:
+    """Return so many megabytes in bytes."""
+    return read_count(written) * 1024 * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Keep:
     """Limits of the exchanges that stay in memory: so many `flows`, of so many bytes in all."""

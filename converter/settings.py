@@ -17,6 +17,7 @@ from converter.option_readers import (
     read_fields,
     read_folder,
     read_keep,
+    read_megabytes,
     read_metrics,
     read_path,
     read_seconds,
@@ -115,6 +116,7 @@ OPTIONS = (
         "exchanges that mitmweb keeps: FLOWS,MEGABYTES; 0,0: all",
         read_keep,
     ),
+    Option("max_request", int, 32, "megabytes of a request, at most; 0: any", read_megabytes),
     Option(
         "server",
         str,
@@ -163,6 +165,7 @@ NOT_RECORDED = (
     "memory_replies",
     "memory_megabytes",
     "keep",
+    "max_request",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -199,6 +202,7 @@ class Settings:
     memory_replies: int
     memory_megabytes: int
     keep: Keep | None
+    max_request: int
     server: Server | None
     history: History
     order: Order

@@ -18,6 +18,8 @@ type Fields = Mapping[str, object]
 # Claude Code's, another in each request
 _BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
+_LONGEST = 100_000
+"""Characters of a text that identify a conversation: a first message may be a whole book."""
 _ID_LENGTH = 16
 """Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
 a line stays readable.
@@ -118,11 +120,11 @@ def _without_billing(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield what identifies a content, plain or in parts. Where the prompt's cache ends moves from
-    turn to turn: it is left out.
+    """Yield what identifies a content, plain or in parts; of what is long the beginning. Where the
+    prompt's cache ends moves from turn to turn: it is left out.
     """
     if isinstance(content, str):
-        yield content
+        yield content[:_LONGEST]
     for part in content if isinstance(content, list) else []:
         if isinstance(part, Mapping):
             yield from _strings(part)
@@ -131,10 +133,10 @@ def _texts(content: object) -> Iterator[str]:
 def _strings(part: Fields) -> Iterator[str]:
     """Yield the text, or all strings of a picture or file, whose parts have two levels."""
     if isinstance(text := part.get("text"), str):
-        yield text
+        yield text[:_LONGEST]
         return
     for name, value in sorted(part.items()):
         inner = (
             value.values() if isinstance(value, Mapping) and name != "cache_control" else [value]
         )
-        yield from (item for item in inner if isinstance(item, str))
+        yield from (item[:_LONGEST] for item in inner if isinstance(item, str))

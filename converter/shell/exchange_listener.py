@@ -49,6 +49,15 @@ class ExchangeListener:
         """Return the client's own `Host`, once; None where our layers are not in place."""
         return self._hosts.pop(flow.id, None)
 
+    def takes(self, flow: HTTPFlow, size: int) -> bool:
+        """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
+        that are not ours are not held.
+        """
+        kept, limit = self._kept.get(flow.id), self._chosen().max_request
+        if kept and limit and size > limit:
+            kept.too_large = True
+        return kept is None or not kept.too_large
+
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error that a client gets in place of a reply."""
         kept = self._kept.get(flow.id)

@@ -29,6 +29,7 @@ try:
     from mitmproxy.proxy.layers.http._base import ReceiveHttp
     from mitmproxy.proxy.layers.http._events import (
         ErrorCode,
+        RequestData,
         RequestProtocolError,
         ResponseData,
         ResponseEndOfMessage,
@@ -45,6 +46,8 @@ try:
         Http1Server,
         h11,
     )
+    from mitmproxy.proxy.server import ConnectionHandler
+    from mitmproxy.proxy.utils import ReceiveBuffer
 except ImportError as error:
     _not_importable = str(error)
 
@@ -63,8 +66,10 @@ BUILT_UPON = {
     "HttpStream.check_body_size": "self, request",
     "HttpStream.check_invalid": "self, request",
     "HttpStream.handle_protocol_error": "self, event",
+    "HttpStream.response_body_buf": "",
     "HttpStream.send_response": "self, already_streamed",
     "HttpStream.start_response_stream": "self",
+    "HttpStream.state_consume_request_body": "self, event",
     "HttpStream.state_consume_response_body": "self, event",
     "HttpStream.state_done": "self, _",
     "HttpStream.state_stream_response_body": "self, event",
@@ -74,6 +79,7 @@ BUILT_UPON = {
     "Http1Client.read_headers": "self, event",
     "Http1Client.body_reader": "",
     "ChunkedReader.__call__": "self, buf",
+    "ConnectionHandler.drain_writers": "self",
 }
 """What the layers of our own override or call, with the parameters of what is a function."""
 
@@ -169,6 +175,7 @@ def somebody_looks() -> bool:
 __all__ = [
     "BUILT_UPON",
     "ChunkedReader",
+    "ConnectionHandler",
     "ErrorCode",
     "GetHttpConnection",
     "HTTPMode",
@@ -179,8 +186,10 @@ __all__ = [
     "HttpLayer",
     "HttpResponseHook",
     "HttpStream",
+    "ReceiveBuffer",
     "ReceiveHttp",
     "RegisterHttpConnection",
+    "RequestData",
     "RequestProtocolError",
     "ResponseData",
     "ResponseEndOfMessage",

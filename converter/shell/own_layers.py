@@ -14,7 +14,13 @@ from converter.shell.server_faults import QUITTING
 
 MISSING = mitmproxy_internals.missing()
 if not MISSING:
-    from converter.shell.layers.reply_layer import LIVE, Quit, put_in_place
+    from converter.shell.layers.reply_layer import (
+        LIVE,
+        LONG_READ,
+        Quit,
+        ReplyLayer,
+        put_in_place,
+    )
 
 SECONDS_TO_QUIT = 2.0
 """For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
@@ -50,13 +56,31 @@ class OwnLayers:
         """Replace mitmproxy's HTTP layer."""
         if not MISSING:
             mitmproxy_internals.choose_layer(nextlayer)
-            put_in_place(nextlayer, self._listener)
+            if ours := put_in_place(nextlayer, self._listener):
+                give_turns(ours)
 
     def done(self) -> Awaitable[None] | None:
         """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""
         if MISSING or not mitmproxy_internals.is_shutting_down():
             return None
         return break_off()
+
+
+def give_turns(layer: "ReplyLayer") -> None:
+    """Have other connections get their turn after each long read of this one's: mitmproxy reads on
+    while there is anything to read.
+    """
+    handler = mitmproxy_internals.connection_handlers().get(layer.client_id)
+    if handler is None:
+        return
+    drain = handler.drain_writers
+
+    async def drain_in_turn() -> None:
+        if layer.last_read > LONG_READ:
+            await asyncio.sleep(0)
+        await drain()
+
+    handler.drain_writers = drain_in_turn
 
 
 async def break_off() -> None:

@@ -17,6 +17,7 @@ from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
 from converter.settings import Settings
 from converter.shell import messages
+from converter.shell.aside import aside
 from converter.shell.exchange_listener import fault_of
 from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
 from converter.shell.live_view import LiveView
@@ -155,7 +156,8 @@ class ReplySteps:
             counted = await self._client.count(upstream, client, record.server, asked)
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
-        made = record.awaited.whole(response.status_code, content_type, body, at)
+        rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
+        made = await aside(len(body), rewrite)
         notes += made.notes
         record.rewriter = made.rewriter
         if made.answer:

@@ -4,20 +4,22 @@ server.
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 from mitmproxy.http import HTTPFlow, Response
 
 from converter import read_request
 from converter.awaited_reply import AwaitedReply
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, OURS, Answer, Exchange
+from converter.exchange import JSON, OURS, Answer, Exchange, RequestTooLargeError
 from converter.memory import Memory
-from converter.read_request import ReadRequest
+from converter.read_request import Body, ReadRequest
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.settings import Settings
 from converter.shell import messages
+from converter.shell.aside import aside
 from converter.shell.flow_record import FlowRecord
 from converter.shell.thought_hook import report
 from converter.shell.upstream_client import UpstreamClient, credentials
@@ -47,7 +49,7 @@ class RequestSteps:
         asked = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(asked, record.server)
         if not flow.response:
-            self._prepare(flow, record)
+            await self._prepare(flow, record)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
@@ -57,6 +59,8 @@ class RequestSteps:
     ) -> Response | None:
         """Return the answer to a request that goes no further; None for one that does."""
         exchange = record.exchange
+        if record.too_large:
+            return _refused(exchange, RequestTooLargeError(exchange.settings.max_request), notes)
         if exchange.endpoint in OURS:
             empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
             return messages.made(Answer(200, JSON, empty))
@@ -84,9 +88,7 @@ class RequestSteps:
         try:
             return await self._translate(flow, record, notes)
         except Exception as error:
-            words, answer = record.exchange.refusal(error)
-            notes.append(words)
-            return messages.made(answer)
+            return _refused(record.exchange, error, notes)
 
     async def _translate(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
@@ -94,7 +96,7 @@ class RequestSteps:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
         body = messages.body(flow.request, notes)
-        read = read_request.read(exchange, body, self.memory)
+        read = await aside(len(body), partial(read_request.read, exchange, body, self.memory))
         read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
@@ -102,11 +104,14 @@ class RequestSteps:
         elif upstream.direct:
             record.server = await self._client.recognise(upstream, client)
         record.server_parses = self._known.takes_thinking_out(upstream)
-        record.request = asked = read.written(record.server, record.server_parses)
+        write = partial(read.written, record.server, record.server_parses)
+        record.request = asked = await aside(len(body), write)
         notes += asked.notes
         if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body)
-            answer = exchange.counted(counted or estimate_tokens(asked.body))
+            estimate = partial(estimate_tokens, asked.body)
+            tokens = await aside(len(body), estimate) if counted is None else counted
+            answer = exchange.counted(tokens)
             return _counted_by(answer, "estimate" if counted is None else record.server.name)
         headers = flow.request.headers
         headers.update(client)
@@ -114,15 +119,16 @@ class RequestSteps:
         headers.pop("content-encoding", None)
         headers["content-type"] = JSON
         flow.request.path = exchange.path
-        flow.request.content = json_text.write(asked.body)
+        await _send(flow, asked.body)
         return None
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
         """Take note of a request that goes on as it came, but for its model's name."""
-        asked = read_request.note(record.exchange, messages.body(flow.request, notes))
+        body = messages.body(flow.request, notes)
+        asked = await aside(len(body), partial(read_request.note, record.exchange, body))
         record.request = await self._named(flow, record, asked)
         if record.request.served_model:
-            flow.request.content = json_text.write(record.request.body)
+            await _send(flow, record.request.body)
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""
@@ -133,7 +139,7 @@ class RequestSteps:
             name = only_one(listed)
         return asked.served_as(name) if name and name != asked.asked_model else asked
 
-    def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
         exchange, request = record.exchange, record.request
         if exchange.model_id:
@@ -141,7 +147,7 @@ class RequestSteps:
         if request is None or record.awaited is None:
             return
         if request.tells_tools:
-            flow.request.content = json_text.write(request.body)
+            await _send(flow, request.body)
         if not exchange.guesses:
             return
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
@@ -150,7 +156,19 @@ class RequestSteps:
             self._client.ask_initial_state(upstream, client, request.body, given)
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
-            flow.request.content = json_text.write(prompted)
+            await _send(flow, prompted)
+
+
+async def _send(flow: HTTPFlow, body: Body) -> None:
+    """Have the server be asked this. A request is about as long as it came."""
+    size = len(flow.request.raw_content or b"")
+    flow.request.content = await aside(size, partial(json_text.write_long, body))
+
+
+def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:
+    words, answer = exchange.refusal(error)
+    notes.append(words)
+    return messages.made(answer)
 
 
 def _counted_by(answer: Answer, counter: str) -> Response:

@@ -27,6 +27,7 @@ BROKEN = (
     (r"received (?P<said>\d+ bytes, expected \d+)", "broke off its answer ({said})"),
     (r"incomplete chunked read|HTTP/2 connection closed", "broke off its answer"),
     (r"^HTTP/[12] protocol error: (?P<said>.*)", "broke the rules of HTTP: {said}"),
+    (r"^reply too long: (?P<said>.*)", "sent {said}"),
     (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),
     (r"^Received (?P<said>.*) from server", "sent a bad head: {said}"),
 )

@@ -13,8 +13,8 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.layers.modes import ReverseProxy
 from mitmproxy.test import taddons
 
-from converter.shell import own_layers
-from converter.shell.layers.reply_layer import Quit, ReplyLayer
+from converter.shell import mitmproxy_internals, own_layers
+from converter.shell.layers.reply_layer import LONG_READ, Quit, ReplyLayer
 from converter.shell.mitmproxy_internals import HttpLayer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
@@ -124,3 +124,30 @@ def test_a_client_that_takes_nothing_does_not_hold_mitmproxy_up(
         assert not quit_with(core).drained
         assert "did not take the last words" in caplog.text
         core.release()
+
+
+@pytest.mark.parametrize("length", [LONG_READ + 1, LONG_READ])
+def test_after_a_long_read_others_have_their_turn(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    class Handler:
+        async def drain_writers(self) -> None:
+            said.append("drained")
+
+    async def drained(handler: Handler) -> None:
+        asyncio.get_running_loop().call_soon(said.append, "another")
+        await handler.drain_writers()
+
+    with Core() as core:
+        handler = Handler()
+        handlers = {core.layer.client_id: handler}
+        monkeypatch.setattr(mitmproxy_internals, "connection_handlers", lambda: handlers)
+        own_layers.give_turns(core.layer)
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD)
+        core.answer(chunk(b"x" * length)[:length])
+        asyncio.run(drained(handler))
+    assert said[0] == ("another" if length > LONG_READ else "drained")

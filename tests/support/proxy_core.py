@@ -53,10 +53,14 @@ class Says:
     seconds_of_silence: float = 10.0
     starts_early: Marker | None = None
     fails: bool = True
+    longest_request: int = 1 << 30
     hosts: list[tuple[str, str]] = field(default_factory=list)
 
     def asked(self, flow: HTTPFlow, host: str) -> None:
         self.hosts.append((flow.request.path, host))
+
+    def takes(self, flow: HTTPFlow, size: int) -> bool:  # noqa: ARG002
+        return size <= self.longest_request
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         if not self.fails or flow.request.path == "/unknown":

@@ -30,6 +30,11 @@ class Listener(Protocol):
     def asked(self, flow: HTTPFlow, host: str) -> None:
         """Hear the client's own `Host` before the `requestheaders` hook: mitmproxy replaces it."""
 
+    def takes(self, flow: HTTPFlow, size: int) -> bool:
+        """Tell whether a request may be of so many bytes. Of one that may not only the beginning is
+        held, and the `request` hook answers it.
+        """
+
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the reply to a request that the server did not answer; none: mitmproxy's own."""
 

@@ -22,6 +22,10 @@ from converter.shell.mitmproxy_internals import (
     ResponseProtocolError,
 )
 
+LONG_READ = 16 * 1024
+"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
+frames. mitmproxy goes on with what has come, of one server up to 256 kB.
+"""
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
@@ -36,7 +40,9 @@ class Quit(events.Event):
 
 
 class ReplyLayer(HttpLayer):
-    """mitmproxy's HTTP layer with streams and server connections of ours."""
+    """mitmproxy's HTTP layer with streams and server connections of ours. `last_read`: the length
+    of the last one.
+    """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
 
@@ -48,6 +54,7 @@ class ReplyLayer(HttpLayer):
         self._opening: dict[Connection, commands.OpenConnection] = {}
         self._watch: commands.RequestWakeup | None = None
         self._closed: set[Connection] = set()
+        self.last_read = 0
         LIVE.add(self)
 
     @property
@@ -58,6 +65,7 @@ class ReplyLayer(HttpLayer):
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Take a read the short way if there is one; mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
+            self.last_read = len(event.data)
             shortcut = self._shortcuts.get(event.connection.id)
             if shortcut and shortcut.is_open():
                 if said := shortcut.take(event.data):
@@ -177,15 +185,16 @@ class ReplyLayer(HttpLayer):
                 yield from self.event_to_child(stream, event)  # a tunnel may hold a layer of ours
 
 
-def put_in_place(nextlayer: NextLayer, listener: Listener) -> None:
-    """Put our HTTP layer where mitmproxy has chosen its own, perhaps inside TLS."""
+def put_in_place(nextlayer: NextLayer, listener: Listener) -> ReplyLayer | None:
+    """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None
     if type(theirs) is not HttpLayer:
-        return
+        return None
     layers.remove(theirs)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours
     else:
         layers[-2].child_layer = ours  # type: ignore[attr-defined]
+    return ours

@@ -7,7 +7,7 @@ that command alone is replaced (`_in_dialect`), after the stream function or the
 
 from collections.abc import Callable, Generator
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events
@@ -20,6 +20,8 @@ from converter.shell.mitmproxy_internals import (
     HttpErrorHook,
     HttpResponseHook,
     HttpStream,
+    ReceiveBuffer,
+    RequestData,
     RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
@@ -31,11 +33,26 @@ from converter.shell.mitmproxy_internals import (
 if TYPE_CHECKING:
     from converter.shell.layers.reply_layer import ReplyLayer
 
+BODY_LIMIT = 64 * 1024 * 1024
+"""Bytes of a body that are held: of a reply that must be whole before it is rewritten, and of a
+streamed one that is kept for people to look at. It is 1,000 times a long one, with room for
+`logprobs`; a download beside the replies must not fill the memory.
+"""
+
 type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
     """The time to look whether a client has waited too long."""
+
+
+class BodyBuffer(ReceiveBuffer):
+    """The first bytes of a body: what would go on a full buffer is let go."""
+
+    def __iadd__(self, piece: bytes) -> Self:
+        if len(self) <= BODY_LIMIT:
+            super().__iadd__(piece)
+        return self
 
 
 class StreamLayer(HttpStream):
@@ -47,6 +64,7 @@ class StreamLayer(HttpStream):
         self._function: StreamFunction | None = None
         self._early: Response | None = None
         self.spoke = monotonic()
+        self.response_body_buf = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
 
     @property
     def streams(self) -> bool:
@@ -106,6 +124,28 @@ class StreamLayer(HttpStream):
             yield from self._say(self._function(event.data))
         else:
             yield from super().state_stream_response_body(event)
+
+    def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
+        """Hold a request up to its limit; what comes beyond is read and let go, so that the client
+        hears the answer and not a connection that breaks.
+        """
+        if isinstance(event, RequestData):
+            size = len(self.request_body_buf) + len(event.data)
+            if not self._layer.listener.takes(self.flow, size):
+                return
+        yield from super().state_consume_request_body(event)
+
+    def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
+        """Hold a whole reply, up to its limit."""
+        yield from super().state_consume_response_body(event)
+        if len(self.response_body_buf) > BODY_LIMIT:
+            self.response_body_buf.clear()
+            code = ErrorCode.RESPONSE_TOO_LARGE
+            words = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
+            yield from self.handle_protocol_error(
+                ResponseProtocolError(self.stream_id, words, code)
+            )
+            yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:
         """Send a whole reply, or say in the stream that was begun early what it says."""

@@ -2,8 +2,9 @@
 
 import pytest
 from mitmproxy import flow as mitmproxy_flow
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import HTTPFlow, Response
 
+from converter.shell.layers import stream_layer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
@@ -356,3 +357,46 @@ def test_only_a_stream_function_begins_a_stream_early(clock: list[float]) -> Non
         clock[0] += 10
         core.tick()
         assert core.heard() == b""
+
+
+def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answers() -> None:
+    def answer(flow: HTTPFlow) -> None:
+        flow.response = Response.make(413, b"too large")
+
+    with Core(Says(longest_request=10)) as core:
+        core.hooks["request"] = answer
+        core.ask(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 24\r\n\r\n12345678")
+        core.ask(b"12345678")
+        core.ask(b"12345678")
+        assert core.heard().endswith(b"\r\n\r\ntoo large")
+        assert core.flows[0].request.raw_content == b"12345678"
+        assert core.asked == []
+        core.hooks.clear()
+        core.ask()  # the connection is as good as before
+        assert core.asked
+
+
+def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_layer, "BODY_LIMIT", 100)
+    with Core() as core:
+        core.ask()
+        core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 90)
+        assert core.heard() == b""
+        core.answer(b"x" * 20)
+        assert b"{reply too long: " in core.heard()
+        assert core.servers[-1] in core.closed
+
+
+def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_layer, "BODY_LIMIT", 100)
+    for function in (Marker(), True):
+        with Core(store_streamed_bodies=True) as core:
+            core.streams_with(function)
+            core.ask()
+            core.answer(HEAD)
+            for _ in range(50):
+                core.answer(chunk(b"x" * 10))
+            assert len(core.heard()) > 500
+            core.answer(END)
+            assert core.flows[0].response
+            assert 100 < len(core.flows[0].response.raw_content or b"") < 130
