@@ -3,6 +3,7 @@ server.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -113,12 +114,7 @@ class RequestSteps:
             tokens = await aside(len(body), estimate) if counted is None else counted
             answer = exchange.counted(tokens)
             return _counted_by(answer, "estimate" if counted is None else record.server.name)
-        headers = flow.request.headers
-        headers.update(client)
-        headers.pop("x-api-key", None)
-        headers.pop("content-encoding", None)
-        headers["content-type"] = JSON
-        flow.request.path = exchange.path
+        _address(flow, exchange.path, client)
         await _send(flow, asked.body)
         return None
 
@@ -157,6 +153,16 @@ class RequestSteps:
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)
+
+
+def _address(flow: HTTPFlow, path: str, client: Mapping[str, str]) -> None:
+    """Have a request go to the server's chat completions. `client`: its credentials there."""
+    headers = flow.request.headers
+    headers.update(client)
+    headers.pop("x-api-key", None)
+    headers.pop("content-encoding", None)
+    headers["content-type"] = JSON
+    flow.request.path = path
 
 
 async def _send(flow: HTTPFlow, body: Body) -> None:

@@ -7,20 +7,20 @@ that command alone is replaced (`_in_dialect`), after the stream function or the
 
 from collections.abc import Callable, Generator
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
+from converter.shell.layers.body_buffer import BodyBuffer
 from converter.shell.layers.contract import StreamFunction, is_stream_function
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     HttpErrorHook,
     HttpResponseHook,
     HttpStream,
-    ReceiveBuffer,
     RequestData,
     RequestProtocolError,
     ResponseData,
@@ -33,26 +33,11 @@ from converter.shell.mitmproxy_internals import (
 if TYPE_CHECKING:
     from converter.shell.layers.reply_layer import ReplyLayer
 
-BODY_LIMIT = 64 * 1024 * 1024
-"""Bytes of a body that are held: of a reply that must be whole before it is rewritten, and of a
-streamed one that is kept for people to look at. It is 1,000 times a long one, with room for
-`logprobs`; a download beside the replies must not fill the memory.
-"""
-
 type Ending = Callable[[], CommandGenerator[None]]
 
 
 class Tick(events.Event):
     """The time to look whether a client has waited too long."""
-
-
-class BodyBuffer(ReceiveBuffer):
-    """The first bytes of a body: what would go on a full buffer is let go."""
-
-    def __iadd__(self, piece: bytes) -> Self:
-        if len(self) <= BODY_LIMIT:
-            super().__iadd__(piece)
-        return self
 
 
 class StreamLayer(HttpStream):
@@ -64,7 +49,7 @@ class StreamLayer(HttpStream):
         self._function: StreamFunction | None = None
         self._early: Response | None = None
         self.spoke = monotonic()
-        self.response_body_buf = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
+        self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
 
     @property
     def streams(self) -> bool:
@@ -138,13 +123,11 @@ class StreamLayer(HttpStream):
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Hold a whole reply, up to its limit."""
         yield from super().state_consume_response_body(event)
-        if len(self.response_body_buf) > BODY_LIMIT:
-            self.response_body_buf.clear()
+        if fault := self.response_body_buf.fault:
+            self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
             code = ErrorCode.RESPONSE_TOO_LARGE
-            words = f"reply too long: more than {BODY_LIMIT >> 20} megabytes in one piece"
-            yield from self.handle_protocol_error(
-                ResponseProtocolError(self.stream_id, words, code)
-            )
+            failure = ResponseProtocolError(self.stream_id, fault, code)
+            yield from self.handle_protocol_error(failure)
             yield commands.CloseConnection(self.context.server)
 
     def send_response(self, already_streamed: bool = False) -> CommandGenerator[None]:

@@ -4,7 +4,7 @@ import pytest
 from mitmproxy import flow as mitmproxy_flow
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.shell.layers import stream_layer
+from converter.shell.layers import body_buffer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
@@ -377,7 +377,7 @@ def test_of_a_request_that_is_too_long_the_beginning_is_held_and_the_hook_answer
 
 
 def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_layer, "BODY_LIMIT", 100)
+    monkeypatch.setattr(body_buffer, "BODY_LIMIT", 100)
     with Core() as core:
         core.ask()
         core.answer(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 90)
@@ -388,7 +388,7 @@ def test_a_whole_reply_that_is_too_long_is_a_failure(monkeypatch: pytest.MonkeyP
 
 
 def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_layer, "BODY_LIMIT", 100)
+    monkeypatch.setattr(body_buffer, "BODY_LIMIT", 100)
     for function in (Marker(), True):
         with Core(store_streamed_bodies=True) as core:
             core.streams_with(function)
