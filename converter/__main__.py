@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from converter import settings
 from converter.dialects import table
-from converter.dialects.table import Form
+from converter.dialects.table import COMMON, Form
 from converter.initial_state import InitialState
 from converter.observe.summary import SHORTEST
 from converter.settings import Settings
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "python -m converte
     try:
         _refuse_closed()
         read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
-        _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else "openai"), read)
+        _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else COMMON.name), read)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # else the flush at exit complains

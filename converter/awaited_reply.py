@@ -6,7 +6,7 @@ A recording stores the same, so that it sets its reply up in the same way.
 from dataclasses import dataclass
 
 from converter.dialects.error_words import server_words
-from converter.dialects.table import OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import COMMON, Dialect, Form
 from converter.endpoints import Endpoint
 from converter.exchange import EVENT_STREAM, JSON, Answer, is_stream
 from converter.initial_state import InitialState
@@ -93,7 +93,7 @@ class AwaitedReply:
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
-        if exchange.client is OPENAI_CHAT:
+        if exchange.client is COMMON:
             changed = Answer(status, content_type, rewritten) if rewritten != body else None
             return Rewritten(changed, rewriter)
         if rewriter.form is Form.STREAM:

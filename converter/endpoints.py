@@ -11,7 +11,8 @@ _PREFIX = r"(?P<prefix>[^?]*?)"
 class _Row:
     """`method` and `path`: regular expressions. `dialect`: the name of the dialect that its clients
     speak. `is_chat`: the reply is a model's. `is_request`: its body asks a model something; with
-    `is_count`, how many tokens it has. `is_kept`: it is about replies that the addon keeps.
+    `is_count`, how many tokens it has. `is_kept`: it is about replies that the addon
+    keeps. `kind`: in the name of a recording.
     """
 
     method: str
@@ -21,16 +22,26 @@ class _Row:
     is_request: bool = False
     is_count: bool = False
     is_kept: bool = False
+    kind: str = "exchange"
     prefix: str = _PREFIX
 
 
 class Endpoint(enum.Enum):
     """An endpoint. HELLO and TELEMETRY are Claude Code's, and none of a model server's business."""
 
-    CHAT = _Row("POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True)
-    MESSAGES = _Row("POST", "/v1/messages", "anthropic", is_chat=True, is_request=True)
+    CHAT = _Row(
+        "POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True, kind="chat"
+    )
+    MESSAGES = _Row(
+        "POST", "/v1/messages", "anthropic", is_chat=True, is_request=True, kind="messages"
+    )
     COUNT_TOKENS = _Row(
-        "POST", "/v1/messages/count_tokens", "anthropic", is_request=True, is_count=True
+        "POST",
+        "/v1/messages/count_tokens",
+        "anthropic",
+        is_request=True,
+        is_count=True,
+        kind="count",
     )
     RESPONSES = _Row("POST", "(?:/v1)?/responses", "responses", is_chat=True, is_request=True)
     INPUT_TOKENS = _Row(
@@ -42,7 +53,7 @@ class Endpoint(enum.Enum):
         "responses",
         is_kept=True,
     )
-    MODELS = _Row("GET", "/v1/models(?:/[^?]+?)?", "anthropic")
+    MODELS = _Row("GET", "/v1/models(?:/[^?]+?)?", "anthropic", kind="models")
     HELLO = _Row("HEAD", "", "anthropic", prefix="(?P<prefix>)")  # with a prefix it would be any
     TELEMETRY = _Row("POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic")
 
@@ -65,6 +76,11 @@ class Endpoint(enum.Enum):
     def is_kept(self) -> bool:
         """Tell whether it is about replies that the addon keeps."""
         return self.value.is_kept
+
+    @property
+    def kind(self) -> str:
+        """Return what its exchanges are called in the names of recordings."""
+        return self.value.kind
 
     @property
     def dialect(self) -> str:

@@ -6,13 +6,12 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from converter.conversation import RequestError
-from converter.dialects.anthropic import models
 from converter.dialects.dialect import KeptRequest
-from converter.dialects.table import OPENAI_CHAT, Dialect, by_name
+from converter.dialects.table import COMMON, Dialect, by_headers, by_name
 from converter.endpoints import Endpoint, find
 from converter.initial_state import InitialState
 from converter.memory import Memory
@@ -27,7 +26,6 @@ OURS = (Endpoint.HELLO, Endpoint.TELEMETRY)
 """Endpoints that the addon answers by itself; only where it stands before one server, a host of its
 own elsewhere.
 """
-_CHAT_PATH = "/v1/chat/completions"
 
 
 class RequestTooLargeError(Exception):
@@ -61,7 +59,7 @@ class Exchange:
     settings: Settings
     prefix: str = ""
     id: str = "0"
-    client: Dialect = OPENAI_CHAT
+    client: Dialect = COMMON
     created_at: int = 0
     model_id: str = ""
 
@@ -74,12 +72,12 @@ class Exchange:
     @property
     def translated(self) -> bool:
         """Tell whether the client's dialect is not the server's."""
-        return self.client is not OPENAI_CHAT and not self.native
+        return self.client is not COMMON and not self.native
 
     @property
     def server_dialect(self) -> Dialect:
         """The dialect in which the server is asked."""
-        return self.client if self.native else OPENAI_CHAT
+        return self.client if self.native else COMMON
 
     @property
     def guesses(self) -> bool:
@@ -89,7 +87,7 @@ class Exchange:
     @property
     def path(self) -> str:
         """The path of a translated request."""
-        return self.prefix + _CHAT_PATH
+        return self.prefix + COMMON.path
 
     def kept(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
         """Return the answer to a request about replies that are kept; None: it is about none."""
@@ -123,7 +121,7 @@ class Exchange:
         if status != 200:
             return self.error(status, body)
         if not json_text.readable(body) or not (served := entries(json_text.read(body))):
-            said: object = models.write(body)
+            said: object = self.client.models(body) if self.client.models else None
         elif self.model_id and not find_model(served, self.settings.models, self.model_id):
             words = f"no model {self.model_id}"
             return Answer(404, JSON, self.client.error(words, "not_found_error", 404))
@@ -135,7 +133,7 @@ class Exchange:
         rows = self.settings.models
         listed = {"object": "list", "data": with_aliases(served, rows)}
         said = find_model(served, rows, self.model_id) if self.model_id else listed
-        return said if self.client is OPENAI_CHAT else models.write(json_text.write(said))
+        return self.client.models(json_text.write(said)) if self.client.models else said
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
@@ -163,14 +161,12 @@ def begin(
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):
         return None
-    anthropic = speaks_anthropic(headers)
-    if endpoint is Endpoint.MODELS and not (anthropic or settings.models):
+    lists = endpoint is Endpoint.MODELS
+    client = by_headers(headers) if lists else by_name(endpoint.dialect)
+    if lists and client is COMMON and not settings.models:
         return None
-    client = by_name(endpoint.dialect)
-    exchange = Exchange(endpoint, settings, prefix, name, client, created_at)
-    if endpoint is Endpoint.MODELS:
-        client = exchange.client if anthropic else OPENAI_CHAT
-        exchange = replace(exchange, client=client, model_id=_model_id(path, prefix))
+    model_id = _model_id(path, prefix) if lists else ""
+    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, model_id)
     return None if exchange.native and not endpoint.is_chat else exchange
 
 
@@ -183,8 +179,3 @@ def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Tell a stream by what it is called, or by how it begins: servers mislabel."""
     begins = body.lstrip().startswith((b"data:", b"event:", b":"))
     return content_type.lower().startswith(EVENT_STREAM) or begins
-
-
-def speaks_anthropic(headers: Mapping[str, str]) -> bool:
-    """Tell whether a request's headers are those of the Messages API; names in lower case."""
-    return "anthropic-version" in headers or "x-api-key" in headers

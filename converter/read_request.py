@@ -5,9 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from converter.conversation import Conversation
 from converter.dialects.offered_tools import offered
-from converter.dialects.openai_chat import request_writer
-from converter.dialects.openai_chat.request_writer import RequestSettings
-from converter.dialects.table import Form, ReplyContext
+from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
 from converter.exchange import Exchange
 from converter.memory import Memory
 from converter.observe.thought_events import conversation_id

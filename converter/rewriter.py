@@ -7,7 +7,7 @@ chunk -> Pipeline -> event -> Encoder -> chunk
 from collections.abc import Callable
 from dataclasses import replace
 
-from converter.dialects.table import OPENAI_CHAT, Dialect, Form, ReplyContext
+from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
 from converter.events import Event, Failure, ThinkingEnd
 from converter.fast_path import FastPath, decoded
 from converter.observe.summary import Summary
@@ -44,7 +44,7 @@ class Rewriter:
         server_form: Form,
         client_form: Form | None = None,
         *,
-        server: Dialect = OPENAI_CHAT,
+        server: Dialect = COMMON,
         context: ReplyContext = NO_CONTEXT,
         expected: Expected | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ from converter.awaited_reply import AwaitedReply
 from converter.dialects.anthropic.message_events import CUT_SHORT
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.endpoints import Endpoint
-from converter.exchange import JSON, Answer, Exchange, is_stream, speaks_anthropic
+from converter.exchange import JSON, Answer, Exchange, is_stream
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
 from converter.read_request import ReadRequest
@@ -290,11 +290,3 @@ STREAMS = {
 @pytest.mark.parametrize(("content_type", "body"), STREAMS.items())
 def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body: bytes) -> None:
     assert is_stream(content_type, body)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("anthropic-version", True), ("x-api-key", True), ("authorization", False)],
-)
-def test_an_anthropic_client_is_known_by_its_headers(name: str, expected: bool) -> None:
-    assert speaks_anthropic({name: "x"}) is expected

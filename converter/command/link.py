@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from converter.command.addresses import CommandError
 from converter.command.heard import Heard, error_words
+from converter.dialects.table import COMMON
 from converter.servers.probes import Reply
 from converter.shell.upstream_client import credentials
 from converter.wire import json_text
@@ -70,7 +71,7 @@ class Link:
         headers = {"content-type": "application/json", **self.headers}
         connection = self._connect(self.patience)
         try:
-            connection.request("POST", "/v1/chat/completions", json_text.write(body), headers)
+            connection.request("POST", COMMON.path, json_text.write(body), headers)
             reply = connection.getresponse()
             heard.status = reply.status
             if reply.status != 200:

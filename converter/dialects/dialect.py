@@ -111,6 +111,11 @@ class Dialect:
     stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect.
+    `path`: of its requests. `headers`: names of those that are its own. `shown_by`: those by which
+    a request without a body shows its dialect; `version`: one of them, with a value. `request_id`:
+    the header by which its replies name a request. `head`: fields of a reply's head that people are
+    told otherwise, or that tell them nothing; `blocks`: the one that holds a whole reply's blocks.
+    `models` writes a server's list of models; without it the list passes as it came.
     `omits_thinking` tells whether a request that goes on as it came wants no thinking shown.
     `refusal` answers a request that breaks the format with more than an error's words; `counted`
     says how many tokens a request has; `kept` answers a request about replies that are kept.
@@ -124,10 +129,18 @@ class Dialect:
     error: ErrorWriter
     error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
+    path: str
     error_event: str = ""
     keeps_raw: bool = False
     splices: bool = True
     native_option: str = ""
+    headers: tuple[str, ...] = ()
+    shown_by: tuple[str, ...] = ()
+    version: tuple[str, str] = ("", "")
+    request_id: str = ""
+    head: frozenset[str] = frozenset(("id", "object", "created", "model"))
+    blocks: str = ""
+    models: Callable[[bytes], Body | None] | None = None
     omits_thinking: Callable[[Body], bool] = lambda _: False
     refusal: Callable[[RequestError], tuple[int, Body]] | None = None
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}

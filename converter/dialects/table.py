@@ -1,12 +1,16 @@
 """The dialects that the addon speaks, in one table; everybody else loops over it."""
 
+from collections.abc import Mapping
+
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
-from converter.dialects.openai_chat import OPENAI_CHAT
+from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
+from converter.dialects.openai_chat.request_writer import RequestSettings
 from converter.dialects.responses import RESPONSES
 
 __all__ = [
     "ANTHROPIC",
+    "COMMON",
     "DIALECTS",
     "OPENAI_CHAT",
     "RESPONSES",
@@ -15,18 +19,31 @@ __all__ = [
     "Encoder",
     "Form",
     "ReplyContext",
+    "RequestSettings",
+    "by_headers",
     "by_name",
     "recognise",
+    "request_writer",
 ]
 
 DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES)
 """In the order in which a reply is recognised."""
+COMMON = OPENAI_CHAT
+"""The dialect that every model server speaks: a translated request is written in it, by
+`request_writer`.
+"""
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
 def by_name(name: str) -> Dialect:
     """Return the dialect of this name. Raises KeyError for another."""
     return _BY_NAME[name]
+
+
+def by_headers(headers: Mapping[str, str]) -> Dialect:
+    """Return the dialect that a request's headers show; names in lower case."""
+    shown = (dialect for dialect in DIALECTS if any(name in headers for name in dialect.shown_by))
+    return next(shown, COMMON)
 
 
 def recognise(said: object) -> Dialect | None:

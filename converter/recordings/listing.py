@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.dialects.table import ANTHROPIC
+from converter.dialects.table import COMMON
 from converter.endpoints import Endpoint
 from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
@@ -17,7 +17,7 @@ def row(recording: Recording) -> tuple[str, ...]:
     """Return a recording's row. Raises RecordingError for one that this version cannot read."""
     replay = replayed(recording, recording.client)
     client, server = recording.client, recording.server_dialect
-    native = ", native" if client is server is ANTHROPIC else ""
+    native = ", native" if client is server is not COMMON else ""
     return (
         recording.name,
         recording.found.server,

@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import re
 import socket
+from collections.abc import Collection
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -16,8 +17,6 @@ _CLOUD_KEY = re.compile(r"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization")
 _OF_PEOPLE = re.compile(r"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*", re.IGNORECASE)
 """Headers that say who somebody is, or that only Anthropic's own API reads."""
-_OF_MESSAGES = ("anthropic-version", "anthropic-beta")
-"""They belong to the Messages API, and to a server's own endpoint for it."""
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
 """Names that no web page can have: without a dot, or in domains that are not for the Internet."""
 
@@ -30,9 +29,10 @@ def withhold_keys(headers: Headers) -> list[str]:
     return found
 
 
-def withhold_headers(headers: Headers, native: bool) -> None:
-    """Take cookies and Anthropic's headers out. `native`: the server speaks Messages."""
-    kept = _OF_MESSAGES if native else ()
+def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
+    """Take cookies and Anthropic's headers out. `kept`: those of the dialect that the server is
+    asked in.
+    """
     for name in {name.lower() for name in headers}:
         if _OF_PEOPLE.fullmatch(name) and name not in kept:
             del headers[name]

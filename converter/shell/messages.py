@@ -5,6 +5,7 @@ import copy
 from mitmproxy.http import HTTPFlow, Request, Response
 from mitmproxy.net.http.status_codes import RESPONSES
 
+from converter.dialects.table import by_name
 from converter.exchange import Answer, Exchange
 from converter.servers.known_servers import Upstream
 
@@ -17,9 +18,10 @@ def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
 
 
 def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
-    """Give a reply the header by which the Anthropic API names a request; SDKs show it."""
-    if flow.response and exchange.endpoint.dialect == "anthropic":
-        flow.response.headers.setdefault("request-id", f"req_{flow.id.replace('-', '')}")
+    """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
+    header = by_name(exchange.endpoint.dialect).request_id
+    if flow.response and header:
+        flow.response.headers.setdefault(header, f"req_{flow.id.replace('-', '')}")
 
 
 def is_compressed(response: Response) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.endpoints import Endpoint, find
+from converter.endpoints import find
 from converter.recordings import expectation, flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
@@ -33,12 +33,6 @@ _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
-_KINDS = {
-    Endpoint.CHAT: "chat",
-    Endpoint.MESSAGES: "messages",
-    Endpoint.MODELS: "models",
-    Endpoint.COUNT_TOKENS: "count",
-}
 
 
 class Recorder:
@@ -158,7 +152,7 @@ def _described(recording: Recording) -> str:
     and tells no folder.
     """
     route, _ = find(recording.asked.method, recording.asked.path) or (None, "")
-    kind = _KINDS.get(route, "exchange") if route else "exchange"
+    kind = route.kind if route else "exchange"
     model = re.split(r"[\\/]", _model(recording.asked.body).rstrip("\\/"))[-1].lower()
     return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from converter import settings
-from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
 from converter.dialects.reasoning_fields import is_said
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import COMMON, Dialect, Form
 from converter.events import Event, Opaque, OpaqueFrame, Own, Start
 from converter.initial_state import InitialState
 from converter.observe.summary import Summary
@@ -30,7 +29,6 @@ AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TE
 """How to read what the addon has written: a tag that it left in a text is text, as it is to its
 client.
 """
-_OF_MESSAGE = ("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
 """Fields of a block or delta that may well say nothing to a person."""
 _TOLD_TYPES = ("text", "thinking")
@@ -131,7 +129,7 @@ class ReplyReader:
         """Read from now on; a reply of no dialect is shown as it came."""
         form = self.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
-        dialect = self.dialect or OPENAI_CHAT
+        dialect = self.dialect or COMMON
         self._pipeline = Pipeline(self._settings, dialect, form, self._expected, whole=whole)
         return self._said(self._pipeline.frames(self._recogniser.take()))
 
@@ -175,11 +173,11 @@ class ReplyReader:
         return self._choices[index]
 
     def _head(self, event: Start) -> list[Said]:
-        known = _OF_MESSAGE if self.dialect is ANTHROPIC else SAME_IN_EVERY_FRAME
+        dialect = self.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
-            if name == "content" and self.dialect is ANTHROPIC:
+            if name == dialect.blocks:
                 self._odd_content(event, value)
-            elif name not in known and is_said(value):
+            elif name not in dialect.head and is_said(value):
                 self._beside.add(name, value)
         return []
 

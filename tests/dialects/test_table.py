@@ -6,16 +6,18 @@ import pytest
 
 from converter.dialects.table import (
     ANTHROPIC,
+    COMMON,
     DIALECTS,
     OPENAI_CHAT,
     RESPONSES,
     Dialect,
     Form,
     ReplyContext,
+    by_headers,
     by_name,
     recognise,
 )
-from converter.endpoints import Endpoint
+from converter.endpoints import Endpoint, find
 from converter.events import OpaqueFrame, Start
 from converter.wire.sse import FrameDecoder
 
@@ -73,3 +75,25 @@ def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
 )
 def test_a_reply_tells_its_dialect(said: object, dialect: Dialect | None) -> None:
     assert recognise(said) is dialect
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect"),
+    [("anthropic-version", ANTHROPIC), ("x-api-key", ANTHROPIC), ("authorization", COMMON)],
+)
+def test_a_request_without_a_body_shows_its_dialect_by_its_headers(
+    name: str, dialect: Dialect
+) -> None:
+    assert by_headers({name: "x"}) is dialect
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
+def test_a_request_goes_to_an_endpoint_of_its_dialect(dialect: Dialect) -> None:
+    found = find("POST", dialect.path)
+    assert found
+    assert (found[0].dialect, found[0].is_chat) == (dialect.name, True)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
+def test_the_version_of_a_dialect_shows_it(dialect: Dialect) -> None:
+    assert dialect.version[0] in {"", *dialect.shown_by}

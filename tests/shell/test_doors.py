@@ -7,6 +7,7 @@ import time
 import pytest
 from mitmproxy.http import Headers
 
+from converter.dialects.table import ANTHROPIC
 from converter.shell import doors
 from converter.shell.doors import (
     foreign_page,
@@ -43,13 +44,13 @@ def test_other_keys_go_to_the_server(value: str) -> None:
 def test_cookies_and_headers_of_anthropic_stay_here() -> None:
     names = ["Cookie", "anthropic-version", "anthropic-beta", "X-Claude-Code-Session-Id", "x-app"]
     headers = Headers([(name.encode(), b"x") for name in [*names, "cookie", "accept"]])
-    withhold_headers(headers, native=False)
+    withhold_headers(headers, ())
     assert list(headers) == ["accept"]
 
 
 def test_a_server_that_speaks_messages_gets_what_belongs_to_them() -> None:
     headers = Headers(cookie="a", anthropic_version="1", anthropic_beta="b", anthropic_other="c")
-    withhold_headers(headers, native=True)
+    withhold_headers(headers, ANTHROPIC.headers)
     assert sorted(headers) == ["anthropic-beta", "anthropic-version"]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from converter.conversation import Conversation
+from converter.dialects.anthropic import models
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
@@ -56,7 +57,15 @@ ANTHROPIC = Dialect(
     error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
     error_reply=_error_reply,
     recognises=_recognises,
+    path="/v1/messages",
     error_event="error",
     native_option="messages",
+    headers=("anthropic-version", "anthropic-beta"),
+    shown_by=("anthropic-version", "x-api-key"),
+    version=("anthropic-version", "2023-06-01"),
+    request_id="request-id",
+    head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
+    blocks="content",
+    models=models.write,
     omits_thinking=omits_thinking,
 )

@@ -6,6 +6,7 @@ from converter.dialects.dialect import Dialect, Form
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
+from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
 from converter.dialects.openai_chat.request_reader import read
 
 
@@ -30,5 +31,7 @@ OPENAI_CHAT = Dialect(
     error=error_body,
     error_reply=error_reply,
     recognises=_recognises,
+    path="/v1/chat/completions",
+    head=frozenset(SAME_IN_EVERY_FRAME),
     keeps_raw=True,
 )

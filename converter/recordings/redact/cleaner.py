@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from converter.dialects.anthropic.request_reader import BILLING_LINES
+from converter.dialects.table import by_headers
 from converter.endpoints import Endpoint, find
-from converter.exchange import is_stream, speaks_anthropic
+from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import Path, Token, pieces
@@ -20,7 +21,6 @@ from converter.wire import json_text
 _CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
 _MODELS_PATH = "/v1/models"
 """The only endpoint with a free part: a model's name behind it."""
-_VERSION = "2023-06-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Cleaner:
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         known = find(asked.method, asked.path)
-        if known and known[0] is Endpoint.MODELS and speaks_anthropic(asked.headers):
-            # one of the two headers tells that the client speaks Anthropic
-            headers.setdefault("anthropic-version", _VERSION)
+        if known and known[0] is Endpoint.MODELS and by_headers(asked.headers).version[0]:
+            # a header tells which dialect the client speaks, though its key does not stay
+            headers.setdefault(*by_headers(asked.headers).version)
         return headers
 
     def _request(self, body: bytes) -> bytes:

@@ -8,9 +8,11 @@ import shlex
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.dialects.table import DIALECTS
+
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Headers that hold a key, and what stands in their place."""
-_KEPT = re.compile(r"content-type|accept|anthropic-(?:version|beta)|openai-beta", re.IGNORECASE)
+_KEPT = {"content-type", "accept", *(name for dialect in DIALECTS for name in dialect.headers)}
 _ACTING = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]|[\x00-\x08\x0b-\x1f]"
 )
@@ -33,7 +35,7 @@ def command(flow: HTTPFlow) -> str:
     for name, value in flow.request.headers.items():
         if name.lower() in _KEYS:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
-        elif _KEPT.fullmatch(name):
+        elif name.lower() in _KEPT:
             lines.append(f"-H {shlex.quote(_ACTING.sub('', f'{name}: {value}'))}")
     lines += [f"--data-binary {shlex.quote(_ACTING.sub(_escaped, body))}"] if body else []
     return " \\\n  ".join(lines)
