@@ -4,15 +4,13 @@ A whole message is the stream, folded as the client's own SDK folds it, so that 
 disagree.
 """
 
-import json
-import math
 from collections.abc import Sequence
 
+from converter.dialects.anthropic.folded_message import FoldedMessage
 from converter.dialects.anthropic.message_events import Message, MessageEvents
 from converter.dialects.dialect import ReplyContext
 from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.wire import json_text
-from converter.wire.partial_json import WRAPPED, complete_part, is_open
 from converter.wire.sse import write_frame
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
@@ -65,10 +63,7 @@ class AnthropicWholeEncoder:
 
     def __init__(self, signature: str, context: ReplyContext) -> None:
         self._events = MessageEvents(signature, context)
-        self._message: Message = {}
-        self._content: list[Message] = []
-        self._key = ""
-        self._pieces: list[str] = []
+        self._folded = FoldedMessage()
 
     @property
     def notes(self) -> list[str]:
@@ -84,7 +79,7 @@ class AnthropicWholeEncoder:
         """Return nothing yet."""
         for event in events:
             for message in self._events.feed(event):
-                self._fold(message)
+                self._folded.feed(message)
         return []
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
@@ -97,53 +92,5 @@ class AnthropicWholeEncoder:
     def close(self) -> list[bytes]:
         """Return the message."""
         for message in self._events.close():
-            self._fold(message)
-        return [json_text.write(self._message)]
-
-    def _fold(self, event: Message) -> None:
-        match event:
-            case {"type": "message_start", "message": dict(message)}:
-                self._message = message | {"content": self._content}
-            case {"type": "content_block_start", "content_block": dict(block)}:
-                self._content.append(block)
-            case {
-                "type": "content_block_delta",
-                "delta": {"type": "signature_delta", "signature": signature},
-            }:
-                self._content[-1]["signature"] = signature
-            case {"type": "content_block_delta", "delta": dict(delta)}:
-                self._key, piece = next(
-                    ((name, value) for name, value in delta.items() if name != "type"), ("", "")
-                )
-                self._pieces.append(str(piece))
-            case {"type": "content_block_stop"}:
-                _fill(self._content[-1], self._key, "".join(self._pieces))
-                self._pieces.clear()
-            case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
-                self._message |= {**delta, "usage": usage}
-            case {"type": "error"}:
-                self._message = event
-
-
-def _fill(block: Message, key: str, said: str) -> None:
-    """Add what the deltas say under `key`; a block that has no such string at its start does not
-    take them.
-    """
-    if block.get("type") == "tool_use":
-        block["input"] = _input(said)
-    elif said and block.get(key) == "":
-        block[key] = said
-
-
-def _input(said: str) -> object:
-    """Return a call's input. Of one that was cut off it is what is complete, as the SDKs read a
-    stream. What JSON can write and Python cannot hold (a number without end, a thousand nestings)
-    is a text.
-    """
-    try:
-        return json.loads(
-            complete_part(said) if is_open(said) else said,
-            parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
-        )
-    except (ValueError, RecursionError):
-        return {WRAPPED: said}
+            self._folded.feed(message)
+        return [json_text.write(self._folded.message)]
