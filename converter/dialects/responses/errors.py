@@ -39,7 +39,7 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
         message, code = _too_long(too_long), OVERFLOW
     error = {
         "message": message,
-        "type": _TYPES.get(status, SERVER_ERROR),
+        "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
         "param": _place(param) or None,
         "code": code or _CODES.get(status),
     }

@@ -6,7 +6,8 @@ and 5xx cost it 6.5 seconds and 400 its turn.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from urllib.parse import parse_qsl
 
 from converter.conversation import RequestError
 from converter.dialects.dialect import Body, KeptRequest
@@ -18,11 +19,14 @@ from converter.memory import Memory
 from converter.wire import json_text
 
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
+NO_STREAM = "This response cannot be streamed because it was not created with background=true."
 NO_CANCEL = "Cannot cancel a synchronous response."
 NO_COMPACTION = (
     "This server does not compact: ask its model for a summary, or send a shorter input."
 )
 NO_SUCH = "Invalid URL ({} {})"
+PAGE = 20
+"""Items of a list, where a client does not say how many it wants."""
 
 
 type _Row = Callable[[Memory, KeptRequest, str], Json]
@@ -64,6 +68,40 @@ def _create(memory: Memory, asking: KeptRequest, _: str) -> Json:
     return state.create_conversation(memory, body, f"conv_{asking.id}", asking.created_at)
 
 
+def _retrieve(memory: Memory, asking: KeptRequest, key: str) -> Json:
+    response = state.retrieve(memory, key)
+    if _query(asking).get("stream") == "true":
+        raise RequestError("", NO_STREAM)
+    return response
+
+
+def _cancel(memory: Memory, _: KeptRequest, key: str) -> Json:
+    state.retrieve(memory, key)
+    raise RequestError("", NO_CANCEL)
+
+
+def _list_input(memory: Memory, asking: KeptRequest, key: str) -> Json:
+    """Return a page of a response's input; the last item comes first, unless asked otherwise."""
+    query, items = _query(asking), state.input_of(memory, key)
+    if query.get("order") != "asc":
+        items = items[::-1]
+    ids = [item.get("id") for item in items]
+    begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
+    limit = int(said) if (said := query.get("limit", "")).isdecimal() else PAGE
+    shown, names = items[begin : begin + limit], ids[begin : begin + limit] or [None]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": names[0],
+        "last_id": names[-1],
+        "has_more": begin + limit < len(items),
+    }
+
+
+def _query(asking: KeptRequest) -> Mapping[str, str]:
+    return dict(parse_qsl(asking.path.partition("?")[2]))
+
+
 def _kept(show: Callable[[Memory, str], Json]) -> _Row:
     return lambda memory, _, key: show(memory, key)
 
@@ -73,10 +111,10 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
     for method, pattern, row in (
         ("POST", r"/responses/(?P<key>compact)", _refusing(NO_COMPACTION)),
-        ("POST", _RESPONSE + "/cancel", _refusing(NO_CANCEL)),
-        ("GET", _RESPONSE, _kept(state.retrieve)),
+        ("POST", _RESPONSE + "/cancel", _cancel),
+        ("GET", _RESPONSE, _retrieve),
         ("DELETE", _RESPONSE, _kept(state.delete)),
-        ("GET", _RESPONSE + "/input_items", _kept(state.list_input)),
+        ("GET", _RESPONSE + "/input_items", _list_input),
         ("POST", r"/(?P<key>conversations)", _create),
         ("GET", _CONVERSATION, _kept(state.retrieve_conversation)),
         ("DELETE", _CONVERSATION, _kept(state.delete_conversation)),

@@ -62,7 +62,7 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     memory has completed it. Raises RequestError.
     """
     request = Fields(body)
-    _refuse(request)
+    refuse(request)
     entries = _entries(request, items)
     toolbox = _toolbox(request, entries)
     reading = Items(toolbox, whole=items is not None or not _has_history(request))
@@ -104,8 +104,8 @@ def _asked(request: Fields, form: Fields) -> Conversation:
     )
 
 
-def _refuse(request: Fields) -> None:
-    """Refuse what would be answered wrongly in silence."""
+def refuse(request: Fields) -> None:
+    """Refuse what would be answered wrongly in silence. Raises RequestError."""
     if request.optional("background", bool):
         raise request.error("background", BACKGROUND)
     if request.child("prompt"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from converter.conversation import RequestError
 from converter.dialects.responses.growing_items import Json
-from converter.dialects.responses.request_reader import input_items
+from converter.dialects.responses.request_reader import input_items, refuse
 from converter.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
@@ -46,6 +46,7 @@ class History:
 def complete(memory: Memory, body: object) -> History:
     """Return the request's input with all that it refers to. Raises RequestError."""
     request = Fields(body)
+    refuse(request)
     previous = _previous(memory, request)
     before = memory.history(previous) if previous else []
     if before is None:
@@ -89,18 +90,10 @@ def delete(memory: Memory, key: str) -> Json:
     return {"id": key, "object": "response", "deleted": True}
 
 
-def list_input(memory: Memory, key: str) -> Json:
-    """Return a kept response's own input, the last item first. Raises UnknownError."""
+def input_of(memory: Memory, key: str) -> list[Json]:
+    """Return a kept response's own input. Raises UnknownError."""
     items = _kept(memory, key).get("input")
-    data = items[::-1] if isinstance(items, list) else []
-    ids = [item.get("id") for item in data if isinstance(item, dict)]
-    return {
-        "object": "list",
-        "data": data,
-        "first_id": ids[0] if ids else None,
-        "last_id": ids[-1] if ids else None,
-        "has_more": False,
-    }
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def create_conversation(memory: Memory, body: object, key: str, created_at: int) -> Json:

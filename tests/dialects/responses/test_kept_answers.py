@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from openai.types.responses.response_item_list import ResponseItemList
 
 from converter.dialects.dialect import KeptRequest
 from converter.dialects.responses.kept_answers import answer
@@ -40,11 +41,37 @@ def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "shown", "more"),
+    [
+        ("", ["msg_1_in2", "msg_1_in1", "msg_1_in0"], False),
+        ("?order=asc", ["msg_1_in0", "msg_1_in1", "msg_1_in2"], False),
+        ("?limit=2", ["msg_1_in2", "msg_1_in1"], True),
+        ("?limit=2&after=msg_1_in1", ["msg_1_in0"], False),
+        ("?after=msg_1_in0&limit=x", [], False),
+    ],
+)
+def test_the_input_is_listed_in_pages_the_last_item_first(
+    query: str, shown: list[str], more: bool
+) -> None:
+    kept = Memory(10, 10_000)
+    body = {"input": [{"role": "user", "content": text} for text in "abc"]}
+    keep(kept, body, complete(kept, body), {"id": "resp_1", "status": "completed", "output": []})
+    listed = asked(kept, "GET", f"/v1/responses/resp_1/input_items{query}")[1]
+    assert [item["id"] for item in listed["data"]] == shown
+    assert (listed["first_id"], listed["last_id"]) == ((shown[0], shown[-1]) if shown else (None, None))  # fmt: skip
+    assert listed["has_more"] is more
+    if shown:  # the API itself sends null for an empty list, and the SDK has no type for that
+        ResponseItemList.model_validate(listed)
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/v1/responses", 426),
         ("POST", "/v1/responses/compact", 400),
         ("POST", "/v1/responses/resp_1/cancel", 400),
+        ("POST", "/v1/responses/resp_9/cancel", 404),
+        ("GET", "/v1/responses/resp_1?stream=true", 400),
         ("GET", "/v1/responses/resp_9", 404),
         ("DELETE", "/v1/responses/resp_9", 404),
         ("DELETE", "/v1/conversations/conv_9", 404),

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from openai.types.responses.response_item_list import ResponseItemList
 
 from converter.conversation import RequestError
 from converter.dialects.responses.state import (
@@ -10,8 +9,8 @@ from converter.dialects.responses.state import (
     complete,
     create_conversation,
     delete,
+    input_of,
     keep,
-    list_input,
     retrieve,
 )
 from converter.memory import Memory
@@ -139,15 +138,6 @@ def test_a_kept_response_is_shown_and_deleted() -> None:
     turn(kept, "a", input="one")
     assert retrieve(kept, "resp_a")["id"] == "resp_a"
     assert delete(kept, "resp_a") == {"id": "resp_a", "object": "response", "deleted": True}
-    for asking in (retrieve, delete, list_input):
+    for asking in (retrieve, delete, input_of):
         with pytest.raises(UnknownError, match="Response with id 'resp_a' not found"):
             asking(kept, "resp_a")
-
-
-def test_a_responses_input_is_listed_last_first() -> None:
-    kept = memory()
-    said = [{"role": "user", "content": [{"type": "input_text", "text": text}]} for text in "ab"]
-    turn(kept, "a", input=[{**item, "status": "completed"} for item in said])
-    listed = list_input(kept, "resp_a")
-    ResponseItemList.model_validate(listed)
-    assert [listed["first_id"], listed["last_id"]] == ["msg_a_in1", "msg_a_in0"]
