@@ -29,7 +29,8 @@ class ReadRequest:
     `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
     them in words. `served_model`: the server's name for the model, where the client has another,
     which is `called` in a request that else goes on as it came; one that goes to a server's own
-    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`).
+    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`), and may
+    have been changed for the server (`mended`).
     """
 
     exchange: Exchange
@@ -44,6 +45,7 @@ class ReadRequest:
     served_model: str = ""
     called: str = ""
     omits_thinking: bool = False
+    mended: bool = False
 
     @property
     def form(self) -> Form:
@@ -130,13 +132,16 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         return ReadRequest(exchange)
     asked = said if isinstance(said, dict) else {}
     budgets = (value for name in _BUDGETS if type(value := asked.get(name)) is int)
+    mend = exchange.client.native_request if exchange.native else None
+    mended = mend(asked) if mend else asked
     request = ReadRequest(
         exchange,
-        asked,
+        mended,
         context=conversation_id(asked),
         asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.omits_thinking(asked),
+        mended=mended is not asked,
     )
     return request.with_tools()
 

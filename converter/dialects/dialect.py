@@ -110,7 +110,8 @@ class Dialect:
     frame or reply is of this dialect. `error_event`: the name of the event that holds an error in a
     stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
-    `native_option`: the option that keeps a server's own endpoint of this dialect.
+    `native_option`: the option that keeps a server's own endpoint of this dialect; `native_request`
+    returns a request as servers take it there, the same one if it may go as it came.
     `path`: of its requests. `headers`: names of those that are its own. `shown_by`: those by which
     a request without a body shows its dialect; `version`: one of them, with a value. `request_id`:
     the header by which its replies name a request. `head`: fields of a reply's head that people are
@@ -141,6 +142,7 @@ class Dialect:
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
     blocks: str = ""
     models: Callable[[bytes], Body | None] | None = None
+    native_request: Callable[[Body], Body] | None = None
     omits_thinking: Callable[[Body], bool] = lambda _: False
     refusal: Callable[[RequestError], tuple[int, Body]] | None = None
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}

@@ -119,11 +119,13 @@ class RequestSteps:
         return None
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
-        """Take note of a request that goes on as it came, but for its model's name."""
+        """Take note of a request that goes on as it came, but for its model's name and what its
+        server refuses.
+        """
         body = messages.body(flow.request, notes)
         asked = await aside(len(body), partial(read_request.note, record.exchange, body))
         record.request = await self._named(flow, record, asked)
-        if record.request.served_model:
+        if record.request.served_model or record.request.mended:
             await _send(flow, record.request.body)
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:

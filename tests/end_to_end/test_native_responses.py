@@ -76,6 +76,21 @@ def test_llamas_calls_come_one_after_another(
     assert len({*ids}) == 2
 
 
+def test_llamas_thought_comes_back_to_it(
+    native: Client, llamas: dict[str, Llama], streamed: bool
+) -> None:
+    """It is the client's whole next request, items as they came; llama.cpp wants the raw text."""
+    llama = llamas["extracted"]
+    first = ask(native, llama.address, streamed, input=PROMPTS[0].question, **GREEDY)
+    turns = [
+        {"role": "user", "content": PROMPTS[0].question},
+        *first["output"],
+        {"role": "user", "content": "7 * 8"},
+    ]
+    second = ask(native, llama.address, streamed, input=turns, **GREEDY)
+    assert said(second)[-1] == ("message", "7 * 8 = 56")
+
+
 def test_llamas_error_has_the_code_that_clients_act_on(
     native: Client, llamas: dict[str, Llama], streamed: bool
 ) -> None:

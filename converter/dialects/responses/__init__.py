@@ -7,7 +7,7 @@ from functools import partial
 from converter.conversation import Conversation, RequestError
 from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import errors, kept_answers, state
+from converter.dialects.responses import errors, kept_answers, native_request, state
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
@@ -82,6 +82,7 @@ RESPONSES = Dialect(
     error_event="error",
     native_option="responses",
     headers=("openai-beta",),
+    native_request=native_request.mend,
     splices=False,  # each event has a number, and what was said is told again whole
     refusal=_refusal,
     counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
