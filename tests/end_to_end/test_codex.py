@@ -134,26 +134,29 @@ def test_it_never_runs_a_call_that_was_cut(codex: Ask, model: ByPathServer, reas
     assert not (session.folder / "made.txt").exists()
 
 
+@pytest.mark.parametrize("provider", ["local", "OpenAI"])
 @pytest.mark.parametrize(
     "overflow", [Says(OVERFLOW, 400), Says(steps=[data(OVERFLOW), DONE])], ids=["status", "stream"]
 )
 def test_after_an_overflow_it_compacts_and_goes_on(
-    codex: Ask, model: ByPathServer, overflow: Says
+    codex: Ask, model: ByPathServer, overflow: Says, provider: str
 ) -> None:
+    """It asks for a summary in words of its own, or for an item `compaction`."""
     summary = Says(steps=stream("<think>What matters?</think>", "The user likes tea."))
     model.rows[CHAT] = [ANSWER, overflow, summary, Says(steps=stream("Here is tea."))]
-    codex("I like tea.")
-    failed = codex("Now a long one.", resume=True)
+    codex("I like tea.", provider=provider)
+    failed = codex("Now a long one.", resume=True, provider=provider)
     assert (failed.status, len(model.bodies())) == (1, 2), "it would not help to ask again"
     assert "context window" in failed.end["error"]["message"]
-    session = codex("What do I like?", resume=True)
+    session = codex("What do I like?", resume=True, provider=provider)
     assert (session.status, session.items[-1]["text"]) == (0, "Here is tea.")
     compacting, after = model.bodies()[2:]
     assert "tools" not in compacting
     words = [str(message["content"]) for message in after["messages"]]
-    assert "The user likes tea." in words[-1]
-    assert "What matters?" not in "".join(words), "the summary is the answer without its thought"
-    assert not any("It says hello." in said for said in words), "what was said before is gone"
+    said = "".join(words)
+    assert "The user likes tea." in said
+    assert "What matters?" not in said, "the summary is the answer without its thought"
+    assert "It says hello." not in said, "what was said before is gone"
 
 
 @pytest.mark.parametrize(

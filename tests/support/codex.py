@@ -29,7 +29,7 @@ web_search = "disabled"
 {settings}
 
 [model_providers.local]
-name = "local"
+name = "{provider}"
 base_url = "http://127.0.0.1:{port}/v1"
 wire_api = "responses"
 
@@ -100,9 +100,10 @@ def ask(
     settings: Sequence[str] = (),
     tools: bool = True,
     resume: bool = False,
+    provider: str = "local",
 ) -> Session:
     """One prompt, in an empty home and an empty folder of work. `resume`: the session before it goes
-    on.
+    on. `provider`: what its server is called; one called OpenAI is asked for more.
     """
     home, work = folder / "home", folder / "work"
     for made in (home, work):
@@ -112,6 +113,7 @@ def ask(
     lines += [] if tools else [BRIEF.format(brief=home / "brief.md")]
     written = SETTINGS.format(
         port=port,
+        provider=provider,
         settings="\n".join(lines),
         python=sys.executable,
         mcp=TESTS / "support" / "echo_mcp.py",

@@ -51,6 +51,7 @@ def _context(context: ReplyContext) -> ResponseContext:
         echo=own.echo,
         encrypted=own.encrypted,
         repeats=own.repeats,
+        compacts=own.compacts,
         keep=own.keep,
     )
 

@@ -14,6 +14,7 @@ class ResponseContext:
     `created_at`: in seconds since 1970. `shown`: the client wants to see thinking. `keep` gets the
     whole response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
     response is incomplete because of a content filter, but not when it failed for good.
+    `compacts`: the answer is one item, the summary of the conversation.
     """
 
     model: str = ""
@@ -24,6 +25,7 @@ class ResponseContext:
     echo: Mapping[str, object] = field(default_factory=dict)
     encrypted: bool = False
     repeats: bool = False
+    compacts: bool = False
     keep: Callable[[Json], None] = lambda _: None
 
 

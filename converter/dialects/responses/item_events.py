@@ -7,6 +7,7 @@ finished only when it is whole: Codex runs it at once.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from converter.dialects.responses.compaction import Compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME
 from converter.dialects.responses.growing_items import (
@@ -40,6 +41,7 @@ class ItemEvents:
         self._calls = ToolCalls()
         self._calls.reply = context.id
         self._delayed: list[Content] = []
+        self._summary: list[str] = []
         self.output: list[Json] = []
         self.cut = False
         self.thought = self.said = 0
@@ -75,8 +77,15 @@ class ItemEvents:
         yield from self._undelayed()
         call = isinstance(self._open, FunctionCall | OtherCall)
         yield from self._leave(COMPLETED if call else status)
+        if whole and (summary := "".join(self._summary).strip()):
+            yield from self._enter(Compaction)
+            yield from self._fill(summary)
+            yield from self._leave()
 
     def _text(self, text: str) -> Iterator[Json]:
+        if self._context.compacts:
+            self._summary.append(text)
+            return
         if not isinstance(self._open, Message):
             self._blanks.append(text)
             if text.isspace():  # an answer of nothing but blanks is none

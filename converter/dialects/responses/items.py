@@ -19,7 +19,7 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.openai_parts import read_arguments
-from converter.dialects.responses import thoughts
+from converter.dialects.responses import compaction, thoughts
 from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
 from converter.dialects.responses.item_parts import Part, read_parts
 from converter.dialects.responses.tools import Toolbox
@@ -35,7 +35,7 @@ ROLES: dict[str, Role] = {
 NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring tools."""
-SILENT = ("additional_tools", "item_reference", "compaction_trigger", "configuration_update")
+SILENT = ("additional_tools", "item_reference", compaction.TRIGGER, "configuration_update")
 """Read elsewhere, or nothing that a model could be told."""
 
 
@@ -65,7 +65,7 @@ class Items:
             self._say("user", [self._result(item, kind)])
         elif kind in _SERVER_CALLS:
             self._server_call(item, kind)
-        elif kind == "compaction":
+        elif kind == compaction.ITEM:
             self._compaction(item)
         elif kind not in SILENT:
             self.left_out.add(kind)
@@ -112,11 +112,11 @@ class Items:
 
     def _compaction(self, item: Fields) -> None:
         """Read a compaction of our own; another can only be read where it was made."""
-        text = thoughts.decode(item.optional("encrypted_content", str) or "")
-        if text is None:
-            self.left_out.add("compaction")
+        summary = compaction.read(item.optional("encrypted_content", str) or "")
+        if summary is None:
+            self.left_out.add(compaction.ITEM)
         else:
-            self._say("user", [Text(text)])
+            self._say("user", [summary])
 
 
 def kind_of(item: Fields) -> str:

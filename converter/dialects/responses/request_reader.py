@@ -19,6 +19,7 @@ from converter.conversation import (
     ToolChoice,
     ToolChoiceMode,
 )
+from converter.dialects.responses import compaction
 from converter.dialects.responses.echo import echo
 from converter.dialects.responses.items import OFFERING, Items, kind_of
 from converter.dialects.responses.request_fields import READ, SILENT
@@ -46,7 +47,8 @@ _CODEX = "client_metadata"
 class ResponsesRequest:
     """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
     repeats. `encrypted`: the client wants thoughts as opaque content too. `repeats`: it is Codex;
-    see `ResponseContext`. `keep` gets the response.
+    see `ResponseContext`. `compacts`: the answer is a summary that stands for the conversation.
+    `keep` gets the response.
     """
 
     conversation: Conversation
@@ -54,6 +56,7 @@ class ResponsesRequest:
     echo: Mapping[str, object] = field(default_factory=dict)
     encrypted: bool = False
     repeats: bool = False
+    compacts: bool = False
     keep: Callable[[dict[str, object]], None] = lambda _: None
 
 
@@ -71,6 +74,9 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     notes: list[str] = []
     form = _format(request)
     choice, toolbox.tools = _choice(request, toolbox, notes)
+    if compacts := compaction.is_asked(map(kind_of, entries)):
+        reading.turns.append(compaction.question())
+        choice, toolbox.tools = None, []
     conversation = replace(
         _asked(request, form),
         turns=tuple(reading.turns),
@@ -80,7 +86,8 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     )
     include = request.optional("include", list) or []
     repeats = _CODEX in request.values
-    return ResponsesRequest(conversation, toolbox, echo(request), _ENCRYPTED in include, repeats)
+    encrypted = _ENCRYPTED in include
+    return ResponsesRequest(conversation, toolbox, echo(request), encrypted, repeats, compacts)
 
 
 def _asked(request: Fields, form: Fields) -> Conversation:

@@ -16,6 +16,7 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.responses import thoughts
+from converter.dialects.responses.compaction import HEAD
 from converter.dialects.responses.items import Items
 from converter.dialects.responses.tools import Toolbox
 from converter.wire.checked import Fields
@@ -219,7 +220,7 @@ def test_what_openais_servers_once_ran_is_a_call_and_its_result(
 
 def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
     ours = {"type": "compaction", "encrypted_content": thoughts.encode("so far")}
-    assert turns(ours) == [Turn("user", (Text("so far"),))]
+    assert turns(ours) == [Turn("user", (Text(HEAD + "so far"),))]
     theirs = read({"type": "compaction", "encrypted_content": "gAAA"})
     assert (theirs.turns, theirs.left_out) == ([], {"compaction"})
 

@@ -1,0 +1,66 @@
+"""A conversation made shorter, from the request that asks for it to the one that goes on."""
+
+from typing import Any
+
+import pytest
+
+from converter.conversation import Text, Turn
+from converter.dialects.responses import thoughts
+from converter.dialects.responses.compaction import HEAD, PROMPT
+from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.request_reader import read
+from converter.events import Finish, Thinking, ThinkingEnd
+from converter.events import Text as Said
+from tests.support.responses_of import HEAD as BEGIN
+from tests.support.responses_of import STOP, accumulated, complete, output, types, whole, written
+
+TRIGGER = {"type": "compaction_trigger"}
+FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+CONTEXT = ResponseContext(compacts=True)
+
+
+def asked(*items: dict[str, Any]) -> Any:
+    return read({"model": "m", "input": [*items], "tools": [FUNCTION], "tool_choice": "auto"})
+
+
+def test_the_model_is_asked_for_a_summary_and_offered_no_tools() -> None:
+    request = asked({"role": "user", "content": "hi"}, TRIGGER)
+    assert request.conversation.turns == (
+        Turn("user", (Text("hi"),)),
+        Turn("user", (Text(PROMPT),)),
+    )
+    assert (request.conversation.tools, request.conversation.tool_choice) == ((), None)
+    assert request.compacts
+    assert not asked({"role": "user", "content": "hi"}).compacts
+
+
+def test_its_answer_is_one_item_and_its_thought_another() -> None:
+    events: list[Any] = [Said("\n"), Thinking("hm"), ThinkingEnd(), Said(" The user "), Thinking("so"), ThinkingEnd(), Said("likes tea.\n"), STOP]  # fmt: skip
+    stream = complete(events, CONTEXT)
+    items = output(stream)
+    assert [item["type"] for item in items] == ["reasoning", "reasoning", "compaction"]
+    assert thoughts.decode(items[-1]["encrypted_content"]) == "The user likes tea."
+    assert types(stream)[-3:] == ["output_item.added", "output_item.done", "completed"]
+    assert accumulated(stream)["output"] == items
+
+
+def test_a_summary_is_the_same_whole() -> None:
+    events: list[Any] = [BEGIN, Said("It is tea."), STOP]
+    (item,) = whole(events, CONTEXT)["output"]
+    assert item == output(written(events, CONTEXT))[0]
+
+
+@pytest.mark.parametrize("events", [[Said("half"), Finish("length")], [Said(" \n"), STOP]])
+def test_half_a_summary_or_none_is_no_item(events: list[Any]) -> None:
+    assert output(complete(events, CONTEXT)) == []
+
+
+def test_the_conversation_goes_on_from_the_summary() -> None:
+    item = output(complete([Said("It is tea."), STOP], CONTEXT))[0]
+    (turn, *_) = asked(item, {"role": "user", "content": "so?"}).conversation.turns
+    assert turn == Turn("user", (Text(HEAD + "It is tea."),))
+
+
+def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
+    item = {"type": "compaction", "encrypted_content": "gAAA"}
+    assert "compaction" in asked(item).conversation.notes[-1]
