@@ -81,7 +81,9 @@ def _dsml(name: str, arguments: Arguments) -> str:
     return f'<｜DSML｜invoke name="{name}">\n{pairs}</｜DSML｜invoke>\n'
 
 
-def _pairs(prefix: str = "", kind: bool = False) -> Callable[[str, Arguments], str]:
+def _pairs(
+    prefix: str = "", kind: bool = False, tag: str = "tool_call"
+) -> Callable[[str, Arguments], str]:
     def write(name: str, arguments: Arguments) -> str:
         type_of = f"<{prefix}arg_type>any</{prefix}arg_type>\n" if kind else ""
         pairs = "".join(
@@ -89,7 +91,7 @@ def _pairs(prefix: str = "", kind: bool = False) -> Callable[[str, Arguments], s
             f"<{prefix}arg_value>{bare(value)}</{prefix}arg_value>\n"
             for key, value in arguments.items()
         )
-        return f"<{prefix}tool_call>{name}\n{pairs}</{prefix}tool_call>"
+        return f"<{prefix}{tag}>{name}\n{pairs}</{prefix}{tag}>"
 
     return write
 
@@ -208,6 +210,23 @@ def _step3(name: str, arguments: Arguments) -> str:
     return f"<｜tool_call_begin｜>function<｜tool_sep｜>{inner}<｜tool_call_end｜>"
 
 
+def _plamo(name: str, arguments: Arguments) -> str:
+    return (
+        "<|plamo:begin_tool_request:plamo|>"
+        f"<|plamo:begin_tool_name:plamo|>{name}<|plamo:end_tool_name:plamo|>"
+        f"<|plamo:begin_tool_arguments:plamo|>{dumps(arguments)}<|plamo:end_tool_arguments:plamo|>"
+        "<|plamo:end_tool_request:plamo|>"
+    )
+
+
+def _solar(name: str, arguments: Arguments) -> str:
+    pairs = "".join(
+        f"<|tool_arg:start|>{key}<|tool_arg:value|>{bare(value)}<|tool_arg:end|>\n"
+        for key, value in arguments.items()
+    )
+    return f"<|tool_call:start|>{name}\n{pairs}<|tool_call:end|>"
+
+
 _hermes = _marked("<tool_call>\n", "\n</tool_call>", _json)
 _coder = _marked("<tool_call>\n", "\n</tool_call>", _function)
 
@@ -279,6 +298,7 @@ WRITTEN = {
             + "\n</tool_calls>"
         ),
     ),
+    "iquest": Written("iquest", _each(_pairs("", tag="iquest_tool_call"))),
     "tool-calls": Written(
         "tool-calls", lambda calls: f"<tool_calls>{_list(_json)(calls)}</tool_calls>"
     ),
@@ -408,6 +428,42 @@ WRITTEN = {
         "longcat", _each(_marked("<longcat_tool_call>\n", "\n</longcat_tool_call>", _json))
     ),
     "gigachat": Written("gigachat", _each(_marked("<|function_call|>", "", _json))),
+    "dsml-calls": Written(
+        "dsml-calls",
+        _around(
+            "<｜DSML｜ calls>\n",
+            "</｜DSML｜ calls>",
+            lambda *call: _dsml(*call).replace("｜DSML｜", "｜DSML｜ "),
+        ),
+    ),
+    "gcml": Written(
+        "gcml",
+        _around(
+            "<｜GCML｜tool_calls>\n",
+            "</｜GCML｜tool_calls>",
+            lambda *call: _dsml(*call).replace("｜DSML｜", "｜GCML｜"),
+        ),
+    ),
+    "dots": Written("dots", _around("<dots_function_call>\n", "</dots_function_call>", _invoke())),
+    "dots, as JSON": Written(
+        "dots", _each(_marked("<dots_function_call>\n", "\n</dots_function_call>", _json))
+    ),
+    "plamo": Written(
+        "plamo",
+        _around("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>", _plamo),
+    ),
+    "inkling": Written(
+        "inkling",
+        _each(
+            lambda name, arguments: (
+                f"<|content_invoke_tool_json|>{_json(name, arguments, 'args')}<|end_message|>"
+            ),
+            "",
+        ),
+    ),
+    "solar": Written("solar", _each(_solar)),
+    "pangu": Written("pangu", lambda calls: f"[unused11]{_list(_json)(calls)}[unused12]"),
+    "granite-20b": Written("granite-20b", _each(_marked("<function_call> ", "", _json), " ")),
     "fenced": Written("fenced", lambda calls: f"```json\n{_list(_json)(calls)}\n```", whole=True),
     "fenced, one a line": Written("fenced", _around("```\n", "\n```", _json, "\n"), whole=True),
     "fenced, Python": Written(

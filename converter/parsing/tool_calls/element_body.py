@@ -44,9 +44,9 @@ class Elements:
             call.key(name)
             inner = part(call.schema, name)
             if (yield from self._nested(source)):
-                call.say((yield from self._value(source, inner, name, 0)))
+                call.say((yield from self._value(source, inner, name, call.schema)))
             else:
-                writer = value(type_names(inner), call.say)
+                writer = value(type_names(inner, call.schema), call.say)
                 if not (yield from source.until(marks_of(f"{opening}/{name}>"), writer.feed)):
                     raise Refused
                 writer.close()
@@ -65,25 +65,28 @@ class Elements:
         mark, _ = yield from source.ahead((closing, opening))
         return mark == opening
 
-    def _value(self, source: Source, schema: Schema, name: str, depth: int) -> Step[str]:
+    def _value(
+        self, source: Source, schema: Schema, name: str, root: Schema, depth: int = 0
+    ) -> Step[str]:
         """Return the JSON text of an element, whose opening tag has been read."""
         if depth > NESTED_LIMIT:
             raise Refused
         if not (yield from self._nested(source)):
-            return (yield from self._text(source, schema, name))
+            return (yield from self._text(source, type_names(schema, root), name))
         items: list[str] = []
         members: dict[str, str] = {}
         while (tag := (yield from self._tag(source))) != f"/{name}":
-            inner = yield from self._value(source, part(schema, tag), tag, depth + 1)
+            within = part(schema, tag, root)
+            inner = yield from self._value(source, within, tag, root, depth + 1)
             items.append(inner)
             members[tag] = inner
         if set(members) == {ITEM}:
             return f"[{', '.join(items)}]"
         return "{" + ", ".join(f"{literal(key)}: {text}" for key, text in members.items()) + "}"
 
-    def _text(self, source: Source, schema: Schema, name: str) -> Step[str]:
+    def _text(self, source: Source, types: frozenset[str], name: str) -> Step[str]:
         pieces: list[str] = []
-        writer = value(type_names(schema) or _ANY, pieces.append)
+        writer = value(types or _ANY, pieces.append)
         if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), writer.feed)):
             raise Refused
         writer.close()

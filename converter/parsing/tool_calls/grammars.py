@@ -28,6 +28,26 @@ DSML = Tags(
     ends=("</｜DSML｜parameter>",),
     padded=False,
 )
+DSML_SPACED = Tags(
+    heads=("<｜DSML｜ invoke name=",),
+    end=("</｜DSML｜ invoke>",),
+    parameters=("<｜DSML｜ parameter name=",),
+    ends=("</｜DSML｜ parameter>",),
+    padded=False,
+)
+GCML = Tags(
+    heads=("<｜GCML｜invoke name=",),
+    end=("</｜GCML｜invoke>",),
+    parameters=("<｜GCML｜parameter name=",),
+    ends=("</｜GCML｜parameter>",),
+    padded=False,
+)
+SOLAR_PAIRS = Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>"))
+PLAMO = Header(
+    r"\s*<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*"
+    r"<\|plamo:begin_tool_arguments:plamo\|>\s*",
+    tail="<|plamo:end_tool_arguments:plamo|>",
+)
 HARMONY = Header(
     r"\s*(?:functions\.)?(?P<name>[\w.-]+)\s*(?:<\|channel\|>\s*\w+\s*)?"
     r"(?:(?:<\|constrain\|>)?\s*(?:json|code)\s*)?<\|message\|>\s*"

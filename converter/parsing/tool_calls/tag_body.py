@@ -103,7 +103,8 @@ class Tags:
 class Pairs:
     """The bare name, then keys and values in turn; `separator` may follow the name.
 
-    `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value.
+    `key`, `value`, `kind`: opening and closing marks; a kind may stand between key and value. A
+    value may have no opening mark.
     """
 
     key: tuple[str, str]
@@ -133,7 +134,7 @@ class Pairs:
         name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
             yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
-        if not (yield from source.accept(self.value[:1])):
+        if self.value[0] and not (yield from source.accept(self.value[:1])):
             raise Refused
         call.key(name)
         written = value(types_of(call.schema, name), call.say)

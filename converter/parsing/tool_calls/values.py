@@ -12,6 +12,8 @@ from typing import Protocol
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.source import Says
 
+REFERENCE_LIMIT = 16
+"""References and unions within one another; a schema may go round in circles."""
 VALUE_LIMIT = 1 << 18
 """Characters of a value that waits for its end; a longer one goes out as a string."""
 _NULLS = ("null", "None")
@@ -21,6 +23,26 @@ _PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "number": (int, float),
     "array": list,
     "object": dict,
+}
+
+
+_OTHER_NAMES = {
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "str": "string",
+    "dict": "object",
+    "list": "array",
+}
+"""What tools of some frameworks call the types."""
+_KINDS = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "array",
+    dict: "object",
+    type(None): "null",
 }
 
 
@@ -36,27 +58,59 @@ class Value(Protocol):
 
 def types_of(schema: Schema, name: str) -> frozenset[str]:
     """Return the JSON types that a parameter may have; none when the schema does not tell."""
-    return type_names(part(schema, name))
+    return type_names(part(schema, name), schema)
 
 
-def part(schema: Schema, name: str) -> Schema:
-    """Return the schema of a property, or of a list's items for a name that is none."""
+def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
+    """Return the schema of a property, or of a list's items for a name that is none.
+
+    `root`: the tool's schema, which holds what a reference names.
+    """
+    schema = _resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
     found = properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
     return found if isinstance(found, Mapping) else {}
 
 
-def type_names(schema: object) -> frozenset[str]:
+def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
     """Return the JSON types that a schema allows; none when it does not tell."""
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, Mapping) or depth > REFERENCE_LIMIT:
         return frozenset()
+    schema = _resolved(schema, root)
     named = schema.get("type")
-    found = {named} if isinstance(named, str) else set(named) if isinstance(named, list) else set()
+    found = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    names = {_OTHER_NAMES.get(name, name) for name in found if isinstance(name, str)}
     for union in ("anyOf", "oneOf", "allOf"):
         members = schema.get(union)
         for member in members if isinstance(members, list) else ():
-            found |= type_names(member)
-    return frozenset(filter(lambda name: isinstance(name, str), found))
+            names |= type_names(member, root, depth + 1)
+    return frozenset(names) or _implied(schema)
+
+
+def _resolved(schema: Schema, root: Schema) -> Schema:
+    """Return the schema that a local reference names: `#/$defs/Place`, as Pydantic writes them."""
+    for _ in range(REFERENCE_LIMIT):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        found: object = root
+        for step in reference.removeprefix("#/").split("/"):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        if not isinstance(found, Mapping):
+            return schema
+        schema = found
+    return schema
+
+
+def _implied(schema: Schema) -> frozenset[str]:
+    """Return the types that a schema allows without naming them."""
+    if isinstance(schema.get("properties"), Mapping):
+        return frozenset({"object"})
+    if "items" in schema:
+        return frozenset({"array"})
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    return frozenset(_KINDS[kind] for kind in kinds if kind in _KINDS)
 
 
 def value(types: frozenset[str], say: Says) -> Value:

@@ -4,9 +4,18 @@ import json
 
 import pytest
 
-from converter.parsing.tool_calls.values import VALUE_LIMIT, Typed, Words, typed, types_of, value
+from converter.parsing.tool_calls.values import (
+    VALUE_LIMIT,
+    Typed,
+    Words,
+    part,
+    type_names,
+    typed,
+    types_of,
+    value,
+)
 
-SCHEMA = {
+SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
         "a": {"type": "string"},
@@ -14,7 +23,19 @@ SCHEMA = {
         "c": {"anyOf": [{"type": "string"}, {"type": "null"}]},
         "d": {"enum": ["x", "y"]},
         "e": "nonsense",
+        "g": {"anyOf": [{"$ref": "#/$defs/Place"}, {"type": "null"}]},
+        "h": {"$ref": "#/$defs/Circle"},
+        "i": {"type": "int"},
+        "j": {"properties": {}},
+        "k": {"items": {}},
+        "l": {"const": True},
+        "m": {"$ref": "#/$defs/missing"},
         "f": {"oneOf": [{"type": "array"}, {"allOf": [{"type": "object"}]}]},
+    },
+    "$defs": {
+        "Place": {"type": "object", "properties": {"x": {"$ref": "#/$defs/X"}}},
+        "X": {"type": "number"},
+        "Circle": {"anyOf": [{"$ref": "#/$defs/Circle"}]},
     },
 }
 
@@ -34,14 +55,28 @@ def written(text: str, *types: str, size: int = 1) -> str:
         ("a", {"string"}),
         ("b", {"integer", "null"}),
         ("c", {"string", "null"}),
-        ("d", set()),
+        ("d", {"string"}),
         ("e", set()),
         ("f", {"array", "object"}),
+        ("g", {"object", "null"}),
+        ("h", set()),
+        ("i", {"integer"}),
+        ("j", {"object"}),
+        ("k", {"array"}),
+        ("l", {"boolean"}),
+        ("m", set()),
         ("unknown", set()),
     ],
 )
 def test_types_are_those_of_the_schema(name: str, types: set[str]) -> None:
     assert types_of(SCHEMA, name) == types
+
+
+def test_a_part_of_a_reference_is_found_by_the_tools_schema() -> None:
+    place = part(SCHEMA, "g")["anyOf"]
+    assert isinstance(place, list)
+    inner = part(place[0], "x", SCHEMA)
+    assert type_names(inner, SCHEMA) == {"number"}
 
 
 @pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": {"type": 3}}}])
