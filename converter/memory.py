@@ -27,12 +27,12 @@ class Entry:
 
 
 class Memory:
-    """Entries by id, at most `count` of them with at most `size` bytes together. Any thread may use
-    it.
+    """Entries by id, at most `count` of them with at most `size` bytes together, the `limit`. Any
+    thread may use it.
     """
 
     def __init__(self, count: int, size: int) -> None:
-        self._count, self._limit = count, size
+        self._count, self.limit = count, size
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._names: dict[str, str] = {}
         self._lock = RLock()
@@ -41,19 +41,24 @@ class Memory:
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+        return self._count > 0 and self.limit > 0
+
     def keep(self, key: str, value: bytes, previous: str = "", names: Iterable[str] = ()) -> None:
         """Keep an entry in place of one of the same id. One larger than the memory is not kept."""
         with self._lock:
             self.forget(key)
             entry = Entry(value, previous, tuple(names))
-            if entry.size <= self._limit and self._count:
+            if entry.size <= self.limit and self._count:
                 self._add(key, entry)
 
     def _add(self, key: str, entry: Entry) -> None:
         self._entries[key] = entry
         self._names |= dict.fromkeys(entry.names, key)
         self.size += entry.size
-        while len(self._entries) > self._count or self.size > self._limit:
+        while len(self._entries) > self._count or self.size > self.limit:
             self.forget(next(iter(self._entries)))
 
     def forget(self, key: str) -> bool:

@@ -125,12 +125,16 @@ class ReadRequest:
 
 
 def note(exchange: Exchange, body: bytes) -> ReadRequest:
-    """Take note of a request that goes on as it came; one that is no JSON says nothing."""
+    """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
+    RequestError for one that the server's own endpoint would answer wrongly.
+    """
     try:
         said = json_text.read(body)
     except json_text.UnreadableError:
         return ReadRequest(exchange)
     asked = said if isinstance(said, dict) else {}
+    if error := exchange.client.natively_refused(asked):
+        raise error
     budgets = (value for name in _BUDGETS if type(value := asked.get(name)) is int)
     mend = exchange.client.native_request if exchange.native else None
     mended = mend(asked) if mend else asked

@@ -56,7 +56,8 @@ class Rewriter:
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.encoders[self._form](context)
-        spliced = not whole and server.keeps_raw and client.splices
+        splices = client.splices and context.own is None
+        spliced = not whole and server.keeps_raw and splices
         self._fast = FastPath() if settings.fast and spliced else None
         self._keeps_thoughts = expected.budget is not None
         self._begin()

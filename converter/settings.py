@@ -106,7 +106,7 @@ OPTIONS = (
         "translate Responses requests, or mend a server's own replies",
     ),
     Option(
-        "memory_replies", int, 500, "replies kept for previous_response_id; 0: none", read_count
+        "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
     ),
     Option("memory_megabytes", int, 32, "megabytes of replies kept, at most", read_count),
     Option(

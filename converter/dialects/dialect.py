@@ -26,7 +26,7 @@ class ReplyContext:
     `model` and `id`: for a server that names none. `shown`: whether the client wants to see
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
-    of requests left for its reply.
+    of requests left for its reply; with it the reply's encoder gets every word.
     """
 
     model: str = ""
@@ -120,6 +120,7 @@ class Dialect:
     `omits_thinking` tells whether a request that goes on as it came wants no thinking shown.
     `refusal` answers a request that breaks the format with more than an error's words; `counted`
     says how many tokens a request has; `kept` answers a request about replies that are kept.
+    `natively_refused`: why a request must not go to the server's own endpoint.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Dialect:
     refusal: Callable[[RequestError], tuple[int, Body]] | None = None
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
     kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None
+    natively_refused: Callable[[Body], RequestError | None] = lambda _: None
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -11,6 +11,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter import read_request
 from converter.awaited_reply import AwaitedReply
+from converter.conversation import RequestError
 from converter.endpoints import Endpoint
 from converter.exchange import JSON, OURS, Answer, Exchange, RequestTooLargeError
 from converter.memory import Memory
@@ -69,9 +70,7 @@ class RequestSteps:
             return self._answer_of_memory(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
-        if exchange.endpoint.is_chat:
-            await self._note(flow, record, notes)
-        return None
+        return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
 
     def _answer_of_memory(
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
@@ -118,15 +117,19 @@ class RequestSteps:
         await _send(flow, asked.body)
         return None
 
-    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
+    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> Response | None:
         """Take note of a request that goes on as it came, but for its model's name and what its
-        server refuses.
+        server refuses; return the answer to one that must not.
         """
         body = messages.body(flow.request, notes)
-        asked = await aside(len(body), partial(read_request.note, record.exchange, body))
+        try:
+            asked = await aside(len(body), partial(read_request.note, record.exchange, body))
+        except RequestError as error:
+            return _refused(record.exchange, error, notes)
         record.request = await self._named(flow, record, asked)
         if record.request.served_model or record.request.mended:
             await _send(flow, record.request.body)
+        return None
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""
@@ -174,6 +177,7 @@ async def _send(flow: HTTPFlow, body: Body) -> None:
 
 
 def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:
+    """Return the answer to a request that goes no further, and note why."""
     words, answer = exchange.refusal(error)
     notes.append(words)
     return messages.made(answer)

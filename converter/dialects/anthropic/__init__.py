@@ -1,14 +1,15 @@
 """Anthropic's Messages API: spoken by Claude Code and Anthropic's SDKs, and by some servers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from converter.conversation import Conversation
-from converter.dialects.anthropic import models
+from converter.conversation import Conversation, RequestError
+from converter.dialects.anthropic import models, threads
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import omits_thinking, read
-from converter.dialects.dialect import Dialect, Form
+from converter.dialects.dialect import Body, Dialect, Form
 from converter.dialects.reasoning_fields import Mapped, without
 from converter.memory import Memory
 from converter.wire import json_text
@@ -34,10 +35,27 @@ def _recognises(said: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, mapped: Mapping[str, Mapped], counting: bool, _memory: Memory | None
+    body: object, mapped: Mapping[str, Mapped], counting: bool, memory: Memory | None
 ) -> Conversation:
-    """Blocks that the user's own rows made of a reply are left out: no server knows them."""
-    return read(without(body, {row.block for row in mapped.values()}), counting=counting)
+    """Read a request with the thread that it goes on with. Blocks that the user's own rows made of
+    a reply are left out: no server knows them.
+    """
+    whole, thread = (body, None) if memory is None else threads.complete(body, memory)
+    blocks = {row.block for row in mapped.values()}
+    return replace(read(without(whole, blocks), counting=counting), own=thread)
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    status = error.status if isinstance(error, threads.ThreadError) else 400
+    said = error_body(error.message, "", status)
+    if isinstance(error, threads.ThreadError):
+        said["error"]["details"] = error.details
+    return status, said
+
+
+def _natively_refused(body: Body) -> RequestError | None:
+    """A server's own endpoint ignores `thread`, and so answers without the turns before."""
+    return threads.unsupported() if body.get("thread") is not None else None
 
 
 def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, bytes]:
@@ -67,5 +85,7 @@ ANTHROPIC = Dialect(
     head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
     blocks="content",
     models=models.write,
+    refusal=_refusal,
     omits_thinking=omits_thinking,
+    natively_refused=_natively_refused,
 )

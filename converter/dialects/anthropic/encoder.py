@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from converter.dialects.anthropic.folded_message import FoldedMessage
 from converter.dialects.anthropic.message_events import Message, MessageEvents
+from converter.dialects.anthropic.threads import Thread, ThreadKeeper
 from converter.dialects.dialect import ReplyContext
 from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.wire import json_text
@@ -21,6 +22,7 @@ class AnthropicStreamEncoder:
 
     def __init__(self, signature: str, context: ReplyContext) -> None:
         self._events = MessageEvents(signature, context)
+        self._keeper = ThreadKeeper(context.own) if isinstance(context.own, Thread) else None
 
     @property
     def notes(self) -> list[str]:
@@ -38,7 +40,7 @@ class AnthropicStreamEncoder:
         for event in events:
             if isinstance(event, OpaqueFrame) and event.comment:
                 out.append(event.own.raw.rstrip(b"\r\n") + b"\n\n")
-            out += map(_frame, self._events.feed(event))
+            out += map(self._frame, self._events.feed(event))
         return out
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
@@ -51,11 +53,12 @@ class AnthropicStreamEncoder:
 
     def close(self) -> list[bytes]:
         """End the stream, or say in it why it has no end."""
-        return list(map(_frame, self._events.close()))
+        return list(map(self._frame, self._events.close()))
 
-
-def _frame(message: Message) -> bytes:
-    return write_frame(json_text.write(message), str(message["type"]))
+    def _frame(self, event: Message) -> bytes:
+        if self._keeper:
+            self._keeper.feed(event)
+        return write_frame(json_text.write(event), str(event["type"]))
 
 
 class AnthropicWholeEncoder:
@@ -64,6 +67,7 @@ class AnthropicWholeEncoder:
     def __init__(self, signature: str, context: ReplyContext) -> None:
         self._events = MessageEvents(signature, context)
         self._folded = FoldedMessage()
+        self._thread = context.own if isinstance(context.own, Thread) else None
 
     @property
     def notes(self) -> list[str]:
@@ -93,4 +97,6 @@ class AnthropicWholeEncoder:
         """Return the message."""
         for message in self._events.close():
             self._folded.feed(message)
+        if self._thread and not self.failure:
+            self._thread.keep(self._folded.message)
         return [json_text.write(self._folded.message)]

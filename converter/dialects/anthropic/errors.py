@@ -3,11 +3,12 @@ fitting type and its own message.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from converter.dialects.error_words import server_words
 from converter.servers import context_length as overflow
 
-type Body = dict[str, object]
+type Body = dict[str, Any]
 
 API_ERROR = "api_error"
 TYPES = {

@@ -1,0 +1,123 @@
+"""Message threads as Anthropic's SDK uses them: its `tool_runner` and `thread()`, on llama.cpp and
+the small model, and in front of a server that plays one.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic import beta_tool
+from anthropic.types.beta import BetaMessage, BetaMessageParam
+from anthropic.types.beta.parsed_beta_message import ParsedBetaMessage
+
+from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.clients import Client
+from tests.support.frames import DONE, ROLE, USAGE, finish, text
+from tests.support.prompts import MODEL
+from tests.support.sdks import SAMPLING, anthropic_client
+
+pytest_plugins = ["tests.support.front"]
+
+IN_OSLO = "What is the weather in Oslo?"
+
+
+def said(words: str) -> BetaMessageParam:
+    return {"role": "user", "content": words}
+
+
+def text_of(message: BetaMessage | ParsedBetaMessage[None]) -> str:
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+@beta_tool
+def get_weather(city: str) -> str:
+    """Get the weather of a city.
+
+    Args:
+        city: The city.
+    """
+    return f"sunny, 21 degrees in {city}"
+
+
+@pytest.fixture
+def client(llamas: dict[str, Llama]) -> Iterator[anthropic.Anthropic]:
+    llama = llamas["tags"]
+    mark = llama.proxy.mark()
+    with anthropic_client(llama.port) as made:
+        yield made
+    llama.proxy.check(mark)
+
+
+def test_a_tool_runner_goes_on_from_its_thread(client: anthropic.Anthropic) -> None:
+    runner = client.beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=200,
+        messages=[{"role": "user", "content": IN_OSLO}],
+        tools=[get_weather],
+        extra_body=SAMPLING,
+    )
+    replies = list(runner)
+    assert [reply.stop_reason for reply in replies] == ["tool_use", "end_turn"]
+    assert "21 degrees" in text_of(replies[-1])
+    assert [block.type for block in replies[0].content] == ["thinking", "tool_use"]
+
+
+def test_a_streaming_tool_runner_does_too(client: anthropic.Anthropic) -> None:
+    runner = client.beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=200,
+        messages=[{"role": "user", "content": IN_OSLO}],
+        tools=[get_weather],
+        extra_body=SAMPLING,
+        stream=True,
+    )
+    replies = [turn.get_final_message() for turn in runner]
+    assert [reply.stop_reason for reply in replies] == ["tool_use", "end_turn"]
+
+
+def test_a_threads_second_turn_has_all_of_the_first(client: anthropic.Anthropic) -> None:
+    asked: Any = {"model": MODEL, "max_tokens": 200, "extra_body": SAMPLING}
+    thread = client.beta.messages.thread(**asked)
+    first = thread.send(said("12 * 7"))
+    with thread.stream(said("3 * 3")) as events:
+        second = events.get_final_message()
+    assert thread.previous_message_id == second.id, "it stayed a thread"
+    unthreaded = client.beta.messages.create(
+        messages=[
+            said("12 * 7"),
+            {"role": "assistant", "content": first.content},
+            said("3 * 3"),
+        ],
+        **asked,
+    )
+    assert second.usage.input_tokens == unthreaded.usage.input_tokens
+    assert text_of(second) == text_of(unthreaded) != ""
+
+
+def test_a_thread_that_is_lost_is_sent_again_whole(
+    sdk: anthropic.Anthropic, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = Says(steps=[ROLE, *text("<think>a</think>b"), finish(), USAGE, DONE])
+    thread = sdk.beta.messages.thread(model=MODEL, max_tokens=9)
+    thread.send(said("one"))
+    thread._state._thread.previous_message_id = "msg_lost"  # type: ignore[union-attr]
+    thread.send(said("two"))
+    asked = model.bodies()[-1]["messages"]
+    assert [turn["role"] for turn in asked] == ["user", "assistant", "user"]
+
+
+def test_a_native_endpoint_is_told_of_no_thread(native: Client, unknown: ByPathServer) -> None:
+    body = {
+        "model": MODEL,
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Hi"}],
+        "thread": {"type": "create"},
+    }
+    answer = native.ask(unknown.address + "/v1/messages", json.dumps(body).encode())
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"]) == (400, "invalid_request_error")
+    assert error["details"]["error_code"] == "thread_unsupported_request"
+    assert unknown.asked == []
