@@ -139,7 +139,7 @@ BROKEN = {
     "no messages": b'{"model": "small", "max_tokens": 5}',
     "messages a string": b'{"model": "small", "max_tokens": 5, "messages": "hi"}',
     "a message without role": b'{"model": "small", "max_tokens": 5, "messages": [{"content": "hi"}]}',
-    "an unknown block": b'{"model": "small", "max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "own"}]}]}',
+    "a thought of the user's": b'{"model": "small", "max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "thinking"}]}]}',
     "max_tokens a string": b'{"model": "small", "max_tokens": "5", "messages": [{"role": "user", "content": "hi"}]}',
 }
 

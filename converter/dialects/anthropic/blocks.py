@@ -4,6 +4,7 @@ where it may stand.
 
 import base64
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from converter.conversation import (
     Block,
@@ -13,6 +14,7 @@ from converter.conversation import (
     Link,
     RedactedThinking,
     RequestError,
+    Role,
     Source,
     Stored,
     Text,
@@ -24,7 +26,6 @@ from converter.wire.checked import Fields
 
 type Reader[B] = Callable[[Fields], B]
 
-IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
 
 # Valid in the API, but only Anthropic's servers can make or use them: left out, with a note.
@@ -51,12 +52,13 @@ SERVER_BLOCKS = frozenset(
 
 
 def read_blocks[B](
-    owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str]
+    owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
 ) -> tuple[B | Text, ...]:
     """The blocks of a field that is a string or an array of blocks; none when it is absent.
 
-    A block that only Anthropic's servers can use adds its type to `left_out`. RequestError, at the
-    block's `type`, for one that has no reader.
+    A block that only Anthropic's servers can use, or that nobody knows, adds its type to
+    `left_out`. RequestError, at the block's `type`, for one that belongs elsewhere, and without
+    `left_out` for any that has no reader.
     """
     content = owner.values.get(name)
     if isinstance(content, str):
@@ -68,16 +70,24 @@ def read_blocks[B](
         kind = block.required("type", str)
         if kind in readers:
             blocks.append(readers[kind](block))
-        elif kind in SERVER_BLOCKS:
+        elif left_out is not None and (kind in SERVER_BLOCKS or kind not in KNOWN):
             left_out.append(kind)
         else:
             raise block.error("type", _unexpected(kind, readers))
     return tuple(blocks)
 
 
+def readers_of(role: Role, left_out: list[str]) -> dict[str, Reader[Block]]:
+    """Return the readers of a role's blocks. `left_out` gets the types of blocks that have no
+    reader inside of one, too.
+    """
+    inner = {"tool_result": partial(_tool_result, left_out=left_out)} if role == "user" else {}
+    return {**ROLE_BLOCKS[role], **inner}
+
+
 def _unexpected(kind: str, readers: Mapping[str, object]) -> str:
     role = next((role for role, table in ROLE_BLOCKS.items() if kind in table), None)
-    if role is not None and readers in ROLE_BLOCKS.values():
+    if role is not None and readers.keys() in [table.keys() for table in ROLE_BLOCKS.values()]:
         return f"`{kind}` blocks can only be in `{role}` messages"
     expected = ", ".join(repr(name) for name in readers)
     return f"Input tag {kind!r} does not match any of the expected tags: {expected}"
@@ -121,13 +131,12 @@ def _document(block: Fields) -> Document:
 
 
 def _tool_use(block: Fields) -> ToolUse:
-    return ToolUse(
-        block.required("id", str), block.required("name", str), block.required("input", dict)
-    )
+    given = block.optional("input", dict) or {}  # a call without arguments: some clients send null
+    return ToolUse(block.required("id", str), block.required("name", str), given)
 
 
-def _tool_result(block: Fields) -> ToolResult:
-    content = read_blocks(block, "content", RESULT_BLOCKS, [])
+def _tool_result(block: Fields, left_out: list[str]) -> ToolResult:
+    content = read_blocks(block, "content", RESULT_BLOCKS, left_out)
     return ToolResult(
         block.required("tool_use_id", str), content, block.optional("is_error", bool) or False
     )
@@ -161,7 +170,9 @@ def _bytes(source: Fields) -> bytes:
 
 
 def _image_data(source: Fields) -> Source:
-    media_type = source.one_of("media_type", IMAGE_TYPES)
+    media_type = source.required("media_type", str)
+    if not media_type.startswith("image/"):  # which ones it can read, the server knows best
+        raise source.error("media_type", "Input should begin with 'image/'")
     _bytes(source)
     return Data(media_type, source.required("data", str))
 
@@ -183,9 +194,10 @@ def _plain_text(source: Fields) -> tuple[Text | Image, ...]:
 
 
 def _inner_blocks(source: Fields) -> tuple[Text | Image, ...]:
-    return read_blocks(source, "content", {"text": _text, "image": _image}, [])
+    return read_blocks(source, "content", INNER_BLOCKS)
 
 
+INNER_BLOCKS: dict[str, Reader[Text | Image]] = {"text": _text, "image": _image}
 IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
 DOCUMENT_SOURCES: dict[str, Reader[tuple[Text | Image, ...] | Source]] = {
     "base64": _document_data,
@@ -208,7 +220,7 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
         "image": _image,
         "document": _document,
         "search_result": _search_result,
-        "tool_result": _tool_result,
+        "tool_result": partial(_tool_result, left_out=[]),
     },
     "assistant": {
         "text": _text,
@@ -219,3 +231,5 @@ ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     },
     "system": {"text": _text},
 }
+KNOWN = frozenset().union(*ROLE_BLOCKS.values(), RESULT_BLOCKS)
+"""Blocks that mean something at their place, and nothing elsewhere."""

@@ -4,11 +4,11 @@ What breaks the format is refused with the place and in the words of the API, be
 to a server. What is valid but means nothing to a local server is dropped in silence
 (`cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed` and every
 other unknown field), or left out with a note when the client will miss it: server tools and their
-blocks.
+blocks. So is a block that nobody knows; the result of a call that is not there goes on as it is.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from converter.conversation import (
@@ -19,10 +19,16 @@ from converter.conversation import (
     Text,
     ThinkingMode,
     ThinkingSwitch,
+    ToolResult,
     ToolUse,
     Turn,
 )
-from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SYSTEM_BLOCKS, read_blocks
+from converter.dialects.anthropic.blocks import (
+    SERVER_BLOCKS,
+    SYSTEM_BLOCKS,
+    read_blocks,
+    readers_of,
+)
 from converter.dialects.anthropic.tools import choice_of, parallel, tools_of
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
@@ -32,7 +38,6 @@ from converter.wire.checked import Fields
 BILLING_LINES = re.compile(r"\A(?:x-anthropic-billing-header:[^\n]*\n*)+")
 
 _OMITTED = "omitted"
-LEAST_BUDGET = 1024
 THINKING_MODES: dict[str, ThinkingMode] = {
     "enabled": "enabled",
     "adaptive": "adaptive",
@@ -41,10 +46,11 @@ THINKING_MODES: dict[str, ThinkingMode] = {
 }
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
-UNEXPECTED_RESULT = (
-    "unexpected `tool_use_id` found in `tool_result` blocks: {}. "
-    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-)
+ORPHANS = "results of calls that the turn before does not have, passed on as they are: {}"
+NOT_USABLE = "blocks left out: {}: only Anthropic's servers can use them"
+NOT_KNOWN = "blocks left out: {}: not known here"
+NO_ROOM = "thinking.budget_tokens {} leaves no room for an answer within max_tokens {}"
+NO_STOP = "stop_sequences.{} left out: it is empty"
 
 
 def read(body: object, *, counting: bool = False) -> Conversation:
@@ -60,12 +66,12 @@ def read(body: object, *, counting: bool = False) -> Conversation:
     return Conversation(
         model=request.required("model", str),
         turns=_turns(request, notes),
-        system=_system(request),
+        system=_system(request, notes),
         max_tokens=max_tokens,
         tools=tools,
         tool_choice=choice_of(request, tools, notes),
         parallel_tool_use=parallel(request),
-        stop_sequences=_stop_sequences(request),
+        stop_sequences=_stop_sequences(request, notes),
         sampling=Sampling(
             request.number("temperature"), request.number("top_p"), request.optional("top_k", int)
         ),
@@ -86,8 +92,10 @@ def _max_tokens(request: Fields) -> int:
     return max_tokens
 
 
-def _system(request: Fields) -> tuple[str, ...]:
-    blocks = read_blocks(request, "system", SYSTEM_BLOCKS, [])
+def _system(request: Fields, notes: list[str]) -> tuple[str, ...]:
+    left_out: list[str] = []
+    blocks = read_blocks(request, "system", SYSTEM_BLOCKS, left_out)
+    notes += _left_out(left_out)
     texts = (BILLING_LINES.sub("", block.text) for block in blocks)
     return tuple(text for text in texts if text.strip())
 
@@ -99,20 +107,26 @@ def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
         raise request.error("messages", "at least one message is required")
     left_out: list[str] = []
     turns = tuple(_turn(message, left_out) for message in messages)
-    _check_results(messages, turns)
-    if left_out:
-        notes.append(
-            f"blocks left out: {', '.join(sorted(set(left_out)))}: "
-            "only Anthropic's servers can use them"
-        )
+    if orphans := list(_orphans(turns)):
+        notes.append(ORPHANS.format(", ".join(orphans)))
+    notes += _left_out(left_out)
     return tuple(turn for turn in turns if turn.blocks or turn.role != "system")
+
+
+def _left_out(kinds: Iterable[str]) -> list[str]:
+    """Return a note for the blocks that only other servers can use, and one for unknown ones."""
+    found = sorted(set(kinds))
+    usable = [kind for kind in found if kind in SERVER_BLOCKS]
+    unknown = [kind for kind in found if kind not in SERVER_BLOCKS]
+    rows = ((NOT_USABLE, usable), (NOT_KNOWN, unknown))
+    return [words.format(", ".join(kinds)) for words, kinds in rows if kinds]
 
 
 def _turn(message: Fields, left_out: list[str]) -> Turn:
     role = ROLES[message.one_of("role", tuple(ROLES))]
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
-    blocks = read_blocks(message, "content", ROLE_BLOCKS[role], left_out)
+    blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
     return Turn(role, _without_billing(blocks) if role == "system" else blocks)
 
 
@@ -129,17 +143,17 @@ def _without_billing(blocks: Iterable[Block]) -> tuple[Block, ...]:
     )
 
 
-def _check_results(messages: Iterable[Fields], turns: Iterable[Turn]) -> None:
-    """Every tool result answers a call of the turn before it; turns of one role in a row count as
-    one, system turns as none.
+def _orphans(turns: Iterable[Turn]) -> Iterator[str]:
+    """Yield the ids of results whose call the turn before does not have; turns of one role in a row
+    count as one, system turns as none.
     """
     called: frozenset[str] = frozenset()
     before = ""
-    for message, turn in zip(messages, turns, strict=True):
+    for turn in turns:
         if turn.role == "assistant":
             called = _calls(turn) | (called if before == "assistant" else frozenset())
-        if turn.role == "user":
-            _check_turn(message, called)
+        results = (block for block in turn.blocks if isinstance(block, ToolResult))
+        yield from (block.tool_use_id for block in results if block.tool_use_id not in called)
         before = before if turn.role == "system" else turn.role
 
 
@@ -147,24 +161,15 @@ def _calls(turn: Turn) -> frozenset[str]:
     return frozenset(block.id for block in turn.blocks if isinstance(block, ToolUse))
 
 
-def _check_turn(message: Fields, called: frozenset[str]) -> None:
-    blocks = message.children("content") if isinstance(message.values["content"], list) else []
-    for block in blocks:
-        answered = block.values.get("tool_use_id")
-        if block.values["type"] == "tool_result" and answered not in called:
-            raise block.error("tool_use_id", UNEXPECTED_RESULT.format(answered))
-
-
-def _stop_sequences(request: Fields) -> tuple[str, ...]:
+def _stop_sequences(request: Fields, notes: list[str]) -> tuple[str, ...]:
+    """Return the strings; one of blanks is as good as any, an empty one stops nothing."""
     sequences = request.optional("stop_sequences", list) or []
     for index, sequence in enumerate(sequences):
         if not isinstance(sequence, str):
             raise request.error(f"stop_sequences.{index}", "Input should be a valid string")
-        if not sequence.strip():
-            raise request.error(
-                f"stop_sequences.{index}", "each stop sequence must contain non-whitespace"
-            )
-    return tuple(sequences)
+        if not sequence:
+            notes.append(NO_STOP.format(index))
+    return tuple(filter(None, sequences))
 
 
 def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch | None:
@@ -188,14 +193,8 @@ def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | No
     if budget < 0:
         notes.append(f"thinking.budget_tokens {budget} read as no limit")
         return None
-    if budget < LEAST_BUDGET:
-        raise asked.error(
-            "budget_tokens", f"Input should be greater than or equal to {LEAST_BUDGET}"
-        )
     if max_tokens is not None and budget >= max_tokens:
-        raise asked.error(
-            "budget_tokens", "`max_tokens` must be greater than `thinking.budget_tokens`"
-        )
+        notes.append(NO_ROOM.format(budget, max_tokens))
     return budget
 
 

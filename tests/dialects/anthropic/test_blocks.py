@@ -15,7 +15,7 @@ from converter.conversation import (
     ToolResult,
     ToolUse,
 )
-from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SERVER_BLOCKS, read_blocks
+from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SERVER_BLOCKS, read_blocks, readers_of
 from converter.wire.checked import Fields
 
 PNG = base64.b64encode(b"\x89PNG").decode()
@@ -200,7 +200,6 @@ def test_a_block_of_anthropics_servers_is_left_out_and_noted(kind: str) -> None:
             {"type": "tool_use", "id": "a", "name": "f", "input": "{}"},
             "input: Input should be an object",
         ),
-        ("assistant", {"type": "tool_use", "id": "a", "name": "f"}, "input: Field required"),
         ("assistant", {"type": "tool_use", "name": "f", "input": {}}, "id: Field required"),
         ("user", {"type": "tool_result"}, "tool_use_id: Field required"),
         (
@@ -246,8 +245,8 @@ def test_a_block_of_anthropics_servers_is_left_out_and_noted(kind: str) -> None:
         ),
         (
             "user",
-            {"type": "image", "source": source("base64", media_type="image/bmp", data=PNG)},
-            "source.media_type: Input should be 'image/jpeg' or 'image/png' or 'image/gif' or 'image/webp'",
+            {"type": "image", "source": source("base64", media_type="text/bmp", data=PNG)},
+            "source.media_type: Input should begin with 'image/'",
         ),
         (
             "user",
@@ -268,12 +267,28 @@ def test_a_bad_block_is_refused_at_its_place(role: str, block: object, message: 
     assert caught.value.message == f"messages.0.content.1.{message}"
 
 
-def test_an_unknown_type_names_the_known_ones() -> None:
-    with pytest.raises(
-        RequestError,
-        match=r"messages\.0\.content\.0\.type: Input tag 'txt' does not match .*'text', 'image'",
-    ):
-        read("user", {"type": "txt", "text": "x"})
+def test_a_block_that_nobody_knows_is_left_out_and_noted() -> None:
+    left_out: list[str] = []
+    said = {"type": "text", "text": "kept"}
+    assert read("user", {"type": "txt", "text": "x"}, said, left_out=left_out) == (Text("kept"),)
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "sound"}, said]}
+    found = read_blocks(
+        Fields({"content": [result]}), "content", readers_of("user", left_out), left_out
+    )
+    assert found == (ToolResult("a", (Text("kept"),)),)
+    assert left_out == ["txt", "sound"]
+
+
+def test_an_unknown_type_inside_a_document_names_the_known_ones() -> None:
+    inner = {"type": "content", "content": [{"type": "txt"}]}
+    with pytest.raises(RequestError, match=r"Input tag 'txt' does not match .*'text', 'image'"):
+        read("user", {"type": "document", "source": inner})
+
+
+@pytest.mark.parametrize("given", [{}, {"input": None}])
+def test_a_call_without_arguments_has_none(given: dict[str, object]) -> None:
+    call = {"type": "tool_use", "id": "a", "name": "f", **given}
+    assert read("assistant", call) == (ToolUse("a", "f", {}),)
 
 
 def test_the_place_reaches_into_a_tool_result() -> None:
