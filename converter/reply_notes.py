@@ -15,6 +15,10 @@ _CORRECTIONS = {
         "closer missing: the reply was read as beginning inside a thought, and no closer came"
     ),
 }
+_UNREAD = (
+    "{opener} begins the text, and no family reads it, "
+    "try --set think_tags=auto --set think_tags='{opener} {closer}'"
+)
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
 
@@ -49,6 +53,8 @@ class SpoiledFrames:
 def notes_of(findings: Findings) -> list[str]:
     """Return the notes on what reading the reply showed."""
     notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
+    if findings.unread and not findings.thought:
+        notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
     if findings.unclosed:
         notes.append("a thought that a phrase began ended with the reply")
     if findings.withheld:

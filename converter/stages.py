@@ -1,9 +1,10 @@
 """The stages between decoder and encoder: events in, events out, one chain for each choice.
 
-In order: tags, phrases (if wanted), blanks (if they are to go), tool calls in text (if the request
-offers tools), thought events (if somebody hears of them), the budget of thinking (if one is to be
-kept), and the end of all thinking for who did not ask for any. Each has `feed` and `close`, which
-return lists of events; `close` gives out what is held and may be called again.
+In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
+tool calls in text (if the request offers tools), thought events (if somebody hears of them), the
+budget of thinking (if one is to be kept), and the end of all thinking for who did not ask for any.
+Each has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
+called again.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Reading
 from converter.parsing.think_stage import ThinkStage
 from converter.parsing.tool_calls.stage import ToolCallStage
+from converter.parsing.unread_tag import UnreadTag
 
 type Kind = type[Text] | type[Thinking]
 
@@ -86,6 +88,10 @@ def _tags(choice: Choice) -> Stage:
     return ThinkStage(choice.reading, choice.index, choice.findings)
 
 
+def _unread_tag(choice: Choice) -> Stage | None:
+    return UnreadTag(choice.findings) if choice.reading.families else None
+
+
 def _phrases(choice: Choice) -> Stage | None:
     return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
 
@@ -118,6 +124,7 @@ def _hidden(choice: Choice) -> Stage | None:
 
 STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _tags,
+    _unread_tag,
     _phrases,
     _blanks,
     _tool_calls,

@@ -2,10 +2,12 @@
 the server mixes things up.
 """
 
+from typing import Any
+
 import pytest
 
 from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY
-from converter.dialects.table import ANTHROPIC
+from converter.dialects.table import ANTHROPIC, Dialect
 from tests.support.frames import (
     DONE,
     END,
@@ -266,3 +268,36 @@ CODES = {
 def test_an_error_in_the_stream_has_the_type_of_its_code(code: object, kind: str) -> None:
     failed = _failed(data({"error": {"message": "m", "type": "BadRequestError", "code": code}}))
     assert failed["error"] == {"type": kind, "message": "m"}
+
+
+UNREAD = ("<mythink>I add.", "</mythink>84")
+
+
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC], ids=str)
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it(
+    client: Dialect, fast: bool
+) -> None:
+    through = rewriter(client, fast=fast)
+    passed(through, [*stream(*UNREAD)])
+    (note,) = through.notes
+    assert note.startswith("<mythink> begins the text, and no family reads it")
+    assert "--set think_tags=auto --set think_tags='<mythink> </mythink>'" in note
+
+
+@pytest.mark.parametrize(
+    ("chunks", "options"),
+    [
+        (UNREAD, {"tags": ["<mythink> </mythink>"]}),
+        (UNREAD, {"tags": []}),
+        (("<p>I add.", "</p>84"), {}),
+        (("<think>a</think><mythink>b</mythink>c",), {}),
+    ],
+    ids=["it is read", "no tags are read", "HTML", "behind a thought"],
+)
+def test_nothing_is_told_where_nothing_is_amiss(
+    chunks: tuple[str, ...], options: dict[str, Any]
+) -> None:
+    through = rewriter(OPENAI, **options)
+    passed(through, [*stream(*chunks)])
+    assert through.notes == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from converter.command.heard import Heard
 from converter.parsing.families import PHRASES, SUFFIX, TABLE, ThinkTags
 from converter.parsing.tag_matcher import for_model
+from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
 from converter.servers.initial_state import Facts
 from converter.servers.profiles import Server
@@ -31,7 +32,7 @@ CALLS_TOOLS = {
 }
 """How to start a server so that it reads tool calls itself."""
 _SUFFIX = r"[\w-]{1,32}"
-_UNREAD = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
+_CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
 _TOOL_TEXT = re.compile(
     r"<tool_call>|<function[=_]|<minimax:tool_call>|<invoke |\[TOOL_CALLS\]|<\|python_tag\|>"
     r"|<\|tool_calls?_|<｜tool|<｜DSML｜|<\|START_ACTION\|>|to=functions\.|<start_function_call>"
@@ -61,16 +62,23 @@ def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         words = f"yes{switched}: in the text, between {where}{begun}{when}"
         return Finding("thinking", words, _options(family, opened, server, model))
-    if unread := _UNREAD.match(heard.text):
-        tag = unread[1]
-        words = f"in the text, between <{tag}> and </{tag}>, which the addon reads when told to"
-        return Finding("thinking", words, ("think_tags=auto", f"think_tags=<{tag}> </{tag}>"))
+    if unread := _unread(heard.text):
+        words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
+        return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
     return Finding("thinking", f"none was seen{', though it was asked for' if asked else ''}{when}")
 
 
 def shows_thinking(heard: Heard) -> bool:
     """Tell whether thinking came, marked in any way."""
-    return bool(heard.fields or _marks(heard.text) or _UNREAD.match(heard.text))
+    return bool(heard.fields or _marks(heard.text) or _unread(heard.text))
+
+
+def _unread(text: str) -> Pair | None:
+    """Return the marks around the text's head that no family has. Of an answer to so short a
+    question any tag is one, if it is closed.
+    """
+    closed = _CLOSED.match(text)
+    return (f"<{closed[1]}>", f"</{closed[1]}>") if closed else pair_at_head(text)
 
 
 def _marks(text: str) -> tuple[ThinkTags, bool] | None:

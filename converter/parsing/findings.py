@@ -16,7 +16,8 @@ class Findings:
     reply did begin, when it was misread. `confirmed`: where it began, when that was only a guess
     and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
     whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
-    were read from the text.
+    were read from the text. `unread`: the marks of a thought that no family reads, by the text's
+    head: its opener, and the closer that most likely ends it.
     """
 
     native: bool = False
@@ -26,3 +27,4 @@ class Findings:
     withheld: int = 0
     unclosed: set[int] = field(default_factory=set)
     calls: CallsRead = field(default_factory=CallsRead)
+    unread: tuple[str, str] | None = None

@@ -30,7 +30,7 @@ from converter.shell.mitmproxy_internals import forget_state_before
 MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
 """Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
 CLIENT_LEFT = "Client disconnected"
-_LONGEST = 80
+_LONGEST = 120
 """Characters of a note in a comment, which is one cell of a table."""
 LONGEST_REFUSAL = 200
 """Characters of a server's reason, which is all that there is to say of an error."""

@@ -56,6 +56,7 @@ def test_a_tag_that_no_family_reads_is_told_with_the_option_that_reads_it() -> N
         "think_tags=auto",
         "think_tags=<mythink> </mythink>",
     )
+    assert told("[MY_THOUGHTS]why").options[1] == "think_tags=[MY_THOUGHTS] [/MY_THOUGHTS]"
     assert told("<b>84</i>").options == ()
 
 

@@ -183,6 +183,16 @@ def test_the_comment_says_in_a_few_words_what_was_done() -> None:
     assert misread().comment == "opener missing"
 
 
+def test_a_tag_that_no_family_reads_is_in_the_comment_with_its_option() -> None:
+    asked = request(CHAT, {**ASKED, "stream": True})
+    flow = kept(asked, response(EVENT_STREAM), *stream("<mythink>a", "</mythink>b"))
+    assert flow.comment == (
+        "<mythink> begins the text, and no family reads it, "
+        "try --set think_tags=auto --set think_tags='<mythink> </mythink>'"
+    )
+    assert flow.marked == TROUBLE
+
+
 def test_what_a_server_says_is_no_control_sequence_in_a_comment() -> None:
     flow = kept(request(CHAT), response("text/html", 502), b"<title>\x1b[31m\xc2\x9b31m</title>")
     assert flow.comment == r"status 502: ␛[31m\x9b31m"

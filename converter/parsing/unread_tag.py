@@ -1,0 +1,109 @@
+"""A tag at a reply's head that speaks of thinking, and that no family in force reads.
+
+Nothing is moved for it: a stage that only looks, so that a person can be told which option reads
+it. Only the head counts, and only a name with a word of thinking in it, because answers in HTML or
+XML begin with tags as well. Where the closer comes and no words behind it, the answer itself stands
+in the tag, and nothing is said.
+"""
+
+import re
+from collections.abc import Sequence
+
+from converter.events import Event, Finish, Text, Thinking
+from converter.parsing.findings import Findings
+
+type Pair = tuple[str, str]
+
+HEAD = 64
+"""Characters of the text in which the opener must be whole."""
+_NAME = r"[A-Za-z][\w:.-]{0,40}"
+_OPENER = re.compile(rf"\s*(?P<left><\|?|\[|◁)(?P<name>{_NAME})(?P<right>\|?>|\]|▷)")
+_SIDES = {("<", ">"), ("<|", "|>"), ("[", "]"), ("◁", "▷")}
+_THINKING = re.compile(
+    r"think|thought|reflect|ponder|ruminat|deliberat|scratchpad|monolog|reason(ing)?\Z|\Acot\Z",
+    re.IGNORECASE,
+)
+_ENDS = {"begin": "end", "start": "end", "open": "close"}
+"""Words of an opener, and what the closer has in their place."""
+
+
+def pair_at_head(text: str) -> Pair | None:
+    """Return the opener that a text begins with, if its name speaks of thinking, and the closer
+    that most likely ends it.
+    """
+    found = _OPENER.match(text)
+    if not found or (found["left"], found["right"]) not in _SIDES:
+        return None
+    if not _THINKING.search(found["name"]):
+        return None
+    return found[0].lstrip(), _closer(found["left"], found["name"], found["right"])
+
+
+def _closer(left: str, name: str, right: str) -> str:
+    for begin, end in _ENDS.items():
+        if found := re.search(begin, name, re.IGNORECASE):
+            ended = name[: found.start()] + _cased(end, found[0]) + name[found.end() :]
+            return left + ended + right
+    return f"{left}/{name}{right}"
+
+
+def _cased(word: str, like: str) -> str:
+    return word.upper() if like.isupper() else word
+
+
+class UnreadTag:
+    """Events of one choice in, the same out; `findings` get the tag when the choice ends."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._head: str | None = ""
+        self._pair: Pair | None = None
+        self._tail = ""
+        self._answered: bool | None = None
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return the event; take note of it."""
+        match event:
+            case Thinking():
+                self._head = self._pair = None
+            case Text(refusal=False):
+                self._hear(event.text)
+            case Finish():
+                self.close()
+        return [event]
+
+    def close(self) -> Sequence[Event]:
+        """Return nothing; tell of the tag, unless all of the text stands in it."""
+        if self._head is not None:
+            self._decide(self._head)
+        if self._pair and self._answered is not False:
+            self._findings.unread = self._pair
+        return []
+
+    def plain[Kind](self, kind: Kind) -> tuple[Kind, str]:
+        """Return what plain words become: themselves."""
+        return kind, ""
+
+    def _hear(self, text: str) -> None:
+        if self._head is None:
+            self._look_behind(text)
+        else:
+            self._head += text
+            if len(self._head.lstrip()) >= HEAD:
+                self._decide(self._head)
+
+    def _decide(self, head: str) -> None:
+        self._head, self._pair = None, pair_at_head(head)
+        self._look_behind(head)
+
+    def _look_behind(self, text: str) -> None:
+        """Look for the closer, and for words behind it. `_answered`: None until it came."""
+        if not self._pair or self._answered:
+            return
+        if self._answered is None:
+            closer = self._pair[1]
+            before, found, text = (self._tail + text).partition(closer)
+            self._tail = before[1 - len(closer) :]
+            if not found:
+                return
+        self._answered = bool(text.strip())
