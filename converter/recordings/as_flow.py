@@ -33,7 +33,7 @@ def to_flow(recording: Recording, replay: Replay | None = None) -> http.HTTPFlow
         made.error = flow.Error(recording.ended, BEGAN + times[-1])
     summary = (replay or replayed(recording, recording.client)).summary.told()
     made.metadata[notes.METADATA] = notes.write(_noted(recording), summary)
-    made.comment = "🧠 " + in_words(summary) if summary.get("thoughts") else ""
+    made.comment = in_words(summary) if summary.get("thoughts") else ""
     server_said = Answered(
         recording.answered.status, recording.answered.content_type, recording.body
     )

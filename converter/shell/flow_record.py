@@ -27,11 +27,14 @@ from converter.servers.profiles import GENERIC, Server
 from converter.shell.messages import copied
 from converter.shell.mitmproxy_internals import forget_state_before
 
-MOVED, NOTHING, TROUBLE = ":brain:", ":white_small_square:", ":warning:"
-"""Markers of a flow: thinking was moved, there was nothing to do, a person should look."""
+MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
+"""Markers of a flow: thinking was moved, there was nothing to do, a person should look. Characters
+of ordinary fonts: where there is none for emoji, all of those look alike.
+"""
 CLIENT_LEFT = "Client disconnected"
 _LONGEST = 120
 """Characters of a note in a comment, which is one cell of a table."""
+_POINTLESS = "the server's reply was "
 LONGEST_REFUSAL = 200
 """Characters of a server's reason, which is all that there is to say of an error."""
 
@@ -136,22 +139,24 @@ class FlowRecord:
             or (flow.error and not flow.error.msg.startswith(CLIENT_LEFT))
             or (rewriter and rewriter.summary.failure)
         )
-        thought = (
-            ["🧠 " + in_words(rewriter.summary.told())]
-            if rewriter and rewriter.summary.thoughts
-            else []
-        )
-        # an error as it came
-        passed = [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
-        said = [*self.hints, *self.notes, *passed]
+        passed = (
+            [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
+        )  # an error as it came
+        troubles = [*self.notes, *passed]
         if refused:
             status = refused.partition(":")[0]
-            said = [words for words in said if words.rstrip("…") not in refused]
-            said = [refused, *(words for words in said if status not in words)]
-        flow.comment = flow.comment or " · ".join(filter(None, [*thought, *said]))
+            troubles = [words for words in troubles if words.rstrip("…") not in refused]
+            troubles = [refused, *(words for words in troubles if status not in words)]
+        said = [*troubles, *self._thoughts(), *self.hints]
+        flow.comment = flow.comment or " · ".join(filter(None, said))
         flow.marked = flow.marked or (
             TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         )
+
+    def _thoughts(self) -> list[str]:
+        """Return what was thought, in a few words, if anything was."""
+        summary = self.rewriter.summary if self.rewriter else None
+        return [in_words(summary.told())] if summary and summary.thoughts else []
 
     def _back_up(self, flow: HTTPFlow) -> None:
         if not (self.sent and self.asked) or (flow.response and not self.answered):
@@ -201,9 +206,9 @@ def refusal_of(response: Response | None) -> str:
 
 def in_short(note: str) -> str:
     """Return the few words that a note begins with, before its colon, as they may stand in a
-    comment.
+    comment. Its first words are all that a narrow column shows, so nothing stands before the point.
     """
-    short = one_line(" ".join(note.split())).partition(": ")[0]
+    short = one_line(" ".join(note.split())).removeprefix(_POINTLESS).partition(": ")[0]
     return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
 
 

@@ -1,7 +1,8 @@
 """A transcript as plain text for a content view. It is always valid YAML, for mitmproxy's
 highlighter of that name.
 
-Thinking is comments, which every palette of mitmproxy shows dim; what is said stands in block
+Thinking is comments, which every palette of mitmproxy shows dim, with a bar at each line, because
+mitmweb shows no colours; what is said stands in block
 scalars. Neither can be left by what a model writes, whatever it looks like, and both are read in
 linear time: invalid YAML would cost the colours of all that follows, and a lone `{` seconds of
 highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
@@ -154,7 +155,9 @@ def _thinking(part: Thinking) -> str:
 
 
 def _comment(text: str) -> str:
-    return "".join(f"{_BLOCK}# {line}".rstrip() + "\n" for line in text.split("\n")) if text else ""
+    return (
+        "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in text.split("\n")) if text else ""
+    )
 
 
 @_part.register

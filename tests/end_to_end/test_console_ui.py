@@ -100,7 +100,7 @@ def test_the_list_shows_the_marker_and_filters_find_it(
     console: Console, server: ByPathServer
 ) -> None:
     _ask(console, server, *TAGGED)
-    assert "\N{BRAIN}" in console.shows("[1/1]")
+    assert "\N{BLACK SMALL SQUARE}" in console.shows("[1/1]")
     for expression, found in (
         ("~comment opener", "[0/0]"),
         ("~comment thought", "[1/1]"),

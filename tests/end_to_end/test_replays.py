@@ -102,7 +102,7 @@ def test_client_replay_through_the_addon_is_a_new_exchange_rewritten_once(
         recorded.body,
         json.loads(recorded.sent.body),
     )
-    assert flow.comment.startswith("🧠 1 thought, 3 chars")
+    assert flow.comment.startswith("1 thought, 3 chars")
     flow.revert()
     assert flow.response
     assert flow.response.content == recorded.body

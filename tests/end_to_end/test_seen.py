@@ -104,8 +104,8 @@ def test_a_real_models_reply_is_a_conversation(
     request, reply = looker.view("request"), looker.view("response")
     assert (request["view_name"], reply["view_name"]) == ("Thinking", "Thinking")
     assert "user: |\n  What is 12 times 7?\n" in request["text"]
-    assert "\n  thinking:\n    # " in reply["text"]
-    assert f"\n    # {said.thinking.split('\n', 1)[0][:60]}" in reply["text"]
+    assert "\n  thinking:\n    #│ " in reply["text"]
+    assert f"\n    #│ {said.thinking.split('\n', 1)[0][:60]}" in reply["text"]
     assert f"  text: |\n    {said.text.strip().split('\n', 1)[0][:60]}" in reply["text"]
     assert f"stop: {'end_turn' if dialect is ANTHROPIC else 'stop'}\n" in reply["text"]
     assert ("\ntokens: " in reply["text"]) is (
@@ -114,7 +114,7 @@ def test_a_real_models_reply_is_a_conversation(
     assert ", thought 0." in reply["text"]
     server = looker.view("response", SERVER)
     assert server["view_name"] == SERVER
-    assert "\n  thinking:\n    # " in server["text"]
+    assert "\n  thinking:\n    #│ " in server["text"]
     assert "stop: stop\n" in server["text"]
 
 
@@ -127,9 +127,9 @@ def test_revert_shows_what_the_server_sent(llama_web: Mitmweb) -> None:
     looker.revert()
     assert "think" in looker.view("response", "raw")["text"]
     assert "chat.completion.chunk" in looker.view("response", "raw")["text"]
-    assert "\n  thinking:\n    # " in looker.view("response")["text"]
+    assert "\n  thinking:\n    #│ " in looker.view("response")["text"]
     [flow] = looker.flows()[-1:]
-    assert (flow["modified"], flow["marked"], str(flow["comment"])[:3]) == (False, "🧠", "🧠 1")
+    assert (flow["modified"], flow["marked"], str(flow["comment"])[:3]) == (False, "▪", "1 t")
 
 
 @pytest.mark.parametrize("path", [OPENAI.path, ANTHROPIC.path])
@@ -145,10 +145,10 @@ def test_a_reply_is_seen_while_it_comes(proxy_folder: Path, path: str) -> None:
     ):
         reply = Live(client.send(path, question(True)))
         reply.until(b"multiply")
-        assert "still coming: " in looker.shows("# I multiply\n")["text"]
+        assert "still coming: " in looker.shows("#│ I multiply\n")["text"]
         first.set()
-        assert "It is\n" in looker.shows("# I multiply and add.\n")["text"]
-        assert "# I multiply and add.\n" in looker.view("response", SERVER)["text"]
+        assert "It is\n" in looker.shows("#│ I multiply and add.\n")["text"]
+        assert "#│ I multiply and add.\n" in looker.view("response", SERVER)["text"]
         second.set()
         got = reply.rest()
         assert "still coming" not in looker.shows("stop: ")["text"]
@@ -214,7 +214,7 @@ def test_the_console_shows_what_comes_now(proxy_folder: Path) -> None:
         console.press("Enter")
         console.shows("Request")
         console.press("Tab")
-        assert "lines above, until the reply is complete" in console.shows("# line 99")
+        assert "lines above, until the reply is complete" in console.shows("#│ line 99")
         last.set()
         reply.rest()
-        assert "# line 0" in console.hides("lines above")
+        assert "#│ line 0" in console.hides("lines above")

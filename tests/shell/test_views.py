@@ -29,7 +29,7 @@ from tests.support.frames import ROLE, delta, stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, shown, watched
 
 SERVER = "Thinking server"
-SAID = "  thinking:\n    # I add.\n  text: |\n    It is 4.\n"
+SAID = "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"
 THOUGHT = stream("<think>I add.</think>", "It is 4.")
 
 
@@ -76,7 +76,7 @@ def test_the_view_is_chosen_by_itself_and_sets_thinking_apart(
         flow.revert()
     for message, said in (
         (flow.request, "user: |\n  Hi\n"),
-        (flow.response, "  thinking:\n    # I add.\n  text: |\n    It is 4.\n"),
+        (flow.response, "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"),
     ):
         result = shown(flow, message)
         assert (result.view_name, result.syntax_highlight) == ("Thinking", "yaml")
@@ -114,14 +114,14 @@ def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> N
     [(client_request, client_reply), (server_request, server_reply)] = both
     assert ("stream_options" in client_request, "stream_options" in server_request) == (False, True)
     assert ("stop: end_turn" in client_reply, "stop: stop" in server_reply) == (True, True)
-    assert "# I add." in server_reply
+    assert "#│ I add." in server_reply
 
 
 def test_the_servers_view_reads_a_reply_as_the_addon_did() -> None:
     begun = stream("I add.</think>", "It is 4.")
     flow = kept(asked(CHAT), response(EVENT_STREAM), *begun, start="thinking")
-    assert "# I add." in reply(flow)
-    assert "# I add." in reply(flow, SERVER)
+    assert "#│ I add." in reply(flow)
+    assert "#│ I add." in reply(flow, SERVER)
     assert "</think>" not in reply(flow, SERVER)
 
 
@@ -191,8 +191,8 @@ def test_what_can_be_read_comes_before_the_raw_rest() -> None:
 def test_notes_that_cannot_be_read_cost_no_view(noted: str) -> None:
     flow = kept(asked(CHAT), response(EVENT_STREAM), *THOUGHT)
     flow.metadata[METADATA] = noted
-    assert "# I add." in reply(flow)
-    assert "# I add." in reply(flow, SERVER)
+    assert "#│ I add." in reply(flow)
+    assert "#│ I add." in reply(flow, SERVER)
 
 
 def test_a_fault_of_ours_shows_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_a_running_reply_is_read_once() -> None:
         pass_on(flow, *THOUGHT[-2:], b"")
         there.end(flow)
         said += [(reply(flow), reply(flow, SERVER))]
-    for number, words in enumerate(["# I\n", "# I add.\n", "# I add.\n"]):
+    for number, words in enumerate(["#│ I\n", "#│ I add.\n", "#│ I add.\n"]):
         assert all(words in view for view in said[number])
         assert all(("still coming" in view) is (number < 2) for view in said[number])
 

@@ -46,8 +46,8 @@ def shown(*parts: Part) -> str:
         (Text("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
         (Text("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
         (Text("No.", "refusal"), "  refusal: |\n    No.\n"),
-        (Thinking("deep\n\n# deeper: x"), "  thinking:\n    # deep\n    #\n    # # deeper: x\n"),
-        (Thinking("deep", "plan"), "  thinking:  # plan\n    # deep\n"),
+        (Thinking("deep\n\n# deeper: x"), "  thinking:\n    #│ deep\n    #│\n    #│ # deeper: x\n"),
+        (Thinking("deep", "plan"), "  thinking:  # plan\n    #│ deep\n"),
         (
             Thinking("", "only its vendor can read it"),
             "  thinking:  # only its vendor can read it\n",
@@ -214,7 +214,7 @@ def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
         for kind in ("comment", "string", "name", "")
     }
     assert of_kind["comment"].count("\n") >= f"t{thought}".strip("\r\n").count("\n")
-    assert "# t" in of_kind["comment"]
+    assert "#│ t" in of_kind["comment"]
     assert "LAST" in of_kind["string"]
     assert "END" in of_kind["string"]
     assert not of_kind[""].replace(":", "").strip()

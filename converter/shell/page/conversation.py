@@ -5,6 +5,7 @@ What is read of a flow is taken on mitmproxy's loop, which is quick; reading it 
 a thread.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -23,8 +24,9 @@ from converter.transcript.turns import Thinking, Transcript
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
 _KEPT_BACK = "Withheld: the client got less thinking than the model had."
-_ABOUT_THINKING = "🧠"
-"""What the first part of a comment begins with, when it tells of the thinking that the page shows.
+_ABOUT_THINKING = re.compile(r"(?:🧠 )?[\d,]+ thoughts?, ")
+"""How a part of a comment begins that tells of the thinking, which the page shows; in older files
+with a picture.
 """
 
 
@@ -89,7 +91,7 @@ def markdown_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
 def notes(flow: HTTPFlow, noted: Mapping[str, object]) -> list[str]:
     """Return what the addon mended, withheld or guessed, a line each."""
     comment = [
-        part for part in flow.comment.split(" · ") if part and not part.startswith(_ABOUT_THINKING)
+        part for part in flow.comment.split(" · ") if part and not _ABOUT_THINKING.match(part)
     ]
     began = [_BEGAN_INSIDE] if noted.get("begins") == InitialState.THINKING.value else []
     return [*comment, *began, *([_PROMPTED] if noted.get("prompted") else [])]
