@@ -1,7 +1,8 @@
 """Blanks that touch a mark: a stage that leaves them out of the answer.
 
 Models write blank lines between a thought and the answer; a client that prints the answer shows
-them. What stands in a line with words stays, so that code keeps its indentation.
+them. An empty thought (`<think>\n\n</think>\n\n`, as Qwen3 writes it when it is not to think) leaves
+its blank lines at the reply's head, so they go there as well. What stands in a line with words stays, so that code keeps its indentation.
 """
 
 from dataclasses import replace
@@ -13,11 +14,13 @@ HELD_LIMIT = 4096
 
 
 class BlanksTrimmer:
-    """Events of one choice in, events out: text loses the blanks before and behind thinking."""
+    """Events of one choice in, events out: text loses the blanks before and behind thinking, and
+    those at the reply's head.
+    """
 
     def __init__(self) -> None:
         self._held: list[Text] = []
-        self._behind_thought = False
+        self._behind_thought = True  # or at the head, where an empty one stood
 
     def feed(self, event: Event) -> list[Event]:
         """Return what goes out now: blanks wait for what follows them."""
@@ -65,7 +68,8 @@ class BlanksTrimmer:
 
     def _release(self, text: Text) -> list[Event]:
         behind, self._behind_thought, self._held = self._behind_thought, False, []
-        return [replace(text, text=_without_blank_lines(text.text))] if behind else [text]
+        left = replace(text, text=_without_blank_lines(text.text)) if behind else text
+        return [left] if left.text else []
 
 
 def _without_blank_lines(text: str) -> str:
