@@ -113,7 +113,7 @@ class Exchange:
         elif isinstance(error, RequestError | json_text.UnreadableError):
             status, kind, words = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
-            status, words = 502, f"no server there: {error}"
+            status, words = 502, str(error)
         return words, Answer(status, JSON, self.client.error(words, kind, status))
 
     def models(self, status: int, body: bytes) -> Answer | None:

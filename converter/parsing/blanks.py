@@ -1,8 +1,9 @@
 """Blanks that touch a mark: a stage that leaves them out of the answer.
 
 Models write blank lines between a thought and the answer; a client that prints the answer shows
-them. An empty thought (`<think>\n\n</think>\n\n`, as Qwen3 writes it when it is not to think) leaves
-its blank lines at the reply's head, so they go there as well. What stands in a line with words stays, so that code keeps its indentation.
+them. An empty thought, as Qwen3 writes one when it is not to think, leaves its blank lines at the
+reply's head, so they go there as well. What stands in a line with words stays, so that code keeps
+its indentation.
 """
 
 from dataclasses import replace

@@ -37,7 +37,11 @@ _watching: set[asyncio.Task[None]] = set()
 
 
 def running() -> None:
-    """mitmproxy's hook: everything listens now."""
+    """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
+    its last word.
+    """
+    if failed():
+        return
     if sys.stdout.isatty() and hasattr(select, "poll"):
         _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
     server = ReverseMode.parse(ctx.options.mode[0]).data
@@ -51,6 +55,12 @@ def running() -> None:
 async def _end_with_terminal(file: int) -> None:
     await hung_up(file)
     ctx.master.shutdown()
+
+
+def failed() -> bool:
+    """Tell whether mitmproxy is about to end because of an error at its start."""
+    check: Any = ctx.master.addons.get("errorcheck")
+    return bool(check and check.logger.has_errored)
 
 
 def proxy_address() -> str:

@@ -22,6 +22,7 @@ from converter.servers.probes import estimate_tokens
 from converter.settings import Settings
 from converter.shell import messages
 from converter.shell.aside import aside
+from converter.shell.exchange_listener import fault_of
 from converter.shell.flow_record import FlowRecord
 from converter.shell.thought_hook import report
 from converter.shell.upstream_client import UpstreamClient, credentials
@@ -87,6 +88,9 @@ class RequestSteps:
         """
         try:
             return await self._translate(flow, record, notes)
+        except ConnectionError as error:
+            told = ConnectionError(fault_of(flow, str(error)).words)
+            return _refused(record.exchange, told, notes)
         except Exception as error:
             return _refused(record.exchange, error, notes)
 

@@ -9,8 +9,17 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
+from mitmproxy.addons.errorcheck import ErrorCheck
+from mitmproxy.test import taddons
 
-from converter.shell.announcement import UNKNOWN_MODEL, announcement, curl, first_model
+from converter.shell.announcement import (
+    UNKNOWN_MODEL,
+    announcement,
+    curl,
+    failed,
+    first_model,
+    running,
+)
 
 
 @contextmanager
@@ -68,3 +77,22 @@ def test_mitmweb_is_named_when_there_is_one() -> None:
     assert "mitmweb: http://127.0.0.1:8081/?token=1" in told
     assert "Watch:   http://127.0.0.1:8081/think?token=1" in told
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
+
+
+def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    check = ErrorCheck()
+    try:
+        with taddons.context(check) as context:
+            context.options.update(mode=["reverse:http://127.0.0.1:1"])
+            assert not failed()
+            logging.getLogger().error("think: no option think_tag; did you mean think_tags?")
+            assert failed()
+            running()
+    finally:
+        check.finish()
+    assert capsys.readouterr().out == ""
+
+
+def test_without_that_check_no_start_has_failed() -> None:
+    with taddons.context():
+        assert not failed()

@@ -1,6 +1,7 @@
 """Requests, from the client to the server or to an answer, by the addon's hooks."""
 
 import json
+import socket
 
 import pytest
 
@@ -117,3 +118,19 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
         )
         ask(addon, flow)
         assert flow.response
+
+
+@pytest.mark.parametrize("path", [MESSAGES, "/v1/responses"])
+def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None:
+    with socket.socket() as closed, running(server="auto") as (addon, _):
+        closed.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+        port = closed.getsockname()[1]
+        flow = request(path, {**ASKED, "input": "hi"})
+        flow.request.host, flow.request.port = "127.0.0.1", port
+        ask(addon, flow)
+        assert flow.response
+        error = json.loads(flow.response.content or b"")["error"]
+        assert (flow.response.status_code, error["message"]) == (
+            502,
+            f"no model server at http://127.0.0.1:{port}: connection refused",
+        )
