@@ -139,19 +139,16 @@ class FlowRecord:
             or (flow.error and not flow.error.msg.startswith(CLIENT_LEFT))
             or (rewriter and rewriter.summary.failure)
         )
-        passed = (
-            [in_short(rewriter.summary.failure)] if rewriter and not rewriter.failure else []
-        )  # an error as it came
-        troubles = [*self.notes, *passed]
+        passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
+        troubles = [*self.notes, in_short(passed)]  # and an error that went on as it came
         if refused:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]
             troubles = [refused, *(words for words in troubles if status not in words)]
-        said = [*troubles, *self._thoughts(), *self.hints]
-        flow.comment = flow.comment or " · ".join(filter(None, said))
-        flow.marked = flow.marked or (
-            TROUBLE if self.notes or failed else MOVED if moved else NOTHING
-        )
+        said = filter(None, [*troubles, *self._thoughts(), *self.hints])
+        flow.comment = flow.comment or " · ".join(said)
+        marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
+        flow.marked = flow.marked or marker
 
     def _thoughts(self) -> list[str]:
         """Return what was thought, in a few words, if anything was."""
@@ -206,7 +203,7 @@ def refusal_of(response: Response | None) -> str:
 
 def in_short(note: str) -> str:
     """Return the few words that a note begins with, before its colon, as they may stand in a
-    comment. Its first words are all that a narrow column shows, so nothing stands before the point.
+    comment. A narrow column shows only its first words, so nothing stands before the point.
     """
     short = one_line(" ".join(note.split())).removeprefix(_POINTLESS).partition(": ")[0]
     return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
