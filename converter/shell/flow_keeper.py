@@ -9,9 +9,9 @@ what is still on its way, and what was read from a file.
 import json
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mitmproxy import ctx
-from mitmproxy.addons.view import View
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
@@ -19,6 +19,9 @@ from converter.option_readers import Keep
 from converter.recordings.notes import LET_GO, METADATA
 from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
 from converter.shell.mitmproxy_internals import flow_list, forget_state_before, state_before
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
 
 OVERHEAD = 16 * 1024
 """Bytes that mitmproxy holds of an exchange beside its bodies: headers, connections, times."""
@@ -57,7 +60,7 @@ class FlowKeeper:
         self._total -= self._sizes.pop(name, 0)
         self._whole.pop(name, None)
 
-    def _trim(self, view: View) -> None:
+    def _trim(self, view: "View") -> None:
         keep = self._chosen()
         if keep is None:
             return
@@ -70,7 +73,7 @@ class FlowKeeper:
                 break
             self._let_go(view, name)
 
-    def _let_bytes_go(self, view: View, name: str) -> None:
+    def _let_bytes_go(self, view: "View", name: str) -> None:
         flow = view.get_by_id(name)
         if not isinstance(flow, HTTPFlow):  # a person has removed it
             self._forget(name)
@@ -80,7 +83,7 @@ class FlowKeeper:
             self._total += size_of(flow) - self._sizes[name]
             self._sizes[name] = size_of(flow)
 
-    def _let_go(self, view: View, name: str) -> None:
+    def _let_go(self, view: "View", name: str) -> None:
         flow = view.get_by_id(name)
         if flow is not None and stays(view, flow):
             return
@@ -89,7 +92,7 @@ class FlowKeeper:
             view.remove([flow])
 
 
-def stays(view: View, flow: Flow) -> bool:
+def stays(view: "View", flow: Flow) -> bool:
     """Tell whether a flow is not to be touched: a person has marked it, the console shows it, or it
     is on its way again.
     """

@@ -7,9 +7,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mitmproxy import flow
-from mitmproxy.addons.view import View
 from mitmproxy.http import HTTPFlow
 
 from converter.observe.statistics import Reply
@@ -18,6 +18,9 @@ from converter.shell.page import row as rows
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
 from converter.shell.terminal.printer import reply_of
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
 
 SLICE = 0.01
 """Seconds after which others have their turn: a list of thousands is made in many slices."""
@@ -50,7 +53,7 @@ class Listed:
     It listens to mitmweb's list of flows only between `open` and `close`.
     """
 
-    def __init__(self, view: View, running: Mapping[str, FlowRecord]) -> None:
+    def __init__(self, view: "View", running: Mapping[str, FlowRecord]) -> None:
         self._view = view
         self._running = running
         self._entries: dict[str, _Entry] = {}
