@@ -7,13 +7,15 @@ lacks of these is named by `missing()`; the addon then leaves mitmproxy's own la
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import ctx, optmanager
-from mitmproxy.addons.view import View
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import Layer, NextLayer
+
+if TYPE_CHECKING:  # mitmdump's own binary is without it
+    from mitmproxy.addons.view import View
 
 _not_importable = ""
 try:
@@ -150,7 +152,7 @@ def forget_state_before(flow: Flow) -> None:
     flow._backup = None
 
 
-def flow_list() -> View | None:
+def flow_list() -> "View | None":
     """Return mitmweb's and the console's list of flows; mitmdump has none."""
     view: View | None = ctx.master.addons.get("view")
     return view
