@@ -32,12 +32,13 @@ class Endpoint(enum.Enum):
     CHAT = _Row(
         "POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True, kind="chat"
     )
+    # twice: for a base URL that ends in /v1, as OpenAI's do; Anthropic's SDKs add it themselves
     MESSAGES = _Row(
-        "POST", "/v1/messages", "anthropic", is_chat=True, is_request=True, kind="messages"
+        "POST", "(?:/v1)?/v1/messages", "anthropic", is_chat=True, is_request=True, kind="messages"
     )
     COUNT_TOKENS = _Row(
         "POST",
-        "/v1/messages/count_tokens",
+        "(?:/v1)?/v1/messages/count_tokens",
         "anthropic",
         is_request=True,
         is_count=True,

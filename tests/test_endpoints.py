@@ -26,6 +26,8 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "//v1/chat/completions", CHAT, ""),
     ("POST", "/v1/messages", MESSAGES, ""),
     ("POST", "/v1/messages?beta=true", MESSAGES, ""),
+    ("POST", "/v1/v1/messages?beta=true", MESSAGES, ""),
+    ("POST", "/gateway/v1/v1/messages/count_tokens", COUNT, "/gateway"),
     ("POST", "/v1/messages/", MESSAGES, ""),
     ("POST", "/v1/messages/?beta=true", MESSAGES, ""),
     ("POST", "/v1/messages?", MESSAGES, ""),
