@@ -15,6 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from converter.command import start
+from tests.support.harness import free_ports
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -102,10 +103,11 @@ def test_the_unit_is_a_unit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS.keys())
 def test_what_they_ask_of_the_command_it_can_do(words: list[str]) -> None:
-    chosen, more = start.read([word if word != "8080" else "18080" for word in words])
+    port = str(free_ports(1)[0])
+    chosen, more = start.read([word if word != "8080" else port for word in words])
     arguments = [*start.mitmproxy_arguments(chosen), *more]
     assert chosen.interface == "dump"
-    assert arguments[arguments.index("--listen-port") + 1] == "18080"
+    assert arguments[arguments.index("--listen-port") + 1] == port
 
 
 def test_workflows_fit_their_schema() -> None:
