@@ -1,7 +1,6 @@
 """`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from converter.command import examined
@@ -9,19 +8,12 @@ from converter.command.addresses import CommandError, server_address
 from converter.command.examined import Finding
 from converter.command.heard import Heard
 from converter.command.link import PATIENCE, Link, link_to
+from converter.command.local_server import USUAL_PORTS, find_local_server, listed_models
 from converter.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
 from converter.servers.probes import IDENTITY_PATHS, recognise
 from converter.servers.profiles import Server, thinking_fields
 
-USUAL_PORTS = {
-    8000: "vLLM, NIM, transformers serve",
-    8080: "llama.cpp",
-    11434: "Ollama",
-    1234: "LM Studio",
-    30000: "SGLang",
-}
-"""Where servers listen when nobody has said otherwise; looked at when no address is given."""
 QUESTION = "What is 12 * 7?"
 TOOL_QUESTION = "What is the weather in Oslo? Call the tool."
 TOOL = {
@@ -49,9 +41,8 @@ _CONTEXTS: Mapping[str, tuple[str, ...]] = {
 def main(arguments: Sequence[str]) -> int:
     """Examine a server and print what was found; return the exit status."""
     chosen = parser().parse_args(arguments)
-    link = link_to(
-        server_address(chosen.url or _found()), chosen.key, chosen.patience, chosen.insecure
-    )
+    address = server_address(chosen.url or find_local_server())
+    link = link_to(address, chosen.key, chosen.patience, chosen.insecure)
     findings = []
     for finding in examine(link, chosen.model):
         findings.append(finding)
@@ -86,7 +77,7 @@ def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
         raise CommandError(f"{link.address} {words}")
     name = "unknown to the addon" if server.name == "generic" else server.name
     yield Finding("server", f"{name} at {link.address}")
-    models = _models(link)
+    models = listed_models(link)
     model = asked_model or (models[0] if models else "")
     yield _listed(models, model)
     heard, asked = _thinks(link, server, model)
@@ -106,20 +97,6 @@ def _listed(models: Sequence[str], model: str) -> Finding:
         return Finding("models", f"{', '.join(models)}; not among them: {model}", wrong=True)
     more = f"; {model} is asked" if len(models) > 1 else ""
     return Finding("models", ", ".join(models) + more)
-
-
-def _found() -> str:
-    """Return the address of the first local server that lists models, of the usual ports."""
-    for port in USUAL_PORTS:
-        address = f"http://127.0.0.1:{port}"
-        try:
-            if _models(link_to(address)):
-                print(f"found {address}", file=sys.stderr)
-                return address
-        except CommandError:
-            continue
-    tried = ", ".join(f"{port} ({names})" for port, names in USUAL_PORTS.items())
-    raise CommandError(f"no model server at the local ports {tried}: give its URL")
 
 
 def _thinks(link: Link, server: Server, model: str) -> tuple[Heard, bool]:
@@ -142,11 +119,6 @@ def _question(model: str, words: str) -> dict[str, object]:
 def _answers(heard: Heard) -> bool:
     """Tell whether an answer has begun behind a thought: the rest of it says nothing new."""
     return bool(heard.fields and heard.text.strip())
-
-
-def _models(link: Link) -> list[str]:
-    named = (row.get("id") for row in _rows(link.get("/v1/models"), "data"))
-    return [name for name in named if isinstance(name, str)]
 
 
 def _context(link: Link, model: str) -> int | None:

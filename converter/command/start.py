@@ -17,6 +17,7 @@ from converter.command.addresses import (
     free_port,
     server_address,
 )
+from converter.command.local_server import USUAL_PORTS, find_local_server
 from converter.shell import programs, workers
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
@@ -34,13 +35,15 @@ def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
     made = argparse.ArgumentParser(
         "think-addon",
-        usage="%(prog)s URL [options] [-- options of mitmproxy]",
+        usage="%(prog)s [URL] [options] [-- options of mitmproxy]",
         description=_DESCRIPTION,
         epilog=_options(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("url", metavar="URL", help="the server, such as http://localhost:8000")
+    ports = ", ".join(map(str, USUAL_PORTS))
+    about = f"the server, such as http://localhost:8000; else local ports are tried: {ports}"
+    made.add_argument("url", nargs="?", metavar="URL", help=about)
     _add_interfaces(made)
     made.add_argument("--port", help=f"where clients connect ({PORT}, or the next free one)")
     made.add_argument("--web-port", help=f"where the page is ({WEB_PORT}, or the next free one)")
@@ -117,7 +120,7 @@ def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     """Return the arguments for a program of mitmproxy's. Raises CommandError."""
-    mode = f"reverse:{server_address(chosen.url)}"
+    mode = f"reverse:{server_address(chosen.url or find_local_server())}"
     port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]

@@ -55,7 +55,6 @@ def test_what_cannot_be_done_is_one_line(
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["--nonsense"],
         ["http://a", "http://b"],
         ["doctor", "--nonsense"],

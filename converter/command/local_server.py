@@ -1,0 +1,43 @@
+"""The model server on this machine, where its user has not said which."""
+
+import sys
+
+from converter.command.addresses import CommandError
+from converter.command.link import Link, link_to
+
+USUAL_PORTS = {
+    8000: "vLLM, NIM, transformers serve",
+    8080: "llama.cpp",
+    11434: "Ollama",
+    1234: "LM Studio",
+    30000: "SGLang",
+}
+"""Where servers listen when nobody has said otherwise."""
+
+
+def find_local_server() -> str:
+    """Return the address of the first server that lists models at one of the usual ports, and say
+    which it is. Raises CommandError.
+    """
+    for port in USUAL_PORTS:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            if listed_models(link_to(address)):
+                print(f"found {address}", file=sys.stderr)
+                return address
+        except CommandError:
+            continue
+    tried = ", ".join(f"{port} ({names})" for port, names in USUAL_PORTS.items())
+    raise CommandError(
+        f"no model server at the local ports {tried}: start one, or give its URL, "
+        "such as http://gpu-box:8000"
+    )
+
+
+def listed_models(link: Link) -> list[str]:
+    """Return the names of the models that a server lists."""
+    value = link.get("/v1/models")
+    rows = value.get("data") if isinstance(value, dict) else None
+    listed = rows if isinstance(rows, list) else []
+    named = [row.get("id") for row in listed if isinstance(row, dict)]
+    return [name for name in named if isinstance(name, str)]
