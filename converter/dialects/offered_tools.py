@@ -14,11 +14,20 @@ def offered(body: Mapping[str, object]) -> Tools | None:
     choice = body.get("tool_choice")
     mode = choice.get("type") if isinstance(choice, Mapping) else choice
     schemas = dict(_named(body.get("tools")))
+    if isinstance(choice, Mapping) and (chosen := _chosen(choice)):
+        schemas = {name: schema for name, schema in schemas.items() if name in chosen}
     if not schemas or mode in _NO_CALLS:
         return None
     disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
     return Tools(schemas, parallel, _wants_json(body))
+
+
+def _chosen(choice: Mapping[str, object]) -> set[str]:
+    """Return the names of the only tools that a choice allows; none when it allows any."""
+    allowed = choice.get("allowed_tools")
+    among = allowed.get("tools") if isinstance(allowed, Mapping) else [choice]
+    return {name for name, _ in _named(among)}
 
 
 def _named(tools: object) -> Iterator[tuple[str, Schema]]:

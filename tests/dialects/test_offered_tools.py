@@ -52,6 +52,32 @@ def test_a_request_may_offer_none(body: dict[str, Any]) -> None:
     assert offered(body) is None
 
 
+TWO: dict[str, Any] = {"tools": [*OPENAI["tools"], {"type": "function", "function": {"name": "g"}}]}
+LIST = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "g"}}]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        ("auto", {"f", "g"}),
+        ("required", {"f", "g"}),
+        ({"type": "auto"}, {"f", "g"}),
+        ({"type": "any"}, {"f", "g"}),
+        ({"type": "function", "function": {"name": "g"}}, {"g"}),
+        ({"type": "tool", "name": "f"}, {"f"}),
+        ({"type": "allowed_tools", "allowed_tools": LIST}, {"g"}),
+    ],
+)
+def test_a_choice_may_allow_some_of_them_only(choice: object, names: set[str]) -> None:
+    tools = offered(TWO | {"tool_choice": choice})
+    assert tools
+    assert set(tools.schemas) == names
+
+
+def test_a_choice_of_a_tool_that_is_not_offered_allows_none() -> None:
+    assert offered(OPENAI | {"tool_choice": {"type": "tool", "name": "other"}}) is None
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -246,6 +246,68 @@ def test_the_option_switches_it_off(proxy_folder: Path, model: ByPathServer) -> 
     assert [(block.type, block.text) for block in message.content] == [("text", words)]
 
 
+# What the request says of calls.
+
+OTHER: Any = {"name": "other", "input_schema": SCHEMA}
+AS_FUNCTION = [{"name": tool["name"], "parameters": SCHEMA} for tool in (TOOL, OTHER)]
+ONE_AT_A_TIME, NOT_ANY, ONLY_WEATHER = "one at a time", "none", "only the weather"
+CHOICES: dict[str, dict[str, dict[str, Any]]] = {
+    "Messages": {
+        ONE_AT_A_TIME: {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+        NOT_ANY: {"tool_choice": {"type": "none"}},
+        ONLY_WEATHER: {"tool_choice": {"type": "tool", "name": "get_weather"}},
+    },
+    "chat completions": {
+        ONE_AT_A_TIME: {"parallel_tool_calls": False},
+        NOT_ANY: {"tool_choice": "none"},
+        ONLY_WEATHER: {"tool_choice": {"type": "function", "function": {"name": "get_weather"}}},
+    },
+    "Responses": {
+        ONE_AT_A_TIME: {"parallel_tool_calls": False},
+        NOT_ANY: {"tool_choice": "none"},
+        ONLY_WEATHER: {"tool_choice": {"type": "function", "name": "get_weather"}},
+    },
+}
+
+
+def names_and_text(port: int, client: str, streamed: bool, **asked: Any) -> tuple[list[str], str]:
+    """The names of a reply's calls, and its text."""
+    if client == "Messages":
+        asked |= {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+        with anthropic_client(port) as anthropic_sdk:
+            blocks = _message(anthropic_sdk, streamed, tools=[TOOL, OTHER], **asked).content
+        calls = [block.name for block in blocks if block.type == "tool_use"]
+        return calls, "".join(block.text for block in blocks if block.type == "text")
+    with openai_client(port) as sdk:
+        if client == "Responses":
+            flat = [{"type": "function", "strict": False, **each} for each in AS_FUNCTION]
+            response = _response(sdk, streamed, tools=flat, **asked)
+            calls = [item.name for item in response.output if item.type == "function_call"]
+            return calls, response.output_text
+        asked |= {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+        tools = [{"type": "function", "function": each} for each in AS_FUNCTION]
+        message = _choice(sdk, streamed, tools=tools, **asked).message
+    return [call.function.name for call in message.tool_calls or []], message.content or ""
+
+
+@pytest.mark.parametrize("client", LOOPS)
+@pytest.mark.parametrize("choice", [ONE_AT_A_TIME, NOT_ANY, ONLY_WEATHER])
+def test_the_requests_choice_of_tools_is_kept(
+    model: ByPathServer, front_proxy: Proxy, client: str, choice: str, streamed: bool
+) -> None:
+    first, second = (
+        WRITTEN["hermes"].write([(name, ARGUMENTS)]) for name in ("other", "get_weather")
+    )
+    model.rows[CHAT] = says(f"{first}\n{second}", streamed)
+    found = names_and_text(front_proxy.ports[0], client, streamed, **CHOICES[client][choice])
+    wanted = {
+        ONE_AT_A_TIME: (["other"], second),
+        NOT_ANY: ([], f"{first}\n{second}"),
+        ONLY_WEATHER: (["get_weather"], first),
+    }
+    assert found == wanted[choice]
+
+
 # What a person is told.
 
 

@@ -76,6 +76,32 @@ def test_calls_are_the_same_however_the_text_is_cut(written: Written, calls: Cal
 
 
 @BY_NAME
+def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
+    text = f"Look.\n{written.write(SITUATIONS['one call'])}\n"
+    text = text.removeprefix("Look.\n") if written.whole else text
+    wanted = read(text)
+    for place in range(len(text)):
+        reading = parser()
+        pieces = (text[:place], text[place:])
+        events = [event for piece in pieces for event in reading.feed(piece)]
+        assert joined([*events, *reading.close()]) == wanted
+
+
+@BY_NAME
+def test_the_cost_of_a_chunk_is_that_of_what_is_held(written: Written) -> None:
+    """What a chunk makes the parser look at is what is held and the chunk, however long the call is."""
+    looked_at = []
+    for words in (400, 1600):
+        text = written.write([("write_file", {"path": "x", "content": "word " * words})])
+        reading, longest = parser(), 0
+        for at in range(0, len(text), 10):
+            reading.feed(text[at : at + 10])
+            longest = max(longest, len(reading._source.rest))
+        looked_at.append(longest)
+    assert looked_at[0] == looked_at[1] < 400
+
+
+@BY_NAME
 def test_text_around_calls_stays_less_the_blanks_that_touch_them(written: Written) -> None:
     text = f"Let me see.\n\n{written.write(TWO)}\n\nThat was it.\n"
     wanted = [text] if written.whole else ["Let me see.", *TWO, "That was it.\n"]
