@@ -43,6 +43,11 @@ class Start:
     model: str
     own: Own | None = None
 
+    @property
+    def bare_id(self) -> str:
+        """Return the reply's id without what dialects put before it."""
+        return self.id.removeprefix("chatcmpl-").removeprefix("msg_")
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

@@ -180,8 +180,7 @@ class Stages:
             case End() | Failure():
                 return [*self.close(), event]
             case Start():
-                name = event.id.removeprefix("chatcmpl-").removeprefix("msg_")
-                self._reply = self._reply or name
+                self._reply = self._reply or event.bare_id
                 return [event]
             case _:
                 return [event]

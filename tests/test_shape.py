@@ -119,6 +119,49 @@ def test_no_dialect_knows_another(source: Path) -> None:
     assert len(dialects) <= 1 or not _module(source).startswith(_OF_A_DIALECT)
 
 
+NAMES_A_DIALECT = {
+    "converter.dialects.table",  # its rows
+    "converter.endpoints",  # its rows
+    "converter.settings",  # options of a server's own endpoints: `native_option` names them
+    "converter.shell.announcement",  # prints a command for each of two
+}
+"""All others loop over the table, beside the laws and the redaction, which know each dialect by
+themselves.
+"""
+_OF_DIALECTS = re.compile(
+    r"openai|anthropic|responses|.*(/v1/messages|/responses|/chat/completions).*", re.DOTALL
+)
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    """Every string but docstrings, and every name that is taken from the table."""
+    documents = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in documents:
+            yield str(node.value)
+        elif isinstance(node, ast.ImportFrom) and node.module == "converter.dialects.table":
+            yield from (alias.name.lower().removesuffix("_chat") for alias in node.names)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=_module)
+def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None:
+    module = _module(source)
+    if (
+        module.startswith((*_OF_A_DIALECT, "converter.laws.", "converter.recordings.redact."))
+        or module in NAMES_A_DIALECT
+    ):
+        return
+    named = [text for text in _texts(ast.parse(source.read_text())) if _OF_DIALECTS.fullmatch(text)]
+    folders = [name for name in _ours(source) if name.startswith(_OF_A_DIALECT)]
+    assert named + folders == []
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=_module)
 def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     meets = [name for name in _imports(source) if name.split(".")[0] == "mitmproxy"]

@@ -113,10 +113,7 @@ class RequestSteps:
         notes += asked.notes
         if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body)
-            estimate = partial(estimate_tokens, asked.body)
-            tokens = await aside(len(body), estimate) if counted is None else counted
-            answer = exchange.counted(tokens)
-            return _counted_by(answer, "estimate" if counted is None else record.server.name)
+            return await _counted(record, asked, counted, len(body))
         _address(flow, exchange.path, client)
         await _send(flow, asked.body)
         return None
@@ -187,8 +184,13 @@ def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response
     return messages.made(answer)
 
 
-def _counted_by(answer: Answer, counter: str) -> Response:
-    """Return the count of a prompt's tokens, and who counted."""
-    response = messages.made(answer)
+async def _counted(
+    record: FlowRecord, asked: ReadRequest, counted: int | None, size: int
+) -> Response:
+    """Return the count of a prompt's tokens, and who counted; None: the server did not."""
+    estimate = partial(estimate_tokens, asked.body)
+    tokens = await aside(size, estimate) if counted is None else counted
+    response = messages.made(record.exchange.counted(tokens))
+    counter = "estimate" if counted is None else record.server.name
     response.headers["x-think-tokens-counted-by"] = counter
     return response

@@ -9,8 +9,7 @@ def reply_name(event: Start, context: ReplyContext) -> str:
     """Return the reply's own name, without what dialects put before it; else the exchange's, under
     which a thread keeps its replies, because servers repeat theirs.
     """
-    named = "" if context.own else event.id
-    return named.removeprefix("chatcmpl-").removeprefix("msg_") or context.id
+    return ("" if context.own else event.bare_id) or context.id
 
 
 def message_start(event: Start, context: ReplyContext) -> dict[str, object]:

@@ -1,0 +1,109 @@
+"""A dialect is one record and one row: a fourth one works with all others, by nothing else."""
+
+import json
+
+import pytest
+
+from converter import read_request, settings
+from converter.awaited_reply import AwaitedReply
+from converter.conversation import RequestError
+from converter.dialects import table
+from converter.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
+from converter.endpoints import Endpoint
+from converter.exchange import Exchange
+from converter.rewriter import Rewriter
+from converter.servers.profiles import by_name
+from converter.transcript import reply
+from converter.transcript.turns import Part, Text, Thinking, ToolCall
+from tests.support.frames import stream, whole
+from tests.support.toy_dialect import TOY
+
+SETTINGS = settings.read()
+TOLD = [
+    {"told": "text", "text": "<think>h"},
+    {"told": "text", "text": "m</think>So"},
+    {"told": "call", "name": "look", "text": '{"at": "sky"}'},
+    {"told": "end", "text": "tool_calls"},
+]
+SERVERS_BYTES = {
+    Form.STREAM: b"".join(f"data: {json.dumps(entry)}\n\n".encode() for entry in TOLD),
+    Form.WHOLE: json.dumps({"told": TOLD}).encode(),
+}
+PARTS = [(Thinking, "hm"), (Text, "So"), (ToolCall, "look")]
+PAIRS = [
+    pytest.param(
+        server, client, server_form, form, id=f"{server}-{client}-{server_form.name}-{form.name}"
+    )
+    for server, client in [
+        *((TOY, client) for client in (*DIALECTS, TOY)),
+        *((server, TOY) for server in (COMMON, ANTHROPIC)),
+    ]
+    for server_form in Form
+    for form in Form
+]
+
+
+@pytest.fixture(autouse=True)
+def _row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "DIALECTS", (*DIALECTS, TOY))
+    monkeypatch.setattr(table, "_BY_NAME", {**table._BY_NAME, "toy": TOY})
+
+
+def _words(part: Part) -> object:
+    return part.name if isinstance(part, ToolCall) else getattr(part, "text", "")
+
+
+def _sent(server: Dialect, form: Form) -> bytes:
+    """The reply as a server of this dialect sends it."""
+    if server is TOY:
+        return SERVERS_BYTES[form]
+    told = Rewriter(SETTINGS, server, Form.STREAM, form, server=TOY)
+    return b"".join(told.whole(SERVERS_BYTES[Form.STREAM]))
+
+
+@pytest.mark.parametrize(("server", "client", "server_form", "form"), PAIRS)
+def test_it_is_rewritten_from_and_to_every_other_dialect(
+    server: Dialect, client: Dialect, server_form: Form, form: Form
+) -> None:
+    sent = _sent(server, server_form)
+    for pieces in ([sent], [sent[place : place + 1] for place in range(len(sent))]):
+        through = Rewriter(SETTINGS, client, server_form, form, server=server)
+        out = b"".join(
+            [*(made for piece in pieces for made in through.feed(piece)), *through.close()]
+        )
+        assert through.failure == ""
+        (turn,) = reply.read(out).turns
+        assert [(type(part), _words(part)) for part in turn.parts] == PARTS
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("sent", [stream("<think>hm</think>So"), [whole("<think>hm</think>So")]])
+def test_its_requests_are_translated_and_their_replies_come_back(
+    sent: list[bytes], streamed: bool
+) -> None:
+    exchange = Exchange(Endpoint.MESSAGES, SETTINGS, client=TOY)
+    asked = json.dumps({"ask": "Why?", "stream": streamed}).encode()
+    request = read_request.read(exchange, asked).written(by_name("llama.cpp"), parses=False)
+    assert request.body["messages"] == [{"role": "user", "content": "Why?"}]
+    server = Form.STREAM if len(sent) > 1 else Form.WHOLE
+    out = b"".join(AwaitedReply(request).rewriter(server).whole(b"".join(sent)))
+    assert out.startswith(b"data: ") is streamed
+    (turn,) = reply.read(out).turns
+    assert [_words(part) for part in turn.parts] == ["hm", "So"]
+
+
+def test_its_bad_requests_and_errors_have_its_own_words() -> None:
+    exchange = Exchange(Endpoint.MESSAGES, SETTINGS, client=TOY)
+    with pytest.raises(RequestError) as refused:
+        read_request.read(exchange, b"{}")
+    _, answer = exchange.refusal(refused.value)
+    assert json.loads(answer.body)["told"] == "error"
+    error = exchange.error(500, b"busy")
+    assert error
+    assert json.loads(error.body)["told"] == "error"
+
+
+def test_it_is_known_by_its_name_its_replies_and_its_headers() -> None:
+    assert table.by_name("toy") is TOY
+    assert table.recognise(TOLD[0]) is TOY
+    assert table.by_headers({"x-toy": "1"}) is TOY
