@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import claude_code
-from tests.support.claude_code import NO_TOOLS, ask
+from tests.support.claude_code import NO_TOOLS, ask, install
 from tests.support.harness import TESTS, Proxy, start_proxy
+from tests.support.npm import installed
 from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
 from tests.support.transformers_server import PREFIX, MissingError, served
 
@@ -56,11 +56,10 @@ def test_an_agent_works_to_the_end(
     transformers.check(mark)
 
 
-def test_claude_code_works_to_the_end(transformers: Proxy, tmp_path: Path) -> None:
-    try:
-        program = claude_code.install()
-    except claude_code.MissingError as missing:
-        pytest.skip(str(missing))
+def test_claude_code_works_to_the_end(
+    request: pytest.FixtureRequest, transformers: Proxy, tmp_path: Path
+) -> None:
+    program = installed(request, "Claude Code", install)
     tool = tmp_path / "tool.json"
     command = {"command": sys.executable, "args": [str(TESTS / "support" / "weather_tool.py")]}
     tool.write_text(json.dumps({"mcpServers": {"w": command}}))
