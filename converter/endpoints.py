@@ -44,7 +44,14 @@ class Endpoint(enum.Enum):
         is_count=True,
         kind="count",
     )
-    RESPONSES = _Row("POST", "(?:/v1)?/responses", "responses", is_chat=True, is_request=True)
+    RESPONSES = _Row(
+        "POST",
+        "(?:/v1)?/responses",
+        "responses",
+        is_chat=True,
+        is_request=True,
+        kind="responses",
+    )
     INPUT_TOKENS = _Row(
         "POST", "(?:/v1)?/responses/input_tokens", "responses", is_request=True, is_count=True
     )

@@ -110,3 +110,12 @@ UNKNOWN = [
 @pytest.mark.parametrize(("method", "path"), UNKNOWN, ids=repr)
 def test_what_only_resembles_an_endpoint_is_unknown(method: str, path: str) -> None:
     assert find(method, path) is None
+
+
+def test_a_recordings_name_says_what_was_asked() -> None:
+    chats = {endpoint: endpoint.kind for endpoint in Endpoint if endpoint.is_chat}
+    assert chats == {
+        Endpoint.CHAT: "chat",
+        Endpoint.MESSAGES: "messages",
+        Endpoint.RESPONSES: "responses",
+    }
