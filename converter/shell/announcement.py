@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import select
+import shlex
 import sys
 import urllib.error
 import urllib.request
@@ -76,7 +77,15 @@ def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     for name, path in DIALECTS.items():
         lines.append(f"\n# Ask in the {name} dialect:\n{curl(proxy + path, model)}")
+    lines += ["\n# Or point a client here:", *clients(proxy, model)]
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
+
+
+def clients(proxy: str, model: str) -> list[str]:
+    """Return what Claude Code is started with, and what programs with an SDK read."""
+    anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
+    openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
+    return [f"{anthropic} claude --model {shlex.quote(model)}", f"{openai} python my_program.py"]
 
 
 def curl(address: str, model: str) -> str:

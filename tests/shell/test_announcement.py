@@ -79,6 +79,16 @@ def test_mitmweb_is_named_when_there_is_one() -> None:
     assert "mitmweb" not in announcement("http://a", "http://b", None, "m")
 
 
+def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
+    told = announcement("http://a", "http://b:8080", None, "my model").splitlines()
+    claude, program = (words for words in told if "_BASE_URL=" in words)
+    assert shlex.split(claude) == [
+        *["ANTHROPIC_BASE_URL=http://b:8080", "ANTHROPIC_API_KEY=unused"],
+        *["claude", "--model", "my model"],
+    ]
+    assert "OPENAI_BASE_URL=http://b:8080/v1" in program
+
+
 def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
     check = ErrorCheck()
     try:
