@@ -24,8 +24,8 @@ _DECORATION = re.compile(r"(?:functions?\.)?(.*?)(?::\d+)?", re.DOTALL)
 class Call:
     """One call. `refused`: no tool has its name; `begun`: it has gone out; `form`: how it stood.
 
-    `held`: arguments that came before the name. `emit` gets its events, `refuse` is told that it is
-    none.
+    `held`: arguments that came before the name; `given`: the names of those told one by one. `emit`
+    gets its events, `refuse` is told that it is none.
     """
 
     tools: Mapping[str, Schema]
@@ -40,6 +40,7 @@ class Call:
     done: bool = False
     refused: bool = False
     held: list[str] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
     _separator: str = ""
 
     def named(self, written: str) -> bool:
@@ -77,8 +78,14 @@ class Call:
         self.begin()
         self.say("{")
 
+    def lacks(self, name: str) -> bool:
+        """Tell whether the tool has an argument of that name, and the call none so far."""
+        properties = self.schema.get("properties")
+        return isinstance(properties, Mapping) and name in properties and name not in self.given
+
     def key(self, name: str) -> None:
         """Begin an argument of that name; its value is said next."""
+        self.given.add(name)
         self.say(f"{self._separator}{json.dumps(name, ensure_ascii=False)}: ")
         self._separator = ", "
 

@@ -4,13 +4,17 @@ A grammar is a generator: it yields when it needs more text and goes on when mor
 takes is gone from the buffer, so that the buffer stays short and no text is looked at twice.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from types import MappingProxyType
 
 from converter.parsing.mark_search import MarkSearch
 
 type Step[T] = Generator[None, None, T]
 type Says = Callable[[str], object]
+type Judge = Callable[[str, bool], bool | None]
+"""By the text behind a mark, and whether more will come: does it count? None: undecided."""
 
+_NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
 BLANKS_LIMIT = 4096
 """Characters of blanks that are waited through: models write few, and a stream must go on."""
@@ -75,10 +79,17 @@ class Source:
             self.take(place + len(mark))
         return mark
 
-    def until(self, ends: MarkSearch, say: Says, behind: Sequence[str] = ()) -> Step[str]:
+    def until(
+        self,
+        ends: MarkSearch,
+        say: Says,
+        behind: Sequence[str] = (),
+        others: Mapping[str, Judge] = _NO_OTHERS,
+    ) -> Step[str]:
         """Say all before the first of `ends`, as it comes; take and return it, nothing at the end.
 
         `behind`: what must come behind an end, blanks aside, for it to count; or the text's end.
+        `others`: ends that are judged by the text behind them, up to some length.
         """
         while True:
             found = ends.search(self.rest)
@@ -86,7 +97,7 @@ class Source:
             stop = found.start() if found else len(self.rest) - held
             if stop:
                 say(self.take(stop))
-            if found and (counts := self._counts(found[0], behind)) is not None:
+            if found and (counts := self._counts(found[0], behind, others)) is not None:
                 if counts:
                     return self.take(len(found[0]))
                 say(self.take(1))
@@ -95,11 +106,13 @@ class Source:
             else:
                 yield
 
-    def _counts(self, end: str, behind: Sequence[str]) -> bool | None:
-        """Tell whether one of `behind` comes behind `end`, which comes next; None: undecided."""
+    def _counts(self, end: str, behind: Sequence[str], others: Mapping[str, Judge]) -> bool | None:
+        """Tell whether `end`, which comes next, counts by what comes behind it; None: undecided."""
+        after = self.rest[len(end) :]
+        if judge := others.get(end):
+            return judge(after, self.last)
         if not behind:
             return True
-        after = self.rest[len(end) :]
         found = self.look_at(behind, len(self.rest) - len(after.lstrip(BLANKS)))
         if found is None:
             return None

@@ -8,7 +8,7 @@ form goes on behind it, because a value may be text about these very marks.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call, Calls
@@ -70,7 +70,8 @@ class Tags:
     def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
         end: str | None = None
         while end not in self.end:
-            end = yield from source.accept((*self.parameters, *self.end))
+            if end not in self.parameters:
+                end = yield from source.accept((*self.parameters, *self.end))
             if end in self.parameters:
                 end = yield from self._parameter(source, call, close)
             elif not end:
@@ -84,7 +85,9 @@ class Tags:
             raise Refused
 
     def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
-        """Read a parameter; return the mark that ended its value."""
+        """Read a parameter; return the mark that ended its value: its own, the call's, or that of
+        another parameter of the tool's, because models leave closing marks out.
+        """
         name, said = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
         call.key(name)
         types = _types(said) or types_of(call.schema, name)
@@ -92,11 +95,21 @@ class Tags:
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
         behind = () if self.open_ended else (*self.parameters, *self.end, *close)
-        ended = yield from source.until(marks_of(*self.ends, *self.end), written.feed, behind)
+        others = dict.fromkeys(self.parameters, partial(self._is_next, call))
+        marks = marks_of(*self.ends, *self.end, *self.parameters)
+        ended = yield from source.until(marks, written.feed, behind, others)
         if not ended:
             raise Refused
         written.close()
         return ended
+
+    def _is_next(self, call: Call, after: str, last: bool) -> bool | None:
+        """Tell whether a tag is that of a parameter that the tool has, and the call has not yet."""
+        tag, ended, _ = after.partition(self.tag_end)
+        if not ended:
+            return None if len(after) <= NAME_LIMIT and not last else False
+        found = _HEADER.fullmatch(tag)
+        return found is not None and call.lacks(found[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,3 +140,36 @@ def test_keys_without_values_leave_the_call_open() -> None:
     call, rest = read("<tool_call>get_weather<arg_key>city</arg_key>Oslo</tool_call>")
     assert isinstance(call, ToolCall)
     assert (call.arguments, rest) == ("{", Text("Oslo</tool_call>"))
+
+
+LEFT_OPEN = [
+    (
+        "<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n3\n</parameter>\n</function>",
+        {"city": "Oslo", "days": 3},
+    ),
+    (
+        '<invoke name="get_weather"><parameter name="city">Oslo<parameter name="days">3</invoke>',
+        {"city": "Oslo", "days": 3},
+    ),
+    (
+        "<function=get_weather>\n<parameter=city>\na <parameter=other> b\n</parameter>\n</function>",
+        {"city": "a <parameter=other> b"},
+    ),
+    (
+        "<function=get_weather>\n<parameter=city>\n<parameter=city>\n</parameter>\n</function>",
+        {"city": "<parameter=city>"},
+    ),
+    (
+        "<function=get_weather>\n<parameter=city>\nOslo <parameter=\n</parameter>\n</function>",
+        {"city": "Oslo <parameter="},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), LEFT_OPEN)
+def test_a_value_ends_where_another_parameter_of_the_tools_begins(
+    text: str, wanted: dict[str, object]
+) -> None:
+    (call,) = read(text)
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == wanted
