@@ -2,6 +2,7 @@
 written.
 """
 
+import contextlib
 import json
 
 import pytest
@@ -15,7 +16,7 @@ VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
-    | st.floats(allow_nan=False)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(), max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
@@ -80,3 +81,53 @@ def test_a_long_string_written_in_steps_is_the_same(text: str) -> None:
         "n": [(), {}],
     }
     assert json_text.write_long(value) == json_text.write(value)
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b'{"a":"b\0\tc"}', {"a": "b\0\tc"}),
+        (b'{"a":NaN,"b":-Infinity,"c":1}', {"a": None, "b": None, "c": 1}),
+        (b'{"a":[1,2, ],"b":"x,]",}', {"a": [1, 2], "b": "x,]"}),
+        (b'{"a":1}}', {"a": 1}),
+        (b'{"a":"b\xffc"}', {"a": "b\ufffdc"}),
+        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"b":1}', None),
+    ],
+)
+def test_json_with_one_meaning_is_rescued(data: bytes, value: object) -> None:
+    with pytest.raises(json_text.UnreadableError):
+        json_text.read_strictly(data)
+    rescued = json_text.rescue(data)
+    if value is None:
+        assert isinstance(rescued, dict)
+        assert rescued.pop("b") == 1
+        assert json_text.write(rescued).count(b"[") == json_text.DEEPEST - 1
+    else:
+        assert rescued == value
+
+
+@pytest.mark.parametrize("data", [b'{"a":1} {"b":2}', b"{'a':1}", b'{"a":', b'{"a":"b', b"[DONE]"])
+def test_what_may_mean_anything_is_not_rescued(data: bytes) -> None:
+    with pytest.raises(json_text.UnreadableError):
+        json_text.rescue(data)
+
+
+@pytest.mark.parametrize("number", [b"7" * 4301, b"-" + b"7" * 4301, b"1e400"])
+def test_a_number_without_end_raises_nothing_and_is_written_as_null(number: bytes) -> None:
+    data = b'{"a":' + number + b',"b":"NaN Infinity \xe4\xbd\xa0"}'
+    for value in (json_text.read(data), json_text.rescue(data)):
+        assert json.loads(json_text.write(value)) == {"a": None, "b": "NaN Infinity 你"}
+
+
+@law(100)
+@given(VALUES)
+def test_what_is_json_is_read_alike_by_all_three(value: object) -> None:
+    data = json_text.write(value)
+    assert json_text.read_strictly(data) == json_text.rescue(data) == value
+
+
+@given(st.binary(max_size=40))
+def test_no_bytes_raise_anything_else(data: bytes) -> None:
+    for read in (json_text.read, json_text.read_strictly, json_text.rescue):
+        with contextlib.suppress(json_text.UnreadableError):
+            json_text.write(read(data))
