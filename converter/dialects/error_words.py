@@ -1,6 +1,10 @@
-"""The words of a server's error answer, whatever its shape."""
+"""The words of a server's error, whatever its shape: of an answer with an error's status, of a
+frame within a stream, of a body that came with status 200.
+"""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from converter.wire import json_text
 
@@ -10,6 +14,62 @@ _PAGE = 8192
 """Characters of a page that are looked at: what it says, it says early."""
 _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
+_OF_REPLIES = frozenset({"choices", "type", "object"})
+"""Fields that a reply has in one dialect or another, and FastAPI's error has not."""
+NO_WORDS = "the server reported an error without words"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerError:
+    """An error that stands where a reply should. `status`: the HTTP status that it names, or 0.
+    `code`: another name that it gives itself, such as `context_length_exceeded`.
+    """
+
+    message: str
+    kind: str = "api_error"
+    status: int = 0
+    code: str = ""
+
+
+def server_error(said: object, event: str = "") -> ServerError | None:
+    """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
+    frame's name. A text that is no JSON is passed as itself.
+    """
+    if not isinstance(said, dict):
+        return _error_of(said) if event == "error" else None
+    error = said.get("error")
+    if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
+        return _error_of(error)
+    if event == "error" or "error" in (said.get("object"), said.get("type")):  # vLLM until 0.10
+        return _error_of(said)
+    if "detail" in said and not said.keys() & _OF_REPLIES:  # FastAPI
+        return _error_of(said["detail"])
+    return None
+
+
+def _error_of(error: object) -> ServerError:
+    if not isinstance(error, Mapping):
+        return ServerError(_text(error) or NO_WORDS)
+    words = next((words for name in ("message", "detail") if (words := error.get(name))), None)
+    kind = error.get("type")
+    named = isinstance(kind, str) and kind not in ("", "error")
+    told = {name: value for name, value in error.items() if value is not None}
+    message = _text(words or told)
+    status, code = _status(error), error.get("code")
+    name = code if isinstance(code, str) and not status else ""
+    return ServerError(message or NO_WORDS, str(kind) if named else "api_error", status, name)
+
+
+def _text(said: object) -> str:
+    text = said if isinstance(said, str) else json_text.write(said).decode() if said else ""
+    return text.strip()
+
+
+def _status(error: Mapping[str, object]) -> int:
+    code = error.get("code")
+    if isinstance(code, str) and code.isascii() and code.isdigit() and len(code) == 3:
+        code = int(code)
+    return code if type(code) is int and 400 <= code < 600 else 0
 
 
 def server_words(body: bytes) -> str:
