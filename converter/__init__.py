@@ -18,7 +18,7 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
     servers, stages           what is known of a server; text to events, a chain for each choice
     dialects                  a folder for each wire format, and their table
     option_readers, settings  a row for each option
-    pipeline, fast_path, reply_notes
+    pipeline, fast_path, reply_end, reply_notes
                               frames, decoder and stages, joined; notes on a reply
     rewriter                  the pipeline and an encoder
     exchange, read_request, awaited_reply

@@ -6,7 +6,7 @@ A recording stores the same, so that it sets its reply up in the same way.
 from dataclasses import dataclass
 
 from converter.dialects.error_words import server_words
-from converter.dialects.table import COMMON, Dialect, Form
+from converter.dialects.table import Dialect, Form
 from converter.endpoints import Endpoint
 from converter.exchange import EVENT_STREAM, JSON, Answer, is_stream
 from converter.initial_state import InitialState
@@ -63,7 +63,7 @@ class AwaitedReply:
             exchange.settings,
             client or exchange.client,
             server_form,
-            form or (server_form if exchange.native else request.form),
+            form or request.form,
             server=exchange.server_dialect,
             context=request.reply_context,
             expected=self.expected,
@@ -93,12 +93,30 @@ class AwaitedReply:
             return Rewritten(exchange.error(status, body, self.counted), notes=notes)
         rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
         rewritten = b"".join(rewriter.whole(body, at))
-        if exchange.client is COMMON:
-            changed = Answer(status, content_type, rewritten) if rewritten != body else None
-            return Rewritten(changed, rewriter)
-        if rewriter.form is Form.STREAM:
-            return Rewritten(Answer(200, f"{EVENT_STREAM}; charset=utf-8", rewritten), rewriter)
-        return Rewritten(Answer(502 if rewriter.failure else 200, JSON, rewritten), rewriter)
+        if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
+            return Rewritten(self._failed(rewriter, rewritten), rewriter)
+        streamed = rewriter.form is Form.STREAM
+        kind = self._kind(content_type, streamed)
+        unchanged = rewritten == body and kind == content_type
+        return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
+
+    def _kind(self, content_type: str, streamed: bool) -> str:
+        """Return what the client's reply is called: as the server's, if that is right and it is of
+        the same dialect.
+        """
+        exchange = self.request.exchange
+        fits = is_stream(content_type) if streamed else content_type.lower().startswith(JSON)
+        if fits and exchange.client is exchange.server_dialect:
+            return content_type
+        return f"{EVENT_STREAM}; charset=utf-8" if streamed else JSON
+
+    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
+        """Return the error in place of a reply: one that said nothing needs no stream."""
+        if rewriter.form is Form.WHOLE:
+            return Answer(rewriter.end.status, JSON, written)
+        client = self.request.exchange.client
+        body = client.error(rewriter.failure, "api_error", rewriter.end.status)
+        return Answer(rewriter.end.status, JSON, body)
 
     def learn(self, found: Findings, known: KnownServers, upstream: Upstream) -> None:
         """Remember what the reply showed of its server and model."""

@@ -183,11 +183,12 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class OpaqueFrame:
     """A frame the decoder cannot read. `comment`: it is none of the reply's (a ping), so nothing is
-    lost without it.
+    lost without it. `lost`: it should have said something, so that the reply is not whole.
     """
 
     own: Own
     comment: bool = False
+    lost: bool = False
 
 
 type Event = (

@@ -3,24 +3,17 @@
 chunk -> FrameDecoder -> frame -> Decoder -> event -> stages -> event
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from converter.dialects.dialect import Dialect, Form
-from converter.events import (
-    Event,
-    Failure,
-    Text,
-    Thinking,
-)
+from converter.events import Event, OpaqueFrame, Text, Thinking
 from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected, Reading
 from converter.settings import Settings
 from converter.stages import Stages
-from converter.wire.sse import Frame, FrameDecoder, WholeBody
-
-BAD_GATEWAY = 502
-"""The HTTP status of a reply that broke off, had it been known in time."""
+from converter.wire import json_text
+from converter.wire.sse import Frame, MislabelledBody, WholeBody, write_frame
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
@@ -52,8 +45,9 @@ class Pipeline:
         *,
         whole: bool,
     ) -> None:
-        self._frames = FrameDecoder() if form is Form.STREAM else WholeBody()
+        self._frames = MislabelledBody() if form is Form.STREAM else WholeBody()
         self._decoder = server.decoder(settings.map)
+        self._mend = server.mend
         self._stages = Stages(reading_of(settings, expected, whole))
         self.frames = self._frames.feed
         self.cut, self.read, self.overflow = (
@@ -63,12 +57,33 @@ class Pipeline:
         )
         self.plain = self._stages.plain
         self.rest = self._frames.close
-        self.decode: Callable[[Frame], list[Event]] = self._decoder.feed
 
     @property
     def findings(self) -> Findings:
         """The notes on the reply, for the log and the next reply."""
         return self._stages.findings
+
+    def decode(self, frame: Frame) -> tuple[Frame, list[Event]]:
+        """Return what the frame says, and the frame that says just that: a mended one, where words
+        would be lost otherwise.
+        """
+        events = self._decoder.feed(frame)
+        if not _is_lost(events) or (mended := self._mended(frame)) is None:
+            return frame, events
+        rescued = self._decoder.feed(mended) if mended.raw else []
+        return (frame, events) if _is_lost(rescued) else (mended, rescued)
+
+    def _mended(self, frame: Frame) -> Frame | None:
+        """Return the frame with what has a clear meaning put right; None where nothing has."""
+        try:
+            said = json_text.rescue(frame.data or b"")
+        except json_text.UnreadableError:
+            return None
+        if not said and not frame.is_body:  # null, an empty list: nothing is lost without it
+            return Frame(b"", None)
+        data = json_text.write(self._mend(said))
+        raw = data if frame.is_body else write_frame(data, frame.event)
+        return Frame(raw, data, event=frame.event)
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return what the events become."""
@@ -77,13 +92,6 @@ class Pipeline:
     def close(self) -> list[Event]:
         """Return what is held: the reply is over."""
         return self._stages.close()
-
-    def abort(self, reason: str) -> list[Event]:
-        """Return what is held, and the failure: the reply broke off, `reason` says why.
-
-        A frame that is not whole yet is lost: nobody could read it.
-        """
-        return [*self._stages.close(), Failure(reason, status=BAD_GATEWAY)]
 
     def repeat(self, event: Text | Thinking) -> bool:
         """Tell the decoder of words in frames like the last one; return whether it would have read
@@ -94,3 +102,7 @@ class Pipeline:
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thoughts that ended since the last time."""
         return self._stages.take_thoughts()
+
+
+def _is_lost(events: Sequence[Event]) -> bool:
+    return any(isinstance(event, OpaqueFrame) and event.lost for event in events)

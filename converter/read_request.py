@@ -48,10 +48,12 @@ class ReadRequest:
     mended: bool = False
 
     @property
-    def form(self) -> Form:
-        """The form in which the client wants the reply of another dialect."""
-        streamed = self.conversation is not None and self.conversation.stream
-        return Form.STREAM if streamed else Form.WHOLE
+    def form(self) -> Form | None:
+        """The form in which the client wants the reply; None for a request that nobody read."""
+        if self.conversation is None and not self.body:
+            return None
+        asked = self.conversation.stream if self.conversation else self.body.get("stream")
+        return Form.STREAM if asked else Form.WHOLE
 
     @property
     def model(self) -> str:

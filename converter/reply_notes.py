@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from converter.events import Event, OpaqueFrame
 from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
+from converter.wire import json_text
 from converter.wire.sse import Frame
 
 _CORRECTIONS = {
@@ -29,13 +30,17 @@ class SpoiledFrames:
     def __init__(self) -> None:
         self._unread = 0
         self._first = b""
+        self._no_utf8 = 0
         self._mended = 0
 
-    def count(self, frame: Frame, read: Sequence[Event]) -> None:
-        """Take note of a frame, and of the events that were read from it."""
-        self._mended += not _is_utf8(frame.data or b"")
+    def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
+        """Take note of a frame, of what was read in its place if it was not in order, and of the
+        events that were read.
+        """
+        self._no_utf8 += not _is_utf8(frame.data or b"")
+        self._mended += mended is not frame and not json_text.is_strict(frame.data or b"")
         for event in read:
-            if isinstance(event, OpaqueFrame) and not event.comment and event.own.raw.strip():
+            if isinstance(event, OpaqueFrame) and _is_worth_a_note(event):
                 self._first = self._first or event.own.raw[:_SAMPLE]
                 self._unread += 1
 
@@ -45,8 +50,10 @@ class SpoiledFrames:
         if self._unread:
             first = f"the first: {self._first!r}"
             notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
-        if self._mended:
-            notes.append(f"{self._mended} frames hold bytes that are no UTF-8")
+        if self._no_utf8:
+            notes.append(f"{self._no_utf8} frames hold bytes that are no UTF-8")
+        elif self._mended:
+            notes.append(f"{self._mended} frames are not quite JSON and were mended")
         return notes
 
 
@@ -60,6 +67,11 @@ def notes_of(findings: Findings) -> list[str]:
     if findings.withheld:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
     return [*notes, *findings.calls.notes]
+
+
+def _is_worth_a_note(frame: OpaqueFrame) -> bool:
+    """Tell whether a frame says what nobody knows. Of one that is lost the client hears."""
+    return not (frame.comment or frame.lost) and bool(frame.own.raw.strip())
 
 
 def _is_utf8(data: bytes) -> bool:

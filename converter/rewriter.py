@@ -15,6 +15,7 @@ from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
+from converter.reply_end import ReplyEnd, without_frames
 from converter.reply_notes import SpoiledFrames, notes_of
 from converter.servers.model_names import renamed_frame
 from converter.settings import Settings
@@ -29,8 +30,8 @@ class Rewriter:
     """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
     Never raises: a frame that breaks a machine goes on as it came.
 
-    `server_form`: how the server sends. `client_form`: how a client of another dialect wants it; in
-    the server's own dialect the form stays. `context`: what the reply takes from its request.
+    `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
+    the form stays. `context`: what the reply takes from its request.
 
     After each call `events` holds what that call told the client, and `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
@@ -50,7 +51,7 @@ class Rewriter:
     ) -> None:
         self._client = client
         self._same_dialect = client is server and client.keeps_raw
-        self._form = server_form if self._same_dialect or client_form is None else client_form
+        self._form = client_form or server_form
         expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self._form)
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
@@ -60,20 +61,19 @@ class Rewriter:
         spliced = not whole and server.keeps_raw and splices
         self._fast = FastPath() if settings.fast and spliced else None
         self._keeps_thoughts = expected.budget is not None
+        self.end = ReplyEnd(server.reply)
         self._begin()
 
     def _begin(self) -> None:
         self._model = ""
         self._spoiled = SpoiledFrames()
         self._faults: list[str] = []
-        self._came = self._broken = False
         self._at = 0.0
         self.summary = Summary()
         self.events: list[Event] = []
         self.thoughts: list[ThoughtEvent] = []
         self.whole_thoughts: list[str] = []
-        self.changed = False
-        self.closed = False
+        self.changed = self.closed = self._broken = False
 
     @property
     def form(self) -> Form:
@@ -87,7 +87,7 @@ class Rewriter:
     @property
     def failure(self) -> str:
         """The reason of an error that the client got instead of a message, or empty."""
-        return self._encoder.failure or (self._faults[0] if self._broken else "")
+        return self._encoder.failure or (self._faults[0] if self._broken else self.end.words)
 
     @property
     def hurried(self) -> int:
@@ -103,21 +103,18 @@ class Rewriter:
     def notes(self) -> list[str]:
         """The notes for a person, a line each; all of them after `close`."""
         spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
-        silent = self.closed and not self._came and not self.failure
-        empty = ["the server's reply was empty"] if silent else []
-        return [*self._faults, *notes_of(self.findings), *spoiled, *empty, *self._encoder.notes]
+        return [*self._faults, *notes_of(self.findings), *spoiled, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
         """Return what the client can have now; never an empty piece. `at`: when it came, in
         seconds, for the summary.
         """
-        self._came = self._came or bool(chunk)
         self._at, self.events = at, []
         self.summary.arrived(at)
         raws, place = self._pipeline.cut(chunk), 0
         out: list[bytes] = []
         while place < len(raws):
-            taken = self._hurry(raws, place, out) if self._fast else 0
+            taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
             if not taken:
                 out += self._rewrite(self._pipeline.read(raws[place]))
             place += taken or 1
@@ -131,7 +128,7 @@ class Rewriter:
         frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
-        return self._told(self._ended(out, self._pipeline.close, whole))
+        return self._told(self._ended(out, self.end.close, whole))
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
         """Return all that the client gets for a reply that is all there: both calls in one."""
@@ -149,7 +146,7 @@ class Rewriter:
         if self.summary.finish:
             return self.close()
         self.closed, self.events = True, []
-        return self._told(self._ended([], lambda: self._pipeline.abort(reason), b""))
+        return self._told(self._ended([], lambda: self.end.broke_off(reason), b""))
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
@@ -164,13 +161,13 @@ class Rewriter:
     def _ended(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
-        """Return `out` and what comes of the events that `drain` gives; `whole`: a body of which
-        nothing has gone out yet.
+        """Return `out`, what is held and what comes of the events that `drain` gives; `whole`: a
+        body of which nothing has gone out yet.
         """
         if self._broken:
             return out
         try:
-            events = self._noted(drain())
+            events = self._noted([*self._pipeline.close(), *drain()])
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
@@ -185,37 +182,43 @@ class Rewriter:
         if self._model:
             frame = renamed_frame(frame, self._model)
         try:
-            read = self._pipeline.decode(frame)
-            events = self._noted(self._pipeline.feed(read))
-            self._spoiled.count(frame, read)
-            # an end alone is on no wire here
-            said = [event for event in events if not isinstance(event, ThinkingEnd)]
-            unchanged = self._same_dialect and said == read
-            out = self._encoder.feed(events, frame.raw if unchanged else None)
+            return self._of(frame)
         except Exception as error:
             return self._fault(error, frame.raw)
-        self.changed = self.changed or out != [frame.raw]
-        if self._fast:
+
+    def _of(self, came: Frame) -> list[bytes]:
+        """Return what becomes of a frame."""
+        if came.oversized and self._same_dialect and not self.end.failure:
+            return [came.raw]
+        frame, read = self._pipeline.decode(came)
+        events = self._noted(self._pipeline.feed(self.end.feed(read)))
+        self._spoiled.count(came, frame, read)
+        passes = self._same_dialect and frame.is_body == (self._form is Form.WHOLE)
+        # an end alone is on no wire here
+        said = [event for event in events if not isinstance(event, ThinkingEnd)]
+        unchanged = passes and said == read and self.end.keeps(read)
+        shown = events if passes or not self._same_dialect else without_frames(events)
+        out = self._encoder.feed(shown, frame.raw if unchanged else None)
+        self.changed = self.changed or out != [came.raw]
+        if self.end.failure:
+            self._fast = None
+        elif self._fast and frame is came:
             self._fast.learn(frame.raw, read, events, out)
         return out
 
-    def _hurry(self, raws: list[bytes], place: int, out: list[bytes]) -> int:
+    def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
         """Rewrite frames of a known shape from `place` on without parsing; return how many."""
-        fast = self._fast
-        assert fast
         plain = self._pipeline.plain(fast.kind) if fast.kind and not self._broken else None
         if plain is None or not fast.knows(plain[0]):
             return 0
         words = fast.words(raws, place, plain[1])
         text = decoded(words) if words else None
-        if text is None:
-            return 0
-        event = fast.event(text)
-        if not self._pipeline.repeat(event):
+        event = None if text is None else fast.event(text)
+        if event is None or not self._pipeline.repeat(event):
             return 0
         try:
-            self._noted(self._pipeline.feed([event]))
-            self._encoder.spliced(plain[0], len(text))
+            self._noted(self._pipeline.feed(self.end.feed([event])))
+            self._encoder.spliced(plain[0], len(event.text))
         except Exception as error:
             out += self._fault(error, b"".join(raws[place : place + len(words)]))
             return len(words)
@@ -237,6 +240,7 @@ class Rewriter:
         words = " ".join(fault.split())
         self._faults.append(words)
         if self._same_dialect:
+            self.end.give_up()
             return [raw] if raw else []
         self._broken = True
         try:

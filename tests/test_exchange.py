@@ -9,13 +9,13 @@ import pytest
 
 from converter import read_request, settings
 from converter.awaited_reply import AwaitedReply
-from converter.dialects.anthropic.message_events import CUT_SHORT
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.endpoints import Endpoint
 from converter.exchange import JSON, Answer, Exchange, is_stream
 from converter.laws import sdk_reading
 from converter.laws.strict_reader import read_strictly
 from converter.read_request import ReadRequest
+from converter.reply_end import CUT_SHORT
 from converter.servers.profiles import by_name
 from tests.support.frames import stream, whole
 from tests.support.frames_of import Json
@@ -83,23 +83,28 @@ def test_an_openai_client_gets_the_body_with_thinking_beside_the_answer() -> Non
 
 
 @pytest.mark.parametrize("content_type", [EVENTS, JSON, ""], ids=repr)
-def test_an_openai_client_gets_a_stream_for_a_stream_whatever_it_is_called(
+def test_a_client_whose_request_nobody_read_gets_a_stream_for_a_stream_whatever_it_is_called(
     content_type: str,
 ) -> None:
     answer = _answer(_openai(), STREAM_BODY, content_type)
     assert b'"reasoning_content":"hm"' in answer.body
-    assert (answer.content_type, answer.body[-14:]) == (content_type, b"data: [DONE]\n\n")
+    assert answer.content_type.startswith(EVENTS)
+    assert answer.body.endswith(b"data: [DONE]\n\n")
 
 
-UNCHANGED = [whole("Hi."), PLAIN_STREAM, b"", b"<html>", b'{"object":"list"}', b"[1]", b"\xff"]
+@pytest.mark.parametrize(("body", "kind"), [(whole("Hi."), JSON), (PLAIN_STREAM, EVENTS)])
+def test_an_openai_client_gets_what_needs_no_change_as_it_came(body: bytes, kind: str) -> None:
+    assert _openai().whole(200, kind, body).answer is None
 
 
-@pytest.mark.parametrize("body", UNCHANGED, ids=lambda body: repr(body[:16]))
-def test_an_openai_client_gets_what_needs_no_change_as_it_came(body: bytes) -> None:
-    assert _openai().whole(200, JSON, body).answer is None
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"object":"list"}', b"[1]", b"\xff"])
+def test_what_is_no_reply_is_an_error_for_an_openai_client_too(body: bytes) -> None:
+    answer = _answer(_openai(), body)
+    assert (answer.status, answer.content_type) == (502, JSON)
+    assert "reply" in json.loads(answer.body)["error"]["message"]
 
 
-@pytest.mark.parametrize("status", [302, 400, 500])
+@pytest.mark.parametrize("status", [307, 400, 500])
 def test_an_openai_client_gets_errors_as_they_came(status: int) -> None:
     assert _openai().whole(status, JSON, b'{"error":{"message":"<think>m</think>"}}').answer is None
 
@@ -253,9 +258,12 @@ def test_native_blocks_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["asked whole", "asked for a stream"])
-def test_a_native_reply_keeps_its_form(streaming: bool) -> None:
+def test_a_native_reply_has_the_form_that_was_asked_for(streaming: bool) -> None:
     answer = _answer(_native(stream=streaming), _native_body(TAGGED))
-    assert (answer.content_type, _blocks(answer)) == (JSON, THOUGHT_AND_TEXT)
+    assert (answer.content_type.startswith(EVENTS), _blocks(answer)) == (
+        streaming,
+        THOUGHT_AND_TEXT,
+    )
 
 
 MODELS = b'{"object":"list","data":[{"id":"small","created":1}]}'

@@ -28,20 +28,21 @@ def test_a_usual_reply_is_nothing_to_tell(client: object, chunks: list[bytes]) -
 
 
 def test_frames_that_nobody_can_read_are_counted_and_the_first_is_quoted() -> None:
-    failure, note = _told(rewriter(OPENAI), b"data: {garbage\n\n", b"data: []\n\n", *stream("a"))
+    failure, note = _told(rewriter(OPENAI), b"garbage\n\n", b'data: {"a": 1}\n\n', *stream("a"))
     assert failure == ""
     assert "2 frames" in note
-    assert "{garbage" in note
+    assert "garbage" in note
     assert "passed" in note
 
 
 def test_frames_left_out_are_said_to_be_left_out() -> None:
-    _, note = _told(rewriter(ANTHROPIC), b"data: {garbage\n\n", *stream("a"))
+    _, note = _told(rewriter(ANTHROPIC), b"garbage\n\n", *stream("a"))
     assert "left out" in note
 
 
 def test_a_long_frame_is_quoted_in_part() -> None:
-    _, note = _told(rewriter(OPENAI), b"data: {" + b"x" * 10_000 + b"\n\n")
+    failure, note = _told(rewriter(OPENAI), b"x" * 10_000 + b"\n\n", *stream("a"))
+    assert failure == ""
     assert len(note) < 400
 
 

@@ -2,12 +2,14 @@
 the server mixes things up.
 """
 
+import json
 from typing import Any
 
 import pytest
 
-from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY
-from converter.dialects.table import ANTHROPIC, Dialect
+from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
+from converter.reply_end import CUT_SHORT, EMPTY
+from tests.support.clients import read_openai_stream, read_openai_whole
 from tests.support.frames import (
     DONE,
     END,
@@ -27,6 +29,7 @@ from tests.support.frames_of import (
     WHOLE,
     Json,
     call,
+    entry,
     message_of,
     passed,
     rewriter,
@@ -187,11 +190,6 @@ def test_a_whole_reply_to_a_streaming_client_is_a_stream() -> None:
     assert ending(made) == ("tool_use", None)
 
 
-def test_openai_clients_get_the_servers_form_whatever_they_asked_for() -> None:
-    assert passed(rewriter(OPENAI, WHOLE, STREAM), [whole("a")]) == [whole("a")]
-    assert passed(rewriter(OPENAI, STREAM, WHOLE), [ROLE]) == [ROLE]
-
-
 @pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
 @pytest.mark.parametrize("chunks", REPLIES.values(), ids=REPLIES)
 def test_no_piece_is_ever_empty(client: object, chunks: list[bytes]) -> None:
@@ -219,9 +217,9 @@ def _failed(*chunks: bytes) -> Json:
     return message_of(*chunks)
 
 
-def test_no_bytes_at_all_are_an_error_for_anthropic_clients_and_nothing_for_others() -> None:
+def test_no_bytes_at_all_are_an_error() -> None:
     assert _failed()["error"]["message"] == EMPTY
-    assert passed(rewriter(OPENAI), []) == []
+    assert [body["error"]["message"] for body in values(passed(rewriter(OPENAI), []))] == [EMPTY]
 
 
 def test_a_stream_cut_short_is_an_error_for_anthropic_clients() -> None:
@@ -232,10 +230,53 @@ def test_a_stream_of_nothing_but_its_end_is_an_error_for_anthropic_clients() -> 
     assert _failed(DONE)["type"] == "error"
 
 
-def test_the_head_of_a_frame_that_cannot_be_read_is_not_lost() -> None:
-    made = stream_to(ANTHROPIC, delta(content=5), *text("a"), *END)
-    assert strictly_sequential(made)
-    assert stream_to(OPENAI, delta(content=5), *text("<think>a"))[1]["id"] == "chatcmpl-1"
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
+def test_a_frame_that_cannot_be_read_is_the_end(client: Dialect) -> None:
+    made = stream_to(client, *text("a"), delta(content=5), *text("b"), *END)
+    assert "cannot be read" in json.dumps(made[-1])
+    assert '"b"' not in json.dumps(made)
+
+
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
+def test_behind_an_error_nothing_is_said(client: Dialect) -> None:
+    error = data({"object": "error", "message": "gone"})
+    made = json.dumps(stream_to(client, *text("a"), error, *text("b"), error, finish()))
+    assert (made.count("gone"), '"b"' in made) == (1, False)
+
+
+def test_an_error_that_clients_know_goes_on_as_it_came_and_so_does_the_end() -> None:
+    error = data({"error": {"message": "gone", "vendor": 1}})
+    made = passed(rewriter(OPENAI), [*text("a"), error, *text("b"), DONE])
+    assert made == [*text("a"), error, DONE]
+
+
+@pytest.mark.parametrize(("form", "chunks"), [(WHOLE, stream("a")), (STREAM, [whole("a")])])
+def test_an_openai_client_gets_the_form_that_it_asked_for(form: Form, chunks: list[bytes]) -> None:
+    server = STREAM if form is WHOLE else WHOLE
+    made = b"".join(passed(rewriter(OPENAI, server, form), chunks))
+    read = read_openai_whole if form is WHOLE else read_openai_stream
+    assert (read(made).text, read(made).stop) == ("a", "stop")
+    assert made.endswith(DONE) == (form is STREAM)
+
+
+def test_calls_of_a_whole_reply_are_numbered_in_a_stream() -> None:
+    calls = [entry(None, "f", "{}", id="a"), entry(None, "g", "{}", id="b")]
+    made = values(passed(rewriter(OPENAI, WHOLE, STREAM), [whole(None, tool_calls=calls)]))
+    said = [
+        call
+        for body in made
+        for choice in body["choices"]
+        for call in choice["delta"].get("tool_calls", ())
+    ]
+    assert [call["index"] for call in said] == [0, 1]
+
+
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES])
+def test_json_that_is_called_a_stream_is_read_as_what_it_is(client: Dialect) -> None:
+    made = passed(rewriter(client), [whole("<think>a</think>b")])
+    assert b"".join(made) == b"".join(
+        passed(rewriter(client, WHOLE, STREAM), [whole("<think>a</think>b")])
+    )
 
 
 def test_content_as_a_list_of_parts_is_read_part_by_part() -> None:

@@ -22,7 +22,7 @@ FLOORS = (
     {"servers", "stages"},
     {"dialects", "option_readers"},
     {"settings"},
-    {"pipeline", "fast_path", "reply_notes"},
+    {"pipeline", "fast_path", "reply_end", "reply_notes"},
     {"rewriter"},
     {"exchange"},
     {"read_request"},

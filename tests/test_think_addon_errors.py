@@ -59,14 +59,16 @@ def test_an_anthropic_client_that_cannot_get_a_message_gets_an_error(body: bytes
     assert (got.status_code, json.loads(got.content or b"")["type"]) == (502, "error")
 
 
-def test_a_stream_that_ends_with_its_headers_is_an_error_for_an_anthropic_client() -> None:
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_stream_that_ends_with_its_headers_is_an_error(path: str) -> None:
     with running() as (addon, _):
-        flow = ask(addon, streaming())
+        flow = ask(addon, streaming(path))
         flow.response = response(EVENT_STREAM, content_length="0")
         wait(addon.responseheaders(flow))
         flow.response.raw_content = b""
         wait(addon.response(flow))
-        assert (flow.response.raw_content or b"").startswith(b"event: error\n")
+        assert flow.response.status_code == 502
+        assert "empty" in json.loads(flow.response.raw_content or b"")["error"]["message"]
 
 
 LOGGED = {

@@ -105,9 +105,11 @@ class KeptRequest:
 class Dialect:
     """One wire format.
 
-    `name`: in commands and file names; `title`: for people, behind the word *an*. `decoder` takes
+    `name`: in commands and file names; `title`: for people, behind the word *an*.
+    `reply`: a reply, for people, behind the word *no*. `decoder` takes
     the user's field map. `encoders`: one for each form. `recognises` tells whether the JSON of a
-    frame or reply is of this dialect. `error_event`: the name of the event that holds an error in a
+    frame or reply is of this dialect. `mend`: puts the JSON of a frame in shape that clients could
+    not read as it is. `error_event`: the name of the event that holds an error in a
     stream. `splices`: words may be written like those of the frame before.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect; `native_request`
@@ -132,6 +134,8 @@ class Dialect:
     error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
     path: str
+    reply: str = "reply"
+    mend: Callable[[object], object] = lambda said: said
     error_event: str = ""
     keeps_raw: bool = False
     splices: bool = True

@@ -133,8 +133,8 @@ class ReplySteps:
     def _open(
         self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
     ) -> None:
-        if record.exchange.translated and awaited.request.form is Form.WHOLE:
-            return  # the client waits for one message, so all of the stream is needed first
+        if awaited.request.form is Form.WHOLE:
+            return  # the client waits for one body, so all of the stream is needed first
         response.stream = self.tap(flow, record, awaited)
         messages.open_for_streaming(flow.request, response)
         self._audience.live.follow(flow, record)

@@ -142,7 +142,7 @@ class ReplyReader:
         if self.dialect is None:
             return [_opaque(frame)]
         try:
-            events = self._pipeline.decode(frame)
+            _, events = self._pipeline.decode(frame)
         except Exception:  # a fault of ours: a view has to show the frame all the same
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)

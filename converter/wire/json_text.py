@@ -121,6 +121,15 @@ def readable(data: bytes) -> bool:
     return True
 
 
+def is_strict(data: bytes) -> bool:
+    """Tell whether any client's parser takes the bytes."""
+    try:
+        read_strictly(data)
+    except UnreadableError:
+        return False
+    return True
+
+
 def write(value: object) -> bytes:
     """Return the value as compact UTF-8. Half a surrogate pair, which JSON can escape and UTF-8
     cannot say, is escaped again; a number that JSON cannot say is null, as JavaScript writes it.

@@ -5,6 +5,7 @@ would also break at U+2028, which models write. The bytes of all frames together
 so that an unchanged frame can go on as it came.
 """
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ FRAME_LIMIT = 32 * 1024 * 1024
 bytes; a whole reply or an inline picture stays far below.
 """
 
+BODY_BEGINS = (b"{", b"[", b"<")
+"""Beginnings of whole bodies: JSON, and pages of gateways. No line of a stream begins so."""
+_SNIFFED = 1024
+"""Bytes of blanks after which a body is taken for what it is called."""
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _LONGEST_BLANK_LINE = 4
 
@@ -20,12 +25,19 @@ _LONGEST_BLANK_LINE = 4
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One unit of a stream. `data`: its data lines joined by LF, None without any. `raw`: its
-    bytes, terminator included.
+    bytes, terminator included. `oversized`: a piece of one that is too long to be read.
     """
 
     raw: bytes
     data: bytes | None
     comment: bool = False
+    event: str = ""
+    oversized: bool = False
+
+    @property
+    def is_body(self) -> bool:
+        """Tell whether it is a whole body, and nothing is around its data."""
+        return self.data == self.raw
 
 
 class FrameDecoder:
@@ -60,7 +72,7 @@ class FrameDecoder:
     def read(self, raw: bytes) -> Frame:
         """Return the frame that was cut."""
         oversized, self._oversized = self._oversized, False
-        return Frame(raw, None) if oversized else read_frame(raw)
+        return Frame(raw, None, oversized=True) if oversized else read_frame(raw)
 
     def overflow(self) -> list[Frame]:
         """Return what is held beyond the limit, as a piece that cannot be read."""
@@ -79,7 +91,7 @@ class FrameDecoder:
         del self._buffer[:cut]
         self._searched = 0
         self._oversized = True
-        return Frame(piece, None)
+        return Frame(piece, None, oversized=True)
 
 
 class WholeBody:
@@ -112,9 +124,50 @@ class WholeBody:
         return [Frame(body, body)] if body else []
 
 
+class MislabelledBody:
+    """A body that is called an event stream, and may be a whole one: how it begins decides. The
+    interface of `FrameDecoder`.
+    """
+
+    def __init__(self) -> None:
+        self._frames: FrameDecoder | WholeBody | None = None
+        self._begun = b""
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that `chunk` completes."""
+        return [*map(self.read, self.cut(chunk)), *self.overflow()]
+
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return the bytes of the frames that `chunk` completes."""
+        if self._frames:
+            return self._frames.cut(chunk)
+        self._begun += chunk
+        begins = self._begun[:_SNIFFED].removeprefix(codecs.BOM_UTF8).lstrip()
+        if len(self._begun) < _SNIFFED and (not begins or codecs.BOM_UTF8.startswith(begins)):
+            return []
+        self._frames = WholeBody() if begins.startswith(BODY_BEGINS) else FrameDecoder()
+        return self._frames.cut(self._begun)
+
+    def read(self, raw: bytes) -> Frame:
+        """Return the frame that was cut."""
+        assert self._frames
+        return self._frames.read(raw)
+
+    def overflow(self) -> list[Frame]:
+        """Return what is held beyond the limit."""
+        return self._frames.overflow() if self._frames else []
+
+    def close(self) -> list[Frame]:
+        """Return what is left."""
+        if self._frames:
+            return self._frames.close()
+        return [read_frame(self._begun)] if self._begun else []
+
+
 def read_frame(raw: bytes) -> Frame:
-    """Read one frame's fields; fields other than `data` stay in `raw` only."""
+    """Read one frame's fields; those that nobody needs stay in `raw` only."""
     data: list[bytes] = []
+    event = ""
     comment = True
     for line in raw.removeprefix(b"\xef\xbb\xbf").splitlines():
         name, _, value = line.partition(b":")
@@ -122,7 +175,11 @@ def read_frame(raw: bytes) -> Frame:
         comment = comment and not name
         if name == b"data":
             data.append(value)
-    return Frame(raw, b"\n".join(data) if data else None, comment)
+        elif name == b"event":
+            event = value.decode(errors="replace")
+        elif name == b"error":  # llama.cpp, until 2025
+            data, event = [value], "error"
+    return Frame(raw, b"\n".join(data) if data else None, comment, event)
 
 
 def write_frame(data: bytes, event: str = "") -> bytes:

@@ -289,7 +289,7 @@ def test_a_thought_that_a_block_interrupts_goes_on_after_it() -> None:
 def test_choices_think_apart() -> None:
     """The same words in two choices are no repetition."""
     frames = [delta(index, reasoning="a") for index in (0, 1)]
-    bodies = values(written(OPENAI, b"".join(frames), STREAM))
+    *bodies, _unended = values(written(OPENAI, b"".join(frames), STREAM))
     assert [body["choices"][0]["delta"] for body in bodies] == [
         {"reasoning": "a", "reasoning_content": "a"}
     ] * 2
@@ -348,7 +348,7 @@ NOTED: dict[str, tuple[Json, list[str]]] = {
         {"content": [{"type": "image_url"}]},
         ["fields that a message has no place for: content"],
     ),
-    "not parts that are told": ({"content": [{"type": "text", "text": "x"}]}, []),
+    "not parts that are told": ({"content": [{"type": "thinking", "thinking": "x"}]}, []),
     "what is encrypted": (
         {"reasoning_details": [{"type": "reasoning.encrypted", "data": "g"}], "content": "x"},
         ["fields that a message has no place for: reasoning_details"],

@@ -2,10 +2,20 @@
 in one line, all goes on.
 """
 
+import json
+
 import pytest
 
 from tests.conftest import Complaints
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, anthropic_failure, question
+from tests.support.clients import (
+    ANTHROPIC,
+    OPENAI,
+    Client,
+    Dialect,
+    anthropic_failure,
+    payloads,
+    question,
+)
 from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
@@ -21,24 +31,24 @@ UNREADABLE = {
     "choices null": b'{"choices": null}',
     "choices a number": b'{"choices": 5}',
     "choices a list of null": b'{"choices": [null]}',
-    "message a string": b'{"choices": [{"index": 0, "message": "Hello", "finish_reason": "stop"}]}',
     "content a number": b'{"choices": [{"index": 0, "message": {"content": 5}, "finish_reason": "stop"}]}',
     "nothing": b"",
 }
 GARBAGE = {
-    "no field": b"garbage without a colon\n\n",
     "no JSON": b"data: not JSON\n\n",
     "JSON cut short": b'data: {"choices": [{"delta"\n\n',
+    "choices a number": b'data: {"choices": 5}\n\n',
+    "content a number": b'data: {"choices": [{"index": 0, "delta": {"content": 5}}]}\n\n',
+    "no UTF-8": b"data: \xff\xfe\n\n",
+    "two of them": b"data: not JSON\n\ndata: {\n\n",
+}
+HARMLESS = {
+    "no field": b"garbage without a colon\n\n",
     "null": b"data: null\n\n",
     "no choices": b'data: {"object": "chat.completion.chunk"}\n\n',
     "choices null": b'data: {"choices": null}\n\n',
-    "choices a number": b'data: {"choices": 5}\n\n',
     "choices a list of null": b'data: {"choices": [null]}\n\n',
-    "delta a string": b'data: {"choices": [{"index": 0, "delta": "Hello"}]}\n\n',
-    "content a number": b'data: {"choices": [{"index": 0, "delta": {"content": 5}}]}\n\n',
-    "no UTF-8": b"data: \xff\xfe\n\n",
     "control characters": b"\x00\x01\x02\n\n",
-    "two of them": b"data: not JSON\n\ndata: null\n\n",
 }
 
 
@@ -47,51 +57,57 @@ def cases(table: dict[str, bytes]) -> pytest.MarkDecorator:
 
 
 @cases(UNREADABLE)
-def test_a_whole_reply_that_cannot_be_read_reaches_an_openai_client_as_it_is(
-    client: Client, server: ScriptedServer, complaints: Complaints, bad: bytes
+def test_a_whole_reply_that_cannot_be_read_is_an_error(
+    client: Client,
+    server: ScriptedServer,
+    dialect: Dialect,
+    complaints: Complaints,
+    bad: bytes,
+    streamed: bool,
 ) -> None:
     server.answer(Reply([bad], JSON, framing=Framing.LENGTH))
-    answer = client.ask(OPENAI.path, question(stream=False))
-    assert (answer.status, answer.body, answer.headers["content-type"]) == (
-        200,
-        bad,
-        "application/json",
-    )
-    assert len(complaints()) == 1
-
-
-@cases(UNREADABLE)
-def test_a_whole_reply_that_cannot_be_read_becomes_an_anthropic_error(
-    client: Client, server: ScriptedServer, complaints: Complaints, bad: bytes, streamed: bool
-) -> None:
-    server.answer(Reply([bad], JSON, framing=Framing.LENGTH))
-    answer = client.ask(ANTHROPIC.path, question(stream=streamed))
-    assert anthropic_failure(answer)
+    answer = client.ask(dialect.path, question(stream=streamed))
+    assert (answer.status, answer.headers["content-type"]) == (502, "application/json")
+    assert json.loads(answer.body)["error"]["message"]
     assert len(complaints()) == 1
 
 
 @cases(GARBAGE)
-def test_garbage_in_a_stream_reaches_an_openai_client_as_it_is_among_the_rest(
-    client: Client, server: ScriptedServer, complaints: Complaints, bad: bytes
+def test_a_frame_that_cannot_be_read_ends_the_reply_with_an_error(
+    client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints, bad: bytes
 ) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>", "Hello"), bad, *text(" world"), *END]))
-    answer = client.ask(OPENAI.path, question(stream=True))
-    before, found, after = answer.body.partition(bad)
-    assert found
-    said = OPENAI.read_stream(before + after)
-    assert (said.thinking, said.text, said.stop) == ("deep", "Hello world", "stop")
+    body = client.ask(dialect.path, question(stream=True)).body
+    errors = [said["error"]["message"] for said in payloads(body) if "error" in said]
+    assert ["cannot be read" in words for words in errors] == [True]
+    assert b"Hello" in body
+    assert b"world" not in body
     assert len(complaints()) == 1
 
 
-@cases(GARBAGE)
-def test_garbage_in_a_stream_does_not_keep_the_rest_from_an_anthropic_client(
-    client: Client, server: ScriptedServer, complaints: Complaints, bad: bytes, streamed: bool
+@cases(HARMLESS)
+def test_a_frame_that_says_nothing_costs_nothing(
+    client: Client,
+    server: ScriptedServer,
+    dialect: Dialect,
+    complaints: Complaints,
+    bad: bytes,
+    streamed: bool,
 ) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>", "Hello"), bad, *text(" world"), *END]))
-    answer = client.ask(ANTHROPIC.path, question(stream=streamed))
-    said = ANTHROPIC.read(answer.body, streamed)
-    assert (said.thinking, said.text, said.stop) == ("deep", "Hello world", "end_turn")
-    assert len(complaints()) == 1
+    body = client.ask(dialect.path, question(stream=streamed)).body
+    said = dialect.read(b"".join(_readable(body)) if streamed else body, streamed)
+    assert (said.thinking, said.text, said.stop) == ("deep", "Hello world", dialect.finished)
+    assert len(complaints()) <= 1
+
+
+def _readable(body: bytes) -> list[bytes]:
+    """The frames of a reply; those without choices are the server's own."""
+    return [
+        frame + b"\n\n"
+        for frame in body.split(b"\n\n")
+        if b'"choices": [' in frame or b'"choices":[' in frame or b"event:" in frame
+    ]
 
 
 def test_bytes_that_are_no_utf8_within_a_text_cost_one_character(
@@ -106,7 +122,7 @@ def test_bytes_that_are_no_utf8_within_a_text_cost_one_character(
         Reply([body.replace(b"~", b"\xe9")], STREAM if streamed else JSON, framing=Framing.LENGTH)
     )
     answer = client.ask(dialect.path, question(stream=streamed))
-    said = dialect.read(answer.body.replace(b"\xe9 ", "\ufffd ".encode()), streamed)
+    said = dialect.read(answer.body, streamed)
     assert (said.thinking, said.text) == ("deep", "caf\ufffd noir")
     assert len(complaints()) == 1
 
@@ -115,7 +131,8 @@ def test_a_stream_of_no_bytes_is_said_to_be_empty(
     client: Client, server: ScriptedServer, complaints: Complaints
 ) -> None:
     server.answer(Reply([]))
-    assert client.ask(OPENAI.path, question(stream=True)).body == b""
+    [said] = payloads(client.ask(OPENAI.path, question(stream=True)).body)
+    assert "empty" in said["error"]["message"]
     assert len(complaints()) == 1
     server.answer(Reply([]))
     assert "empty" in anthropic_failure(client.ask(ANTHROPIC.path, question(stream=True)))

@@ -2,6 +2,7 @@
 the truth.
 """
 
+import json
 from threading import Event
 
 import pytest
@@ -75,13 +76,15 @@ def test_a_stream_without_an_end_gives_all_that_came_and_then_an_anthropic_error
 
 
 @pytest.mark.parametrize(("pieces", "thinking", "answer"), CUT_SHORT)
-def test_a_stream_without_an_end_gets_none_made_up_for_an_openai_client(
+def test_a_stream_without_an_end_gives_all_that_came_and_then_an_openai_error(
     client: Client, server: ScriptedServer, pieces: list[str], thinking: str, answer: str
 ) -> None:
     server.answer(Reply([ROLE, *text(*pieces)]))
     body = client.ask(OPENAI.path, question(stream=True)).body
-    assert OPENAI.read_stream(body) == Said(thinking, answer, None)
-    assert b"[DONE]" not in body
+    *_, error, end = body.split(b"\n\n")
+    assert OPENAI.read_stream(body.replace(error, b"")) == Said(thinking, answer, None)
+    assert "cut short" in json.loads(error.removeprefix(b"data: "))["error"]["message"]
+    assert end == b""
 
 
 def test_a_stream_without_an_end_is_logged(
@@ -102,13 +105,14 @@ def test_a_whole_message_is_not_made_of_a_stream_without_an_end(
     assert len(complaints()) == 1
 
 
-def test_done_alone_is_an_end(
-    client: Client, server: ScriptedServer, complaints: Complaints
+def test_done_alone_is_no_end(
+    client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints
 ) -> None:
     server.answer(Reply([ROLE, *text("<think>deep</think>Hello"), DONE]))
-    said = ANTHROPIC.read_stream(client.ask(ANTHROPIC.path, question(stream=True)).body)
-    assert (said.thinking, said.text, said.stop) == ("deep", "Hello", "end_turn")
-    assert complaints() == []
+    body = client.ask(dialect.path, question(stream=True)).body
+    [error] = [said["error"] for said in payloads(body) if "error" in said]
+    assert "cut short" in error["message"]
+    assert len(complaints()) == 1
 
 
 def test_a_finish_alone_is_an_end(

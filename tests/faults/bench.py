@@ -1,7 +1,6 @@
 """Every fault, every dialect, streamed and whole: `python -m tests.faults.bench [--only WORDS]`.
 
-Prints a row for each case that does not hold, or all with `--all`, and how many do. Cases that are
-known not to hold yet stand in not_yet.txt; `--write` lists them anew.
+Prints a row for each case that does not hold, or all with `--all`, and how many do.
 """
 
 import argparse
@@ -18,9 +17,6 @@ from tests.support.harness import Proxy, start_proxy
 
 FAULTS = [*transport_faults.FAULTS, *content_faults.FAULTS, *body_faults.FAULTS]
 FORMS = {True: "stream", False: "whole"}
-LIST = Path(__file__).with_name("not_yet.txt")
-NOT_YET = frozenset(LIST.read_text().splitlines())
-"""Names of cases, one a line."""
 
 
 @dataclass(frozen=True)
@@ -95,19 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="faults whose name holds this")
     parser.add_argument("--all", action="store_true", help="print what holds as well")
-    parser.add_argument("--write", action="store_true", help="list what does not hold")
     asked = parser.parse_args(arguments)
-    held, tried, failed = 0, 0, []
+    held, tried = 0, 0
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench:
         for case in (case for case in CASES if asked.only in case.name):
             complaint = bench.complaint(case)
             tried, held = tried + 1, held + (not complaint)
-            if complaint:
-                failed.append(case.name)
             if complaint or asked.all:
                 print(f"{case.name:60} {complaint or 'holds'}", flush=True)
-    if asked.write:
-        LIST.write_text("".join(f"{name}\n" for name in sorted(failed)))
     print(f"{held} of {tried} cases of {len(FAULTS)} faults hold")
 
 

@@ -82,7 +82,12 @@ FRAMES = [
         _frame(_choice(delta=r'{"content": "l\ud800o"}')),
         said=("deep", "Hell\ud800o"),
     ),
-    _last("bytes that are no UTF-8", "full cut", _frame(LO).replace(b"lo", b"l\xffo")),
+    _last(
+        "bytes that are no UTF-8",
+        "full",
+        _frame(LO).replace(b"lo", b"l\xffo"),
+        said=("deep", "Hell\ufffdo"),
+    ),
     _last("fields twice", "full cut", _frame(_choice(delta='{"content": "no", "content": "lo"}'))),
     _last("delta is null, then good", "full", _frame(_choice(delta="null")), *text("lo")),
     _last("delta is a list", "full cut", _frame(_choice(delta='["lo"]'))),

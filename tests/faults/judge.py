@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from converter.laws.response_view import ResponseReader, words_of
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
 
 SECONDS = 4
@@ -229,16 +230,71 @@ def _words_of(error: Any) -> str:
     return str(error["message"])
 
 
-STREAMS = {"openai": openai_stream, "anthropic": anthropic_stream}
-CLIENTS = {dialect.name: dialect for dialect in (OPENAI, ANTHROPIC)}
+def responses_stream(heard: Heard) -> Verdict:
+    """Read a response to its last event, which says whether it failed."""
+    reader = ResponseReader()
+    for name, data in frames_of(heard.body):
+        event = _object(data)
+        if name != event.get("type"):
+            raise WrongError(f"event {name!r} with type {event.get('type')!r}")
+        try:
+            reader.feed(event)
+        except (AssertionError, LookupError) as error:
+            raise WrongError(f"the response is not in order: {error!r}") from None
+    response = reader.response
+    if response.get("status") not in ("completed", "incomplete", "failed"):
+        raise WrongError("no last event")
+    said = _items_of(response)
+    if response["status"] != "failed":
+        return Verdict(FULL, said)
+    return Verdict(CUT, said, _words_of(response["error"]))
+
+
+def _items_of(response: dict[str, Any]) -> tuple[str, str]:
+    said = {"reasoning": "", "message": ""}
+    for item in response["output"]:
+        said[item["type"]] += words_of(item)
+    return said["reasoning"], said["message"]
+
+
+def _read_response(body: bytes) -> Said:
+    response = json.loads(body)
+    assert response["object"] == "response", response
+    assert response["status"] == "completed", response
+    return Said(*_items_of(response))
+
+
+@dataclass(frozen=True)
+class Client:
+    """One that speaks a dialect: what it asks, and how it reads what it gets."""
+
+    path: str
+    question: Callable[[bool], bytes]
+    stream: Callable[[Heard], Verdict]
+    whole: Callable[[bytes], Said]
+
+
+def _asks(stream: bool) -> bytes:
+    return question(stream=stream)
+
+
+def _asks_for_a_response(stream: bool) -> bytes:
+    return json.dumps({"model": "small", "input": "hi", "stream": stream}).encode()
+
+
+CLIENTS = {
+    "openai": Client(OPENAI.path, _asks, openai_stream, OPENAI.read_whole),
+    "anthropic": Client(ANTHROPIC.path, _asks, anthropic_stream, ANTHROPIC.read_whole),
+    "responses": Client("/v1/responses", _asks_for_a_response, responses_stream, _read_response),
+}
 
 
 def judge(port: int, dialect: str, stream: bool) -> Verdict:
     """Ask as a client of a dialect does, and say what came; raise WrongError for what never may."""
     client = CLIENTS[dialect]
-    heard = hear(port, client.path, question(stream=stream))
+    heard = hear(port, client.path, client.question(stream))
     if heard.status >= 400:
         return failure(heard, dialect == "anthropic")
-    if stream and heard.kind.startswith("text/event-stream"):
-        return STREAMS[dialect](heard)
-    return whole_reply(client.read_whole)(heard)
+    if heard.kind.startswith("text/event-stream") != stream:
+        raise WrongError(f"a reply of type {heard.kind!r}")
+    return client.stream(heard) if stream else whole_reply(client.whole)(heard)

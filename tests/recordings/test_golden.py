@@ -75,7 +75,7 @@ def test_what_every_frame_repeats_is_said_once() -> None:
 
 
 def test_the_notes_of_a_reply_stand_at_its_end() -> None:
-    text = golden(exchange([*stream("Hello")[:2], b"data: oops\n\n"]), ANTHROPIC)
+    text = golden(exchange([*stream("Hello")[:2], b"oops\n\n"]), ANTHROPIC)
     cut, unread, end = text.split("\n")[-3:]
     assert cut.startswith("# the server's reply was cut short")
     assert unread.startswith("# 1 frames cannot be read")
@@ -90,9 +90,7 @@ def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
 
 
 def test_an_empty_and_a_whole_reply_have_goldens() -> None:
-    assert golden(exchange([]), OPENAI_CHAT).endswith(
-        "\n\n-- end\n# the server's reply was empty\n"
-    )
+    assert golden(exchange([]), OPENAI_CHAT).endswith("\n\n# the server's reply was empty\n")
     assert "-- end\n<< as it came\n" in golden(
         exchange([b'{"error":{"message":"no"}}'], form=Form.WHOLE, status=404), OPENAI_CHAT
     )

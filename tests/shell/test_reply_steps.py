@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
+from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
 from converter.dialects.table import OPENAI_CHAT, Form
@@ -37,7 +38,7 @@ THOUGHT = {"type": "thinking", "thinking": "a", "signature": "think-addon"}
 
 def test_a_stream_is_rewritten_as_it_comes() -> None:
     with running() as (addon, _):
-        flow = ask(addon, request(CHAT))
+        flow = ask(addon, streaming(CHAT))
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
         tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
@@ -55,7 +56,7 @@ def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
 
 def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
     with running() as (addon, _):
-        flow = ask(addon, request(CHAT))
+        flow = ask(addon, streaming(CHAT))
         flow.response = response(EVENT_STREAM)
         wait(addon.responseheaders(flow))
         assert isinstance(flow.response.stream, Tap)
@@ -83,7 +84,7 @@ def test_a_rewritten_stream_is_framed_as_the_clients_http_has_it(
     version: str, chunked: str | None, server: str
 ) -> None:
     with running() as (addon, _):
-        asked = request(CHAT)
+        asked = streaming(CHAT)
         asked.request.http_version = version
         flow = ask(addon, asked)
         flow.response = response(EVENT_STREAM, content_length="99")
@@ -131,8 +132,6 @@ def test_a_whole_reply_is_rewritten_and_its_length_is_right() -> None:
 PLAIN = {
     "a reply without thinking": (JSON, 200, whole("b")),
     "an error": (JSON, 500, b'{"error":{"message":"<think>a</think>"}}'),
-    "a page that is called fine": ("text/html", 200, b"<html>"),
-    "nothing": (JSON, 200, b""),
 }
 
 
@@ -150,9 +149,26 @@ def test_an_openai_client_gets_what_has_nothing_to_change_as_it_came(
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", JSON])
 def test_a_stream_by_another_name_is_known_by_how_it_begins(content_type: str) -> None:
-    got = exchanged(request(CHAT), response(content_type), b"\n: ping\n\n" + STREAM)
+    got = exchanged(streaming(CHAT), response(content_type), b"\n: ping\n\n" + STREAM)
     assert b'"reasoning_content":"a"' in (got.content or b"")
     assert (got.content or b"").endswith(b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(("kind", "body"), [("text/html", b"<html>"), (JSON, b"")])
+@pytest.mark.parametrize("asked", [request, streaming])
+def test_what_is_no_reply_is_an_error_for_an_openai_client(
+    asked: Callable[[str], HTTPFlow], kind: str, body: bytes
+) -> None:
+    got = exchanged(asked(CHAT), response(kind), body)
+    assert (got.status_code, got.headers["content-type"]) == (502, JSON)
+    assert "server" in json.loads(got.content or b"")["error"]["message"]
+
+
+def test_an_openai_client_that_asked_for_a_body_gets_one_of_a_stream() -> None:
+    got = exchanged(request(CHAT), response(EVENT_STREAM), STREAM)
+    [choice] = json.loads(got.content or b"")["choices"]
+    assert choice["message"] == {"role": "assistant", "content": "b", "reasoning_content": "a"}
+    assert (got.headers["content-type"], got.status_code) == (JSON, 200)
 
 
 def test_an_anthropic_client_that_asked_for_a_message_gets_one_of_a_stream() -> None:

@@ -10,6 +10,7 @@ from converter import settings
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
 from converter.events import Event, Start
+from converter.reply_end import CUT_SHORT
 from converter.rewriter import Rewriter
 from converter.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
@@ -89,6 +90,15 @@ def passed(through: Rewriter, chunks: Iterable[bytes]) -> list[bytes]:
     return [*(piece for chunk in chunks for piece in through.feed(chunk)), *through.close()]
 
 
+def unended(pieces: list[bytes]) -> list[bytes]:
+    """The pieces without the error that a chat completions client gets for a stream which, as in
+    most unit tests, has no end.
+    """
+    rest = [piece for piece in pieces if CUT_SHORT.encode() not in piece]
+    assert len(pieces) - len(rest) <= 1
+    return rest
+
+
 def values(pieces: Iterable[bytes]) -> list[Json]:
     """The JSON of every frame but `[DONE]`."""
     read_frames = frames(b"".join(pieces))
@@ -101,7 +111,8 @@ def values(pieces: Iterable[bytes]) -> list[Json]:
 
 def stream_to(client: Dialect, *chunks: bytes, **options: Any) -> list[Json]:
     """A stream as a client reads it."""
-    return values(passed(rewriter(client, **options), chunks))
+    pieces = passed(rewriter(client, **options), chunks)
+    return values(unended(pieces) if client is OPENAI else pieces)
 
 
 def message_of(*chunks: bytes, server_form: Form = STREAM, **options: Any) -> Json:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.wire.sse import Frame, FrameDecoder, write_frame
+from converter.wire.sse import Frame, FrameDecoder, MislabelledBody, read_frame, write_frame
 from tests.support.strategies import cut, law
 
 STREAMS = st.lists(
@@ -62,7 +62,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("raw", "data"), ROWS.values(), ids=ROWS.keys())
 def test_field(raw: bytes, data: bytes | None) -> None:
-    assert decode([raw]) == [Frame(raw, data)]
+    assert [(frame.raw, frame.data) for frame in decode([raw])] == [(raw, data)]
 
 
 def test_a_frame_of_comments_alone_is_a_comment() -> None:
@@ -120,3 +120,37 @@ def test_what_is_written_is_read_again(data: bytes, event: str) -> None:
     (frame,) = decode([write_frame(data, event)])
     assert frame.data == data
     assert frame.raw.startswith(f"event: {event}\n".encode() if event else b"data: ")
+
+
+def test_a_frame_knows_its_events_name() -> None:
+    assert read_frame(b"event: error\ndata: a\n\n").event == "error"
+    assert read_frame(b"data: a\n\n").event == ""
+
+
+def test_an_error_line_is_the_data_of_an_error() -> None:
+    frame = read_frame(b'error: {"code":500}\n\n')
+    assert (frame.event, frame.data) == ("error", b'{"code":500}')
+
+
+BODIES = {
+    "a stream": (b"data: {}\n\n: a\n\n", False),
+    "JSON": (b'\n {"a": 1}\n\n', True),
+    "JSON behind a byte order mark": (b'\xef\xbb\xbf{"a": 1}', True),
+    "a page": (b"<html>\n\n</html>", True),
+    "text": (b"boom", False),
+    "nothing but blanks": (b" " * 3000, False),
+}
+
+
+@pytest.mark.parametrize(("body", "is_body"), BODIES.values(), ids=BODIES)
+def test_how_a_body_begins_tells_what_it_is_cut_anywhere(body: bytes, is_body: bool) -> None:
+    for size in (1, 2, 7, len(body)):
+        decoder = MislabelledBody()
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        frames = [frame for piece in pieces for frame in decoder.feed(piece)] + decoder.close()
+        assert b"".join(frame.raw for frame in frames) == body
+        assert [frame.is_body for frame in frames] == ([True] if is_body else [False] * len(frames))
+
+
+def test_no_bytes_are_no_frame_whatever_they_are_called() -> None:
+    assert MislabelledBody().close() == []

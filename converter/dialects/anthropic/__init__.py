@@ -66,6 +66,7 @@ def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, by
 ANTHROPIC = Dialect(
     name="anthropic",
     title="Anthropic",
+    reply="message of the Messages API",
     decoder=lambda _: AnthropicDecoder(),
     encoders={
         Form.STREAM: lambda context: AnthropicStreamEncoder(context.signature, context),

@@ -8,6 +8,8 @@ all.
 
 from collections.abc import Callable, Iterator
 
+from converter.dialects.error_words import server_error
+from converter.dialects.unreadable import as_count, as_index, unreadable
 from converter.events import (
     Block,
     End,
@@ -65,12 +67,19 @@ class AnthropicDecoder:
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
-        if frame.data is None:
-            return [OpaqueFrame(_frame(frame), frame.comment)]
+        data = (frame.data or b"").strip()
+        if not data:
+            return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
+        if data == b"[DONE]":  # a gateway's, before which the message has its own end
+            return []
         try:
-            event = _dict(json_text.read(frame.data))
+            event = json_text.read_strictly(data)
         except json_text.UnreadableError:
-            return [OpaqueFrame(_frame(frame))]
+            return unreadable(frame, NAME)
+        if error := server_error(event, frame.event):
+            return [Failure(error.message, error.kind, error.status, _frame(frame))]
+        if not isinstance(event, dict):
+            return [OpaqueFrame(_frame(frame), lost=True)]
         return list(self._read(event, _frame(frame)))
 
     def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
@@ -83,10 +92,6 @@ class AnthropicDecoder:
             yield from read(event)
         elif kind == "message_stop":
             yield End(own)
-        elif "error" in event:  # vLLM 0.32 and llama.cpp 11549 leave the type out
-            error = _dict(event["error"])
-            kind = str(error.get("type") or "api_error")
-            yield Failure(str(error.get("message") or event["error"]), kind, own=own)
         else:
             yield OpaqueFrame(own, comment=kind == "ping")
 
@@ -178,23 +183,18 @@ def _usage(entry: Fields) -> Usage:
     it.
     """
     cached, created = (
-        _number(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
+        as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )
-    said = (_number(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
-    thinking = _number(_dict(entry.get("output_tokens_details")), "thinking_tokens")
+    said = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
+    thinking = as_count(_dict(entry.get("output_tokens_details")), "thinking_tokens")
     return Usage(
-        said, _number(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
+        said, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
     )
-
-
-def _number(fields: Fields, name: str) -> int | None:
-    value = fields.get(name)
-    return value if isinstance(value, int) else None
 
 
 def _index(event: Fields) -> int:
-    index = event.get("index")
-    return index if isinstance(index, int) else 0
+    index = as_index(event.get("index"), 0)
+    return index if type(index) is int else 0
 
 
 def _dict(value: object) -> Fields:

@@ -21,7 +21,6 @@ from converter.events import (
     Fields,
     Finish,
     Opaque,
-    OpaqueFrame,
     Start,
     Text,
     Thinking,
@@ -34,10 +33,6 @@ from converter.parsing.thought import Thought
 
 type Message = dict[str, object]
 type _Content = Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block
-
-CUT_SHORT = "the server's reply was cut short: it ended without a finish"
-EMPTY = "the server's reply was empty"
-UNREAD = "the server's reply is no chat completion: "
 
 
 class MessageEvents:
@@ -56,7 +51,6 @@ class MessageEvents:
         self._called = self._cut = False
         self._delayed: list[_Content] = []
         self._ending = Ending()
-        self._unread = b""
         self.failure = ""
 
     @property
@@ -110,8 +104,6 @@ class MessageEvents:
                 yield from self._end()
             case Failure():
                 yield from self._fail(event.message, event.kind, event.status)
-            case OpaqueFrame(comment=False) if not self._unread:
-                self._unread = event.own.raw[:200]
             case Opaque():
                 self._ending.left_out |= left_out(event)
 
@@ -123,19 +115,9 @@ class MessageEvents:
             self._ending.said += characters
 
     def close(self) -> Iterator[Message]:
-        """End the message, or say why it has no end."""
-        if self._over:
-            return
-        if self._ending.finish and self._started:
+        """End the message. One that lacks its end has had its failure."""
+        if self._started and not self._over:
             yield from self._end()
-        elif self._started:
-            yield from self._fail(CUT_SHORT)
-        else:
-            yield from self._fail(
-                UNREAD + self._unread.decode(errors="replace").strip()
-                if self._unread.strip()
-                else EMPTY
-            )
 
     def _text(self, text: str) -> Iterator[Message]:
         if self._open != "text":

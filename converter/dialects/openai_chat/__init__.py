@@ -7,6 +7,7 @@ from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
 from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.mend import mend
 from converter.dialects.openai_chat.request_reader import read
 
 
@@ -22,6 +23,7 @@ def _recognises(said: Mapping[str, object]) -> bool:
 OPENAI_CHAT = Dialect(
     name="openai",
     title="OpenAI",
+    reply="chat completion",
     decoder=OpenAIDecoder,
     encoders={
         Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
@@ -33,5 +35,6 @@ OPENAI_CHAT = Dialect(
     recognises=_recognises,
     path="/v1/chat/completions",
     head=frozenset(SAME_IN_EVERY_FRAME),
+    mend=mend,
     keeps_raw=True,
 )

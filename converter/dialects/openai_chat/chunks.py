@@ -79,12 +79,13 @@ class _Chunk:
 class Chunker:
     """Events in; out come bodies of frames, or bytes of frames that go on as they came.
 
-    `wanted`: names of thinking. `kind`: the `object` of a foreign reply. `done`: the frame that
-    ends a foreign stream.
+    `wanted`: names of thinking. `kind`: the `object` of a reply that came otherwise. `done`: the
+    frame that ends a stream which has none of its own; empty for a whole body.
     """
 
     def __init__(self, wanted: Sequence[str], kind: str, done: bytes = b"") -> None:
         self._wanted = wanted
+        self._kind, self._done = kind, done
         self._foreign = ForeignEvents(kind, done)
         self._head: Mapping[str, object] = {}
         self._after_thought: set[int] = set()
@@ -134,13 +135,19 @@ class Chunker:
             elif isinstance(event, OpaqueFrame | End | Failure):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
-                yield own_raw(event.own, NAME) or (event if isinstance(event, Failure) else b"")
+                yield own_raw(event.own, NAME) or self._frame_of(event)
             else:
                 if not chunk.takes(event):
                     yield from self._finished(chunk)
                     chunk = _Chunk()
                 self._add(chunk, event)
         yield from self._finished(chunk)
+
+    def _frame_of(self, event: OpaqueFrame | End | Failure) -> bytes | Failure:
+        """Return what is written for an event that has no frame of this dialect."""
+        if isinstance(event, Failure):
+            return event
+        return self._done if isinstance(event, End) else b""
 
     def _turn(self, event: Start | ThinkingEnd) -> None:
         """Take note of what is no frame of its own."""
@@ -154,7 +161,12 @@ class Chunker:
     def _finished(self, chunk: _Chunk) -> Iterator[Body]:
         if self._news or not chunk.hollow():
             self._news = False
-            yield chunk.body(self._head)
+            body = chunk.body(self._head)
+            yield body | {"object": self._kind} if self._streams(body) else body
+
+    def _streams(self, body: Body) -> bool:
+        """Tell whether a whole reply of the same dialect is sent in frames."""
+        return bool(self._done) and body.get("object") == "chat.completion"
 
     def _add(self, chunk: _Chunk, event: _Sayable) -> None:
         chunk.last = _ORDER[type(event)]
@@ -174,11 +186,17 @@ class Chunker:
             case ToolCall():
                 place, entry = next(iter((own_fields(event.own, NAME) or {}).items()))
                 if place == "tool_calls":
-                    chunk.calls.append(entry)
+                    chunk.calls.append(self._numbered(entry, event.index))
                 else:
                     chunk.inner[place] = entry
             case Finish():
                 chunk.finish = event.reason
+
+    def _numbered(self, entry: object, index: int) -> object:
+        """Return a call's entry; in a stream each has its number, which a whole one has not."""
+        if isinstance(entry, dict) and "index" not in entry and self._done:
+            return {"index": index, **entry}
+        return entry
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in

@@ -7,11 +7,12 @@ holds all that the server sent.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from converter.dialects.error_words import ServerError, server_error
 from converter.dialects.openai_chat.frame_fields import (
     NAME,
     SAME_IN_EVERY_FRAME,
     MisshapenError,
-    index_of,
+    choice_index,
     object_of,
     string_of,
     tool_calls,
@@ -25,6 +26,7 @@ from converter.dialects.reasoning_fields import (
     is_said,
     words_of,
 )
+from converter.dialects.unreadable import unreadable
 from converter.events import (
     End,
     Event,
@@ -51,6 +53,10 @@ NOTHING_MAPPED: Mapping[str, Mapped] = {}
 _DONE = b"[DONE]"
 
 
+class _UnknownError(Exception):
+    """A frame of JSON that is no chat completion."""
+
+
 class OpenAIDecoder:
     """Frames in, events out. A frame that is not of the dialect's shape is one `OpaqueFrame`;
     nothing is raised.
@@ -68,15 +74,17 @@ class OpenAIDecoder:
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
-        if frame.data is None:
-            return [OpaqueFrame(_frame(frame), frame.comment)]
-        if frame.data.strip() == _DONE:
+        data = (frame.data or b"").strip()
+        if not data:
+            return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
+        if data == _DONE:
             return [End(_frame(frame))]
         try:
-            body = object_of(json_text.read(frame.data))
-            return self._failure(body, _frame(frame)) or self._body(body)
-        except (json_text.UnreadableError, MisshapenError):
-            return [OpaqueFrame(_frame(frame))]
+            return self._read(json_text.read_strictly(data), frame)
+        except json_text.UnreadableError:
+            return unreadable(frame, NAME)
+        except (MisshapenError, _UnknownError) as error:
+            return [OpaqueFrame(_frame(frame), lost=isinstance(error, MisshapenError))]
 
     def repeat(self, event: Text | Thinking) -> bool:
         """Take note of words in frames like the last one; return whether they would have been read
@@ -88,16 +96,9 @@ class OpenAIDecoder:
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _failure(self, body: dict[str, object], own: Own) -> list[Event]:
-        error = body.get("error")
-        if not error:
-            return []
-        if not isinstance(error, dict):
-            return [Failure(str(error), own=own)]
-        code = error.get("code")
-        status = code if isinstance(code, int) else 0
-        kind = str(error.get("type") or "api_error")
-        return [Failure(str(error.get("message") or error), kind, status, own)]
+    def _read(self, said: object, frame: Frame) -> list[Event]:
+        error = server_error(said, frame.event)
+        return [_failure(error, said, frame)] if error else self._body(object_of(said))
 
     def _body(self, body: dict[str, object]) -> list[Event]:
         usage = body.get("usage")
@@ -105,14 +106,10 @@ class OpenAIDecoder:
         if choices is None and isinstance(usage, dict):
             choices = []
         if not isinstance(choices, list):
-            raise MisshapenError
+            raise MisshapenError if choices else _UnknownError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
-        said = [
-            event
-            for position, choice in enumerate(choices)
-            for event in self._choice(object_of(choice), position, beside)
-        ]
+        said = [event for choice in choices for event in self._choice(object_of(choice), beside)]
         whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
@@ -124,13 +121,13 @@ class OpenAIDecoder:
             out.append(usage_of(usage))
         return [*out, End()] if whole else out
 
-    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
+    def _choice(self, choice: dict[str, object], beside: bool) -> Iterator[Event]:
         """`beside`: the frame says something next to its choices, which then has to find its place
         though their text be held.
         """
-        index = index_of(choice, position)
+        index = choice_index(choice)
         key = "message" if choice.get("message") else "delta"
-        inner = dict(object_of(choice.get(key) or {}))
+        inner = dict(object_of(choice.get(key)))
         outer = {
             name: value
             for name, value in choice.items()
@@ -160,6 +157,8 @@ class OpenAIDecoder:
         """
         said: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
+            if isinstance(inner[name], bool | int | float) and name in REASONING_FIELDS:
+                raise MisshapenError
             if not (words := words_of(inner[name])):
                 continue
             new = self._voices[index].feed(name, words)
@@ -171,7 +170,7 @@ class OpenAIDecoder:
 
     def _text(self, inner: dict[str, object], index: int) -> list[Event]:
         content = inner.get("content")
-        if isinstance(content, list):
+        if isinstance(content, list) and _has_more_than_text(content):
             return self._parts(content, index)
         said: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
@@ -197,6 +196,14 @@ class OpenAIDecoder:
         return said
 
 
+def _failure(error: ServerError, said: object, frame: Frame) -> Failure:
+    """Return what the error becomes; one in OpenAI's own shape may go on as it came."""
+    inner = said.get("error") if isinstance(said, dict) else None
+    as_usual = isinstance(inner, dict) and inner.get("message") == error.message
+    own = _frame(frame) if as_usual and not frame.raw.startswith(b"error") else None
+    return Failure(error.message, error.kind, error.status, own)
+
+
 def _frame(frame: Frame) -> Own:
     return Own(NAME, raw=frame.raw)
 
@@ -208,3 +215,8 @@ def _told_parts(inner: Mapping[str, object]) -> list[str]:
         isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
     )
     return ["content"] if told else []
+
+
+def _has_more_than_text(content: list[object]) -> bool:
+    """Tell whether a content is in parts as Mistral's API has them, and some are no text."""
+    return any(object_of(part).get("type", "text") != "text" for part in content)

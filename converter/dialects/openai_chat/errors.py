@@ -11,6 +11,10 @@ _KINDS = {
 }
 """Kinds of the Messages API by status; other statuses below 500 are faults of the request."""
 
+_BAD_GATEWAY = 502
+_FOLLOWED = (307, 308)
+"""Redirects that keep method and body, as FastAPI's for a slash too many; others would become a
+GET."""
 _TYPES = {
     "": "server_error",
     "api_error": "server_error",
@@ -36,11 +40,15 @@ def error_body(message: str, kind: str = "", status: int = 0) -> bytes:
 
 def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[int, bytes] | None:
     """Return an error object with the words of a server's answer, which may be a page or nothing;
-    None: it is an error object, or a redirect, and goes on as it came.
+    None: it is an error object, or a redirect that a client can follow with its request, and goes
+    on as it came. Any other answer below 400 is no reply: a bad gateway.
     """
-    if status < 400 or _is_error(body):
+    if status in _FOLLOWED or (status >= 400 and _is_error(body)):
         return None
-    words = server_words(body) or f"the server answered with status {status} and no words"
+    said, answered = server_words(body), f"the server answered with status {status}"
+    words = said or f"{answered} and no words"
+    if status < 400:
+        words, status = f"{answered}: {said}" if said else words, _BAD_GATEWAY
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(words, kind, status)
 

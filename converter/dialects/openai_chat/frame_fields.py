@@ -1,8 +1,9 @@
 """The fields of a chat-completion frame, read one by one."""
 
-import math
 from dataclasses import replace
 
+from converter.dialects.openai_chat.mend import MOST_CHOICES
+from converter.dialects.unreadable import as_count
 from converter.events import (
     Event,
     Own,
@@ -18,7 +19,7 @@ SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint",
 
 
 class MisshapenError(Exception):
-    """A frame of JSON that is no chat completion."""
+    """A frame of a chat completion, but not of the shape that clients can read."""
 
 
 def tool_calls(inner: dict[str, object], index: int) -> list[Event]:
@@ -42,7 +43,7 @@ def _tool_call(entry: dict[str, object], position: int, choice: int) -> ToolCall
     if not isinstance(arguments, str):
         arguments = json_text.write(arguments).decode() if arguments else ""
     return ToolCall(
-        index_of(entry, position),
+        _call_index(entry, position),
         string_of(entry.get("id")),
         string_of(function.get("name")),
         arguments,
@@ -56,24 +57,25 @@ def usage_of(entry: dict[str, object]) -> Usage:
     prompt = entry.get("prompt_tokens_details")
     details = entry.get("completion_tokens_details")
     return Usage(
-        _number(entry, "prompt_tokens") or 0,
-        _number(entry, "completion_tokens") or 0,
-        cached=_number(prompt, "cached_tokens"),
-        thinking=_number(details, "reasoning_tokens") or _number(entry, "reasoning_tokens"),
+        as_count(entry, "prompt_tokens") or 0,
+        as_count(entry, "completion_tokens") or 0,
+        cached=as_count(prompt, "cached_tokens"),
+        thinking=as_count(details, "reasoning_tokens") or as_count(entry, "reasoning_tokens"),
         own=Own(NAME, entry),
     )
 
 
-def _number(fields: object, name: str) -> int | None:
-    value = fields.get(name) if isinstance(fields, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        return None
-    return int(value)
+def choice_index(choice: dict[str, object]) -> int:
+    """Return which choice it is. Raises MisshapenError for one that nobody can have asked for."""
+    index = choice.get("index")
+    if type(index) is not int or not 0 <= index < MOST_CHOICES:
+        raise MisshapenError
+    return index
 
 
-def index_of(fields: dict[str, object], position: int) -> int:
-    """Return where a choice or call stands; some servers send null, or leave it out."""
-    index = fields.get("index")
+def _call_index(call: dict[str, object], position: int) -> int:
+    """Return which call it is; whole ones have no index, and some servers send null."""
+    index = call.get("index")
     if index is None:
         return position
     if type(index) is not int:

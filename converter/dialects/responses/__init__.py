@@ -70,6 +70,7 @@ def _error_reply(status: int, body: bytes, _counted: int | None) -> tuple[int, b
 RESPONSES = Dialect(
     name=NAME,
     title="OpenAI Responses",
+    reply="response of the Responses API",
     decoder=lambda _: ResponsesDecoder(),
     encoders={
         Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),

@@ -7,7 +7,9 @@ kind goes on whole, when it is finished. Events that only announce or repeat are
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from converter.dialects.error_words import server_error
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
+from converter.dialects.unreadable import as_count, as_index, unreadable
 from converter.events import (
     Block,
     End,
@@ -65,14 +67,21 @@ class ResponsesDecoder:
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
-        if frame.data is None:
-            return [OpaqueFrame(Own(NAME, raw=frame.raw), frame.comment)]
-        if frame.data.strip() == b"[DONE]":
+        data, own = (frame.data or b"").strip(), Own(NAME, raw=frame.raw)
+        if not data:
+            return [OpaqueFrame(own, frame.comment, lost=frame.oversized)]
+        if data == b"[DONE]":
             return []
         try:
-            return list(self._read(_dict(json_text.read(frame.data))))
-        except (json_text.UnreadableError, KeyError, TypeError):
-            return [OpaqueFrame(Own(NAME, raw=frame.raw))]
+            event = json_text.read_strictly(data)
+        except json_text.UnreadableError:
+            return unreadable(frame, NAME)
+        if not _is_response(event) and (error := server_error(event, frame.event)):
+            return [Failure(error.message, error.code or error.kind, error.status)]
+        try:
+            return list(self._read(_dict(event)))
+        except (KeyError, TypeError):
+            return [OpaqueFrame(own, lost=True)]
 
     def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
         """Return that frames of this dialect are to be read."""
@@ -88,8 +97,6 @@ class ResponsesDecoder:
             yield from self._start(_dict(event["response"]))
         elif kind in self._readers:
             yield from self._readers[kind](event, self._item(event))
-        elif kind == "error" or isinstance(event.get("error"), dict):
-            yield _failure(event)
 
     def _whole(self, response: Fields) -> Iterator[Event]:
         yield from self._start(response)
@@ -124,9 +131,9 @@ class ResponsesDecoder:
         """Return the item that an event is about. llama.cpp (November 2026) numbers none of them
         and tells their ids, of which other servers send a new one with each event.
         """
-        index, item = event.get("output_index"), event.get("item")
+        index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
-        place = index if isinstance(index, int) else len(self._items)
+        place = index if type(index) is int else len(self._items)
         return self._items.setdefault(str(name) if index is None else place, _Item(place))
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
@@ -183,6 +190,13 @@ class ResponsesDecoder:
             yield ToolCall(item.index, "", "", rest)
 
 
+def _is_response(event: object) -> bool:
+    """Tell whether it is a response, or tells of one: these have a place for an error."""
+    return isinstance(event, dict) and (
+        event.get("object") == "response" or isinstance(event.get("response"), dict)
+    )
+
+
 def _is_plain_call(item: Fields) -> bool:
     return item.get("type") == "function_call" and not item.get("namespace")
 
@@ -203,17 +217,12 @@ def _failure(event: Fields) -> Failure:
 def _usage(entry: Fields) -> Usage:
     given, made = entry.get("input_tokens_details"), entry.get("output_tokens_details")
     return Usage(
-        _number(entry, "input_tokens") or 0,
-        _number(entry, "output_tokens") or 0,
-        cached=_number(given, "cached_tokens"),
-        created=_number(given, "cache_write_tokens"),
-        thinking=_number(made, "reasoning_tokens"),
+        as_count(entry, "input_tokens") or 0,
+        as_count(entry, "output_tokens") or 0,
+        cached=as_count(given, "cached_tokens"),
+        created=as_count(given, "cache_write_tokens"),
+        thinking=as_count(made, "reasoning_tokens"),
     )
-
-
-def _number(fields: object, name: str) -> int | None:
-    value = fields.get(name) if isinstance(fields, dict) else None
-    return value if type(value) is int and value >= 0 else None
 
 
 def _dict(value: object) -> Fields:

@@ -19,19 +19,13 @@ from converter.events import (
     Fields,
     Finish,
     Opaque,
-    OpaqueFrame,
     Start,
     Usage,
     Vendor,
     own_fields,
 )
 
-CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
-EMPTY = "the server's reply was empty"
-UNREAD = "the server's reply is no chat completion: "
-_SAMPLE = 200
-"""Bytes of an unreadable reply that are worth showing."""
 _CONTENT = get_args(Content.__value__)
 
 
@@ -48,7 +42,6 @@ class ResponseEvents:
         self._usage: Usage | None = None
         self._own: Fields = {}
         self._left_out: set[str] = set()
-        self._unread = b""
         self.failure = ""
 
     @property
@@ -92,25 +85,15 @@ class ResponseEvents:
                 self._finish = event
             case Usage():
                 self._usage = event
-            case OpaqueFrame(comment=False) if not self._unread:
-                self._unread = event.own.raw[:_SAMPLE]
             case Vendor():
                 self._left_out.add(event.key)
             case Opaque():
                 self._left_out |= left_out(event)
 
     def close(self) -> Iterator[Json]:
-        """End the response, or say why it has no end."""
-        if self._over:
-            return
-        if self._response is not None and self._finish:
-            yield from self._end(self._finish)
-        elif self._response is not None:
-            yield from self._fail(CUT_SHORT)
-        elif unread := self._unread.decode(errors="replace").strip():
-            yield from self._fail(UNREAD + unread)
-        else:
-            yield from self._fail(EMPTY)
+        """End the response. One that lacks its end has had its failure."""
+        if self.started:
+            yield from self._end(self._finish or Finish("stop"))
 
     def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
         """Begin the response, once: a client that waits long wants a sign before the first word.

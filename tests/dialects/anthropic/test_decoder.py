@@ -236,7 +236,8 @@ ERRORS = {
 
 @pytest.mark.parametrize(("raw", "kind"), ERRORS.values(), ids=ERRORS)
 def test_an_error_is_a_failure_in_the_servers_words(raw: bytes, kind: str) -> None:
-    assert _read(raw) == [Failure("m", kind, own=Own("anthropic", raw=raw))]
+    status = 400 if b"400" in raw else 0
+    assert _read(raw) == [Failure("m", kind, status, own=Own("anthropic", raw=raw))]
 
 
 def test_pings_and_comments_are_none_of_the_replys() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.dialects.anthropic.message_events import CUT_SHORT
 from converter.events import (
     Block,
     End,
@@ -171,8 +170,8 @@ def test_an_encoder_tells_why_the_client_got_an_error(
     encoder = kind("ours", ASKED)
     encoder.feed([HEAD, Text("a")])
     assert encoder.failure == ""
-    encoder.close()
-    assert encoder.failure == CUT_SHORT
+    encoder.feed([Failure("gone")])
+    assert encoder.failure == "gone"
 
 
 @pytest.mark.parametrize("kind", [AnthropicStreamEncoder, AnthropicWholeEncoder])

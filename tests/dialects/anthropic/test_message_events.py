@@ -2,7 +2,6 @@
 
 import pytest
 
-from converter.dialects.anthropic.message_events import CUT_SHORT, EMPTY, UNREAD
 from converter.dialects.dialect import ReplyContext
 from converter.events import (
     Block,
@@ -11,8 +10,6 @@ from converter.events import (
     Failure,
     Finish,
     Opaque,
-    OpaqueFrame,
-    Own,
     Text,
     Thinking,
     ThinkingEnd,
@@ -278,37 +275,6 @@ def test_an_end_without_a_finish_is_a_normal_one() -> None:
 def test_after_the_end_nothing_is_said() -> None:
     stream = complete([Text("a"), STOP, End(), Text("b"), Usage(1, 1), End(), Failure("late")])
     assert blocks(stream) == [("text", "a")]
-
-
-def test_a_stream_cut_short_ends_in_an_error() -> None:
-    assert _error(written([HEAD, Text("a")])) == ("api_error", CUT_SHORT)
-
-
-def test_an_empty_stream_is_an_error() -> None:
-    assert _error(written([])) == ("api_error", EMPTY)
-
-
-def test_a_stream_that_nobody_can_read_is_an_error_in_the_servers_words() -> None:
-    assert (
-        _error(
-            written(
-                [
-                    OpaqueFrame(Own("anthropic", raw=b": ping\n\n"), comment=True),
-                    OpaqueFrame(Own("anthropic", raw=b"<html>")),
-                    OpaqueFrame(Own("anthropic", raw=b"x")),
-                ]
-            )
-        )[1]
-        == UNREAD + "<html>"
-    )
-
-
-@pytest.mark.parametrize(
-    "before",
-    [[], [OpaqueFrame(Own("anthropic", raw=b'data: {"object":"error","message":"bad"}\n\n'))]],
-)
-def test_an_end_without_a_beginning_is_an_error(before: list[Event]) -> None:
-    assert _error(written([*before, End()]))
 
 
 @pytest.mark.parametrize("before", [[], [HEAD], [HEAD, Thinking("a"), Text("b")]])

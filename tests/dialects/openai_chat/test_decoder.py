@@ -127,7 +127,7 @@ def test_a_head_with_news_comes_again() -> None:
 def test_a_frame_that_cannot_be_read_does_not_take_the_head_along() -> None:
     bad, good = chunk(choice(delta={"content": 5})), chunk(choice(delta={"content": "a"}))
     assert read(bad, good) == [
-        OpaqueFrame(Own("openai", raw=bad)),
+        OpaqueFrame(Own("openai", raw=bad), lost=True),
         Start("chatcmpl-1", "small", Own("openai", {"id": "chatcmpl-1", "model": "small"})),
         Text("a"),
     ]
@@ -180,7 +180,7 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
     ]
 
 
-@pytest.mark.parametrize(("kind", "told"), [("text", ("content",)), ("image_url", ())])
+@pytest.mark.parametrize(("kind", "told"), [("thinking", ("content",)), ("image_url", ())])
 def test_a_content_in_parts_is_told_when_every_part_is(kind: str, told: tuple[str, ...]) -> None:
     content = {"content": [{"type": kind}]}
     assert said(chunk(choice(delta=content)))[0] == Opaque("openai", content, {}, told=told)
@@ -221,8 +221,6 @@ FAILURES = {
         {"error": {"message": "bad grammar", "type": "BadRequestError", "code": 400}},
         "bad grammar",
     ),
-    "a string": ({"error": "out of memory"}, "out of memory"),
-    "an object without a message": ({"error": {"code": 500}}, "{'code': 500}"),
     "beside empty choices": ({"error": {"message": "gone"}, "choices": []}, "gone"),
     "beside a choice that ends": (
         {
@@ -242,6 +240,23 @@ def test_an_error_in_the_stream_is_a_failure_in_the_servers_words(body: Json, me
     ]
 
 
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (data({"error": "out of memory"}), "out of memory"),
+        (data({"error": {"code": 500}}), '{"code":500}'),
+        (data({"object": "error", "message": "gone"}), "gone"),
+        (b'error: {"message": "gone", "code": 500}\n\n', "gone"),
+        (b"event: error\ndata: gone\n\n", "gone"),
+    ],
+)
+def test_an_error_in_a_shape_that_clients_do_not_know_is_to_be_written_anew(
+    frame: bytes, message: str
+) -> None:
+    failures = [event for event in said(frame) if isinstance(event, Failure)]
+    assert [(failure.message, failure.own) for failure in failures] == [(message, None)]
+
+
 def test_an_error_of_null_is_none() -> None:
     assert said(chunk(choice(delta={"content": "a"}), error=None)) == [
         Opaque("openai", {}, {}),
@@ -253,7 +268,6 @@ MISSHAPEN = {
     "no JSON": b"{",
     "no object": b"[1]",
     "a number": b"1",
-    "no field that we know": b'{"a":1}',
     "choices that are no list": b'{"choices":{"a":1}}',
     "a choice that is no object": b'{"choices":[1]}',
     "a delta that is no object": b'{"choices":[{"delta":"a"}]}',
@@ -268,10 +282,19 @@ MISSHAPEN = {
 
 
 @pytest.mark.parametrize("line", MISSHAPEN.values(), ids=MISSHAPEN)
-def test_what_is_no_chat_completion_stays_a_frame(line: bytes) -> None:
+def test_what_is_no_chat_completion_is_lost(line: bytes) -> None:
+    raw = b"data: " + line + b"\n\n"
+    lost = [OpaqueFrame(Own("openai", raw=raw), lost=True)]
+    assert read(raw) == lost
+    assert OpenAIDecoder().feed(whole_frame(line)) == [
+        OpaqueFrame(Own("openai", raw=line), lost=True)
+    ]
+
+
+@pytest.mark.parametrize("line", [b'{"a":1}', b"{}", b'{"choices":null}', b'{"choices":{}}'])
+def test_an_object_without_choices_is_opaque_and_nothing_is_lost(line: bytes) -> None:
     raw = b"data: " + line + b"\n\n"
     assert read(raw) == [OpaqueFrame(Own("openai", raw=raw))]
-    assert OpenAIDecoder().feed(whole_frame(line)) == [OpaqueFrame(Own("openai", raw=line))]
 
 
 @pytest.mark.parametrize(
@@ -286,9 +309,13 @@ def test_a_frame_without_data_is_opaque_and_a_comment_is_known_as_one(
     ]
 
 
-def test_a_byte_that_is_no_utf8_costs_one_character() -> None:
-    assert said(b'data: {"choices":[{"delta":{"content":"a\xffb"}}]}\n\n') == [Text("a\ufffdb")]
+@pytest.mark.parametrize("index", [b"-1", b"16384", b"1.5", b"true"])
+def test_a_choice_that_nobody_can_have_asked_for_is_lost(index: bytes) -> None:
+    raw = b'data: {"choices":[{"index":' + index + b',"delta":{"content":"a"}}]}\n\n'
+    assert read(raw) == [OpaqueFrame(Own("openai", raw=raw), lost=True)]
 
 
 def test_a_lone_surrogate_is_text() -> None:
-    assert said(b'data: {"choices":[{"delta":{"content":"\\ud83d"}}]}\n\n') == [Text("\ud83d")]
+    assert said(b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"}}]}\n\n') == [
+        Text("\ud83d")
+    ]

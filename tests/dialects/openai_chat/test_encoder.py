@@ -18,6 +18,7 @@ from tests.support.frames_of import (
     passed,
     rewriter,
     stream_to,
+    unended,
     values,
 )
 
@@ -25,7 +26,7 @@ BOTH = ["reasoning_content", "reasoning"]
 
 
 def _raw(*chunks: bytes, fields: Sequence[str] = ("reasoning_content",)) -> list[bytes]:
-    return passed(rewriter(OPENAI, fields=fields), chunks)
+    return unended(passed(rewriter(OPENAI, fields=fields), chunks))
 
 
 def _deltas(bodies: list[Json]) -> list[Json]:
@@ -41,12 +42,12 @@ PLAIN = {
     "text": stream("Hi ", "there."),
     "text that only resembles a tag": stream("a < b, <thinker>"),
     "frames that end with CRLF": [frame.replace(b"\n\n", b"\r\n\r\n") for frame in stream("a")],
-    "spaces in the JSON": [b'data:  {"choices" : [ {"delta":{"content":"a"}} ] }\n\n'],
+    "spaces in the JSON": [b'data:  {"choices" : [ {"index": 0, "delta":{"content":"a"}} ] }\n\n'],
     "pings": [b": ping\n\n", *stream("a")],
     "other fields of the frame": [
-        b'event: message\nid: 7\ndata: {"choices":[{"delta":{"content":"a"}}]}\nretry: 5\n\n'
+        b'event: message\nid: 7\ndata: {"choices":[{"index":0,"delta":{"content":"a"}}]}\nretry: 5\n\n'
     ],
-    "a frame that nobody can read": [b"data: {garbage\n\n", b"nonsense\n\n", *stream("a")],
+    "a line that is no field": [b"nonsense\n\n", *stream("a")],
     "an error": [ROLE, data({"error": {"message": "gone"}})],
     "tool calls": [ROLE, call(0, "f", "{", id="a", vendor=1), call(0, arguments="}"), *END],
     "thinking under the name asked for": [
@@ -55,9 +56,10 @@ PLAIN = {
         delta(content="b"),
         *END,
     ],
-    "content as a list of parts": [delta(content=[{"type": "text", "text": "<think>"}])],
+    "content as a list of parts": [
+        delta(content=[{"type": "text", "text": "<think>"}, {"type": "image_url", "url": "a"}])
+    ],
     "no end": [ROLE, *text("a")],
-    "an unfinished frame": [ROLE, b'data: {"choices":'],
 }
 
 

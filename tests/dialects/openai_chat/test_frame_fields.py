@@ -12,7 +12,7 @@ from tests.support.frames_of import Json, choice, chunk, entry, said
 TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 
 
-@pytest.mark.parametrize("unknown", [None, -1, True, "5", float("inf")])
+@pytest.mark.parametrize("unknown", [None, -1, True, "5", 10**400])
 def test_a_count_that_is_none_counts_nothing(unknown: object) -> None:
     counted = {"prompt_tokens": unknown, "completion_tokens": unknown}
     (usage,) = [event for event in said(chunk(usage=counted)) if isinstance(event, Usage)]

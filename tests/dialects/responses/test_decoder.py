@@ -187,17 +187,22 @@ def test_a_failure_is_read_in_every_form(event: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "comment"),
+    "raw",
     [
-        (b": ping\n\n", True),
-        (b"data: no json\n\n", False),
-        (b"data: [1]\n\n", False),
-        (b'data: {"type": "response.output_text.delta"}\n\n', False),
-        (b'data: {"type": "response.output_item.done", "item": 1}\n\n', False),
+        b"data: no json\n\n",
+        b"data: [1]\n\n",
+        b'data: {"type": "response.output_text.delta"}\n\n',
+        b'data: {"type": "response.output_item.done", "item": 1}\n\n',
     ],
 )
-def test_what_cannot_be_read_is_opaque(raw: bytes, comment: bool) -> None:
-    assert ResponsesDecoder().feed(read_frame(raw)) == [OpaqueFrame(Own(NAME, raw=raw), comment)]
+def test_what_cannot_be_read_is_lost(raw: bytes) -> None:
+    lost = OpaqueFrame(Own(NAME, raw=raw), lost=True)
+    assert ResponsesDecoder().feed(read_frame(raw)) == [lost]
+
+
+def test_a_comment_is_none_of_the_replys() -> None:
+    ping = OpaqueFrame(Own(NAME, raw=b": ping\n\n"), comment=True)
+    assert ResponsesDecoder().feed(read_frame(b": ping\n\n")) == [ping]
 
 
 @pytest.mark.parametrize(

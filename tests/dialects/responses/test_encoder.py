@@ -1,7 +1,7 @@
 import json
 
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.events import End, Event, OpaqueFrame, Own, Text, Thinking, ToolCall
+from converter.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking, ToolCall
 from tests.support.responses_of import (
     HEAD,
     STOP,
@@ -30,7 +30,7 @@ def test_the_whole_response_is_that_of_the_last_event() -> None:
 
 def test_a_whole_reply_that_failed_is_an_error() -> None:
     encoder = ResponsesWholeEncoder(context_of())
-    encoder.feed([HEAD, Text("a")])
+    encoder.feed([HEAD, Text("a"), Failure("gone")])
     (body,) = encoder.close()
     assert json.loads(body)["error"]["code"] == "server_error"
     assert encoder.failure

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.response_events import CUT_CALL, CUT_SHORT, EMPTY, UNREAD
+from converter.dialects.responses.response_events import CUT_CALL
 from converter.events import (
     End,
     Event,
@@ -243,20 +243,6 @@ def test_a_failure_has_the_code_that_clients_act_on(failure: Failure, code: str)
     assert stream[-1]["response"]["error"]["code"] == code
 
 
-@pytest.mark.parametrize(
-    ("events", "words"),
-    [
-        ([HEAD, Text("a")], CUT_SHORT),
-        ([], EMPTY),
-        ([OpaqueFrame(Own("openai", raw=b"<html>\n\n"))], UNREAD + "<html>"),
-    ],
-)
-def test_a_reply_without_its_end_says_so(events: list[Event], words: str) -> None:
-    stream = written(events)
-    assert types(stream)[0] == "created"
-    assert stream[-1]["response"]["error"]["message"] == words
-
-
 def test_a_servers_ping_is_an_event_that_clients_count() -> None:
     stream = written(
         [OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True), HEAD, Text("a"), STOP]
@@ -335,7 +321,8 @@ def test_the_text_cut_anywhere_makes_the_same_response(
 def test_a_reply_cut_anywhere_fails_and_finishes_nothing_twice(
     events: list[Event], data: st.DataObject
 ) -> None:
-    stream = written(events[: data.draw(st.integers(0, len(events) - 3))], context_of(tools=TOOLS))
+    said = events[: data.draw(st.integers(0, len(events) - 3))]
+    stream = written([*said, Failure("gone")], context_of(tools=TOOLS))
     assert types(stream)[-1] == "failed"
     done = [event["item"]["id"] for event in stream if event["type"] == "response.output_item.done"]
     assert len(done) == len(set(done))
