@@ -96,7 +96,7 @@ class ReplyEnd:
         elif isinstance(event, End):
             yield from self._ended(event)
         elif isinstance(event, OpaqueFrame) and event.lost:
-            yield self._failed(self._lost(event.own.raw))
+            yield from self._lost(event.own.raw)
         else:
             self._note(event)
             yield event
@@ -129,15 +129,16 @@ class ReplyEnd:
         words = _words_of(self._unknown)
         return self._failed(UNREAD.format(reply=self._reply, words=words) if words else EMPTY)
 
-    def _lost(self, raw: bytes) -> str:
-        """Return the words for what should have said something: all of the reply, or a frame,
-        which at the end of a stream is only cut short.
+    def _lost(self, raw: bytes) -> Iterator[Event]:
+        """Yield the failure for what should have said something: all of the reply, or a frame. A
+        last frame without its end is only cut short, and behind the finish nobody misses it.
         """
         if raw.startswith(b"data") and not raw.endswith((b"\n", b"\r")):
-            return CUT_SHORT
-        if self.begun or raw.startswith(b"data"):
-            return LOST.format(words=_words_of(raw))
-        return UNREAD.format(reply=self._reply, words=_words_of(raw))
+            yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
+        elif self.begun or raw.startswith(b"data"):
+            yield self._failed(LOST.format(words=_words_of(raw)))
+        else:
+            yield self._failed(UNREAD.format(reply=self._reply, words=_words_of(raw)))
 
     def _failed(self, words: str) -> Failure:
         self.failure = Failure(words, status=BAD_GATEWAY)

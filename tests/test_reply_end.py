@@ -89,6 +89,11 @@ def test_a_last_frame_without_its_end_is_a_reply_cut_short() -> None:
     assert _judged(Text("a"), OpaqueFrame(Own("x", raw=b'data: {"a'), lost=True))[1] == CUT_SHORT
 
 
+def test_a_last_frame_without_its_end_is_not_missed_behind_the_finish() -> None:
+    usage = OpaqueFrame(Own("x", raw=b'data: {"us'), lost=True)
+    assert _judged(Text("a"), STOP, usage) == ([Text("a"), STOP], "")
+
+
 def test_behind_the_servers_own_error_comes_nothing_but_its_end() -> None:
     failed = Failure("gone", status=500)
     assert _judged(Text("a"), failed, Text("b"), failed, STOP, DONE)[0] == [Text("a"), failed, DONE]

@@ -155,7 +155,7 @@ def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
         ("usage", words.usage),
         ("comments", words.comments),
         ("done", words.done),
-        ("error", words.error),
+        ("whole", words.complete),
     ]
 
 
@@ -164,6 +164,8 @@ def untouched(case: Case) -> bool:
     the names wanted.
     """
     settings = case.recording.settings
+    if not case.words.complete:
+        return False  # an error follows
     if case.recording.awaited().expected.tools:
         return False  # blanks wait for what follows them
     if settings.markers or reading_for(case.recording, whole=False).inside:
