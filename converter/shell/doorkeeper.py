@@ -8,7 +8,6 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from converter.dialects.table import COMMON, by_name
 from converter.endpoints import find
 from converter.exchange import JSON, Exchange
-from converter.observe.printable import one_line
 from converter.settings import Settings
 from converter.shell.doors import (
     foreign_page,
@@ -17,9 +16,8 @@ from converter.shell.doors import (
     withhold_headers,
     withhold_keys,
 )
+from converter.shell.log_lines import bounded, in_a_line
 
-LONGEST = 200
-"""Characters of a header or a path in a line of the log."""
 _CLOUD = (".anthropic.com", ".claude.com")
 """Whose keys they are: a proxy before the API itself passes them on."""
 
@@ -78,14 +76,3 @@ async def is_at_home(flow: HTTPFlow) -> bool:
     """
     peer = flow.server_conn.peername if flow.server_conn.connected else None
     return await leads_to_private(str(peer[0]) if peer else flow.request.host)
-
-
-def in_a_line(flow: HTTPFlow) -> str:
-    """Return a request's method and path as a line of the log may hold them."""
-    return bounded(f"{flow.request.method} {flow.request.path.partition('?')[0]}")
-
-
-def bounded(text: str) -> str:
-    """Return text in one line, nothing raw in it, of bounded length."""
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

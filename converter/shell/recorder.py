@@ -23,6 +23,7 @@ from converter.recordings import expectation, flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
+from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
 from converter.shell.thought_hook import announce
 from converter.wire import json_text
 
@@ -107,7 +108,7 @@ def _keep_numbered(flow: HTTPFlow, folder: Path) -> None:
     try:
         recording = flow_file.from_flow(flow, "")
     except RecordingError as error:
-        _log.info("recording: none of %s: %s", flow.request.path.partition("?")[0], error)
+        _log.info("recording: none of %s: %s", path_of(flow), bounded(str(error), LONGEST_LINE))
         return
     library = Library(folder)
     make_folder(folder)

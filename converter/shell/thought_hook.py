@@ -15,6 +15,7 @@ from converter.observe.printable import one_line
 from converter.observe.thought_events import ThoughtEvent
 from converter.rewriter import Rewriter
 from converter.shell.flow_record import in_short
+from converter.shell.log_lines import LONGEST_LINE, bounded, in_a_line
 from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -64,13 +65,7 @@ def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -
     # servers' words are among them
     said = [one_line(" ".join(note.split())) for note in words if note]
     if said:
-        _log.log(
-            level,
-            "think: %s %s: %s",
-            flow.request.method,
-            flow.request.path.partition("?")[0],
-            "; ".join(said),
-        )
+        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(said), LONGEST_LINE))
     return [in_short(note) for note in said]
 
 

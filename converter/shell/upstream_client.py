@@ -12,7 +12,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 
 from converter.initial_state import InitialState
-from converter.observe.printable import one_line
 from converter.servers.initial_state import initial_state, needs_prompt
 from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
 from converter.servers.model_names import Entry, entries
@@ -27,6 +26,7 @@ from converter.servers.probes import (
 )
 from converter.servers.profiles import GENERIC, Server
 from converter.shell import upstream_tls
+from converter.shell.log_lines import LONGEST_LINE, bounded
 from converter.shell.upstream_http import NoReplyError, Secure, fetch
 
 PATIENCE = 3.0
@@ -203,9 +203,8 @@ class UpstreamClient:
         """Say it once for each server, until it answers again."""
         if upstream not in self._complained:
             self._complained[upstream] = None
-            _log.warning(
-                "think: %s", one_line(f"{upstream} was asked what it is: {words} (said once)")
-            )
+            asked = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
+            _log.warning("think: %s (said once)", asked)
 
 
 def _begin[Result](asking: Coroutine[object, object, Result]) -> asyncio.Task[Result]:

@@ -9,7 +9,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter import settings
-from converter.shell.doorkeeper import LONGEST, Doorkeeper, bounded, in_a_line, is_at_home
+from converter.shell.doorkeeper import Doorkeeper, is_at_home
 from tests.support.addon_flows import CHAT, MESSAGES, ask, request, running
 
 DEFAULT = settings.read()
@@ -101,10 +101,3 @@ def test_home_is_where_the_connection_leads() -> None:
     assert not asyncio.run(is_at_home(flow))
     flow.server_conn.state, flow.server_conn.peername = ConnectionState.OPEN, ("10.0.0.1", 80)
     assert asyncio.run(is_at_home(flow))
-
-
-def test_a_line_of_the_log_is_bounded_and_holds_nothing_raw() -> None:
-    flow = local("/a\x1b[2J\n" + "b" * 999 + "?secret=1")
-    assert in_a_line(flow).isprintable()
-    assert len(in_a_line(flow)) == LONGEST
-    assert bounded("a\nb") == "a b"

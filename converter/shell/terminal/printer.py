@@ -15,11 +15,11 @@ from typing import TextIO
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
-from converter.observe.printable import one_line
 from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
 from converter.rewriter import Rewriter
 from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
+from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
 from converter.shell.terminal.multiplexer import Multiplexer
 from converter.shell.terminal.writer import Writer
 
@@ -56,7 +56,7 @@ class Terminal:
         """Print what the rewriter's last call told the client."""
         if rewriter.events and not self._over:
             screen, writer = self._opened()
-            writer.write(screen.hear(flow.id, _path(flow), rewriter.events))
+            writer.write(screen.hear(flow.id, path_of(flow), rewriter.events))
 
     def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
@@ -128,8 +128,8 @@ def in_a_line(flow: HTTPFlow, record: FlowRecord) -> str:
     ended = str(summary.get("failure") or summary.get("finish") or "")
     if flow.error and not (ended and _client_left(flow)):  # SDKs hang up at the last event
         ended = flow.error.msg
-    parts = [f"{_path(flow)} {model}", thoughts, _times(summary), failed, ended]
-    return one_line(" · ".join(part.strip() for part in parts if part.strip()))
+    parts = [f"{path_of(flow)} {bounded(model)}", thoughts, _times(summary), failed, ended]
+    return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
 
 
 def _client_left(flow: HTTPFlow) -> bool:
@@ -157,10 +157,6 @@ def reply_of(flow: HTTPFlow) -> Reply | None:
 def address_of(flow: HTTPFlow) -> str:
     """Return where a reply came from."""
     return f"{flow.request.host}:{flow.request.port}"
-
-
-def _path(flow: HTTPFlow) -> str:
-    return flow.request.path.partition("?")[0]
 
 
 def _coloured(file: TextIO) -> bool:

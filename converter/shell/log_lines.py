@@ -1,0 +1,27 @@
+"""Words of clients and servers as a line of the log may hold them: nothing raw, and bounded."""
+
+from mitmproxy.http import HTTPFlow
+
+from converter.observe.printable import one_line
+
+LONGEST = 200
+"""Characters of a header, a path or an address in a line of the log."""
+LONGEST_LINE = 2000
+"""Characters of all that one line says of a reply: a server may say much, and a terminal shows few
+lines of it."""
+
+
+def bounded(text: str, longest: int = LONGEST) -> str:
+    """Return text in one line, nothing raw in it, of bounded length."""
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def path_of(flow: HTTPFlow) -> str:
+    """Return a request's path without its query."""
+    return bounded(flow.request.path.partition("?")[0])
+
+
+def in_a_line(flow: HTTPFlow) -> str:
+    """Return a request's method and path."""
+    return bounded(f"{flow.request.method} {flow.request.path.partition('?')[0]}")
