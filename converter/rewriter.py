@@ -84,6 +84,10 @@ class Rewriter:
         """From now on have the client read this name for the model, in place of the server's."""
         self._model, self._fast = name, None  # every frame is to be looked at
 
+    def go_on_from(self, begun: "Rewriter") -> None:
+        """Write on where another has begun, which has sent signs of life and nothing else."""
+        self._encoder = begun._encoder
+
     @property
     def failure(self) -> str:
         """The reason of an error that the client got instead of a message, or empty."""
@@ -118,8 +122,7 @@ class Rewriter:
             if not taken:
                 out += self._rewrite(self._pipeline.read(raws[place]))
             place += taken or 1
-        for frame in self._pipeline.overflow():
-            out += self._rewrite(frame)
+        out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
         return self._told(out)
 
     def close(self) -> list[bytes]:
@@ -179,10 +182,8 @@ class Rewriter:
     def _rewrite(self, frame: Frame) -> list[bytes]:
         if self._broken:
             return []
-        if self._model:
-            frame = renamed_frame(frame, self._model)
         try:
-            return self._of(frame)
+            return self._of(renamed_frame(frame, self._model) if self._model else frame)
         except Exception as error:
             return self._fault(error, frame.raw)
 
@@ -200,9 +201,8 @@ class Rewriter:
         shown = events if passes or not self._same_dialect else without_frames(events)
         out = self._encoder.feed(shown, frame.raw if unchanged else None)
         self.changed = self.changed or out != [came.raw]
-        if self.end.failure:
-            self._fast = None
-        elif self._fast and frame is came:
+        self._fast = None if self.end.failure else self._fast
+        if self._fast and frame is came:
             self._fast.learn(frame.raw, read, events, out)
         return out
 

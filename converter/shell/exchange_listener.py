@@ -80,6 +80,7 @@ class ExchangeListener:
         head = Response.make(200, headers={"content-type": EVENT_STREAM + "; charset=utf-8"})
         messages.open_for_streaming(flow.request, head)
         head.stream = self._tap(flow, kept, awaited)
+        kept.early = True
         return head
 
     def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:

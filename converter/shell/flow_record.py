@@ -51,7 +51,8 @@ class FlowRecord:
     of a stream; `given`: how much of it went out for each chunk, and at the end. `request`,
     `awaited` and `rewriter`: the steps of the exchange, as far as it has come. `server`: what the
     server is, as far as it is known; `server_parses`: when the request was written it was known to
-    take thinking out of the text. `too_large`: only the request's beginning was held.
+    take thinking out of the text. `too_large`: only the request's beginning was held. `early`: the
+    client's stream was begun before the server's head had come.
     """
 
     exchange: Exchange
@@ -74,6 +75,7 @@ class FlowRecord:
     server: Server = GENERIC
     server_parses: bool = False
     too_large: bool = False
+    early: bool = False
 
     def asks(self, request: Request) -> None:
         """Keep the client's request, before anything is changed but the headers."""

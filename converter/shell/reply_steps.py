@@ -12,7 +12,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
-from converter.exchange import is_stream
+from converter.exchange import EVENT_STREAM, Answer, is_stream
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
 from converter.settings import Settings
@@ -92,8 +92,9 @@ class ReplySteps:
         if record.awaited is None or flow.response is None:
             return
         notes: list[str] = []
-        # not closed: the stream ended with its headers
-        if record.rewriter is None or not record.rewriter.closed:
+        if record.early and _is_open(record) and flow.response.status_code == 200:
+            self._go_on(flow, flow.response, record, record.awaited, notes)
+        elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
             await self._rewrite_whole(flow, flow.response, record, notes)
         if rewriter := record.rewriter:
             upstream = messages.upstream(flow, record.exchange)
@@ -125,7 +126,10 @@ class ReplySteps:
 
     def tap(self, flow: HTTPFlow, record: FlowRecord, awaited: AwaitedReply) -> Tap:
         """Return the stream function of a reply."""
-        rewriter = record.rewriter = awaited.rewriter(Form.STREAM)
+        rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
+        if begun:
+            rewriter.go_on_from(begun)
+        record.rewriter = rewriter
         tell = partial(self._hear, flow, record, rewriter)
         began = flow.request.timestamp_start
         return Tap(rewriter, tell, record, began, lambda reason: fault_of(flow, reason).words)
@@ -138,6 +142,19 @@ class ReplySteps:
         response.stream = self.tap(flow, record, awaited)
         messages.open_for_streaming(flow.request, response)
         self._audience.live.follow(flow, record)
+
+    def _go_on(
+        self,
+        flow: HTTPFlow,
+        response: Response,
+        record: FlowRecord,
+        awaited: AwaitedReply,
+        notes: list[str],
+    ) -> None:
+        """Say in a stream that was begun early what a whole body says."""
+        tap = self.tap(flow, record, awaited)
+        said = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
+        messages.replace(response, Answer(200, EVENT_STREAM, said))
 
     def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
         self._audience.hear(flow, record, rewriter, self._chosen().events)
@@ -164,3 +181,7 @@ class ReplySteps:
             messages.replace(response, made.answer)
         if made.rewriter:
             self._hear(flow, record, made.rewriter)
+
+
+def _is_open(record: FlowRecord) -> bool:
+    return record.rewriter is not None and not record.rewriter.closed

@@ -17,13 +17,19 @@ from tests.faults.hostile_server import (
     chunk,
     head,
 )
-from tests.faults.judge import CUT, STREAMS, Heard, failure, hear
-from tests.support.clients import Dialect, question
+from tests.faults.judge import CLIENTS, CUT, Client, Heard, failure, hear
 from tests.support.frames import ROLE, text
 from tests.support.harness import start_proxy
 from tests.support.http2_client import ask_http2
 
 HALF: list[Step] = [head(), *map(chunk, [ROLE, *text(*HELLO[:-1])]), Do.HANG]
+
+
+@pytest.fixture(params=[*CLIENTS.values()], ids=[*CLIENTS])
+def speaker(request: pytest.FixtureRequest) -> Client:
+    """A client of each dialect."""
+    client: Client = request.param
+    return client
 
 
 def ended_during[Answer](ask: Callable[[int], Answer], steps: Steps, folder: Path) -> Answer:
@@ -45,32 +51,32 @@ def ended_during[Answer](ask: Callable[[int], Answer], steps: Steps, folder: Pat
     return answers[0]
 
 
-def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, dialect: Dialect) -> None:
+def test_a_stream_ends_properly_when_the_proxy_does(tmp_path: Path, speaker: Client) -> None:
     heard = ended_during(
-        lambda port: hear(port, dialect.path, question(stream=True)), HALF, tmp_path
+        lambda port: hear(port, speaker.path, speaker.question(True)), HALF, tmp_path
     )
-    verdict = STREAMS[dialect.name](heard)
+    verdict = speaker.stream(heard)
     assert (verdict.word, verdict.said) == (CUT, ("deep", "Hel"))
     assert verdict.error == "the proxy is shutting down"
 
 
 def test_a_stream_of_http_2_ends_properly_when_the_proxy_does(
-    tmp_path: Path, dialect: Dialect
+    tmp_path: Path, speaker: Client
 ) -> None:
     answer = ended_during(
-        lambda port: ask_http2(port, dialect.path, question(stream=True)), HALF, tmp_path
+        lambda port: ask_http2(port, speaker.path, speaker.question(True)), HALF, tmp_path
     )
     assert answer.ended
-    verdict = STREAMS[dialect.name](Heard(200, "text/event-stream", answer.body))
+    verdict = speaker.stream(Heard(200, "text/event-stream", answer.body))
     assert verdict.error == "the proxy is shutting down"
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_who_still_waits_is_told_when_the_proxy_ends(
-    tmp_path: Path, dialect: Dialect, stream: bool
+    tmp_path: Path, speaker: Client, stream: bool
 ) -> None:
     heard = ended_during(
-        lambda port: hear(port, dialect.path, question(stream=stream)), [Do.HANG], tmp_path
+        lambda port: hear(port, speaker.path, speaker.question(stream)), [Do.HANG], tmp_path
     )
     assert heard.status == 529
-    assert failure(heard, dialect.name == "anthropic").error == "the proxy is shutting down"
+    assert failure(heard, speaker.name == "anthropic").error == "the proxy is shutting down"

@@ -19,15 +19,25 @@ from tests.faults.hostile_server import (
     head,
     sent,
 )
-from tests.faults.judge import CUT, FULL, STREAMS, hear
-from tests.support.clients import Dialect, question
-from tests.support.frames import END, ROLE, text
+from tests.faults.judge import CLIENTS, CUT, FULL, Client, hear
+from tests.support.frames import END, ROLE, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import ask_http2
 
-PINGS = {"openai": b": ping\n\n", "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n'}
+PINGS = {
+    "openai": b": ping\n\n",
+    "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
+    "responses": b"event: keepalive\n",
+}
 QUIET = 2.6
 """Seconds of silence, with a ping after each second of it."""
+
+
+@pytest.fixture(params=[*CLIENTS.values()], ids=[*CLIENTS])
+def speaker(request: pytest.FixtureRequest) -> Client:
+    """A client of each dialect."""
+    client: Client = request.param
+    return client
 
 
 @pytest.fixture(scope="module")
@@ -66,31 +76,40 @@ def quiet_in_the_middle() -> list[Step]:
 
 
 def test_silence_within_a_reply_is_filled_with_pings(
-    port: int, slow: HostileServer, dialect: Dialect
+    port: int, slow: HostileServer, speaker: Client
 ) -> None:
     does(slow, *quiet_in_the_middle())
-    heard = hear(port, dialect.path, question(stream=True))
-    assert heard.body.count(PINGS[dialect.name]) == 2
-    verdict = STREAMS[dialect.name](heard)
+    heard = hear(port, speaker.path, speaker.question(True))
+    assert heard.body.count(PINGS[speaker.name]) == 2
+    verdict = speaker.stream(heard)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
 def test_a_client_of_http_2_hears_pings_as_well(
-    port: int, slow: HostileServer, dialect: Dialect
+    port: int, slow: HostileServer, speaker: Client
 ) -> None:
     does(slow, *quiet_in_the_middle())
-    answer = ask_http2(port, dialect.path, question(stream=True))
+    answer = ask_http2(port, speaker.path, speaker.question(True))
     assert answer.ended
-    assert answer.body.count(PINGS[dialect.name]) == 2
+    assert answer.body.count(PINGS[speaker.name]) == 2
 
 
 def test_a_stream_begins_before_the_servers_head_has_come(
-    port: int, slow: HostileServer, dialect: Dialect
+    port: int, slow: HostileServer, speaker: Client
 ) -> None:
     does(slow, QUIET, *GOOD_STREAM)
-    heard = hear(port, dialect.path, question(stream=True))
-    assert heard.body.startswith(PINGS[dialect.name] * 2)
-    verdict = STREAMS[dialect.name](heard)
+    heard = hear(port, speaker.path, speaker.question(True))
+    assert heard.body.partition(b"deep")[0].count(PINGS[speaker.name]) == 2
+    verdict = speaker.stream(heard)
+    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
+def test_a_whole_reply_to_a_stream_that_was_begun_early_is_told_in_the_stream(
+    port: int, slow: HostileServer, speaker: Client, kind: str
+) -> None:
+    does(slow, 1.3, sent(whole("".join(HELLO)), kind))
+    verdict = speaker.stream(hear(port, speaker.path, speaker.question(True)))
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
@@ -99,26 +118,27 @@ def test_a_stream_begins_before_the_servers_head_has_come(
     [
         ([sent(b'{"error": {"message": "too long"}}', status=400)], "status 400: too long"),
         ([sent(b"<h1>gone</h1>", "text/html", 503)], ": gone"),
+        ([sent(b"<h1>gone</h1>", "text/html")], "is no chat completion: gone"),
         ([Do.CLOSE], "closed the connection without an answer"),
         ([b"garbage", Do.HANG], "did not answer in HTTP"),
         ([head(), chunk(ROLE), Do.CLOSE], "broke off its answer"),
     ],
-    ids=["an error", "a page", "nothing", "garbage", "half a stream"],
+    ids=["an error", "a page", "a page that is called fine", "nothing", "garbage", "half a stream"],
 )
 def test_what_fails_after_an_early_start_is_told_in_the_stream(
-    port: int, slow: HostileServer, dialect: Dialect, steps: list[Step], words: str
+    port: int, slow: HostileServer, speaker: Client, steps: list[Step], words: str
 ) -> None:
     does(slow, 1.3, *steps)
-    verdict = STREAMS[dialect.name](hear(port, dialect.path, question(stream=True)))
+    verdict = speaker.stream(hear(port, speaker.path, speaker.question(True)))
     assert verdict.word == CUT
     assert words in verdict.error
 
 
 def test_a_whole_reply_is_never_begun_early(
-    port: int, slow: HostileServer, dialect: Dialect
+    port: int, slow: HostileServer, speaker: Client
 ) -> None:
     does(slow, 1.3, sent(b'{"error": {"message": "too long"}}', status=400))
-    heard = hear(port, dialect.path, question(stream=False))
+    heard = hear(port, speaker.path, speaker.question(False))
     assert heard.status == 400
     assert b"ping" not in heard.body
 

@@ -268,6 +268,7 @@ def _read_response(body: bytes) -> Said:
 class Client:
     """One that speaks a dialect: what it asks, and how it reads what it gets."""
 
+    name: str
     path: str
     question: Callable[[bool], bytes]
     stream: Callable[[Heard], Verdict]
@@ -283,10 +284,15 @@ def _asks_for_a_response(stream: bool) -> bytes:
 
 
 CLIENTS = {
-    "openai": Client(OPENAI.path, _asks, openai_stream, OPENAI.read_whole),
-    "anthropic": Client(ANTHROPIC.path, _asks, anthropic_stream, ANTHROPIC.read_whole),
-    "responses": Client("/v1/responses", _asks_for_a_response, responses_stream, _read_response),
+    "openai": Client("openai", OPENAI.path, _asks, openai_stream, OPENAI.read_whole),
+    "anthropic": Client("anthropic", ANTHROPIC.path, _asks, anthropic_stream, ANTHROPIC.read_whole),
+    "responses": Client(
+        "responses", "/v1/responses", _asks_for_a_response, responses_stream, _read_response
+    ),
 }
+
+
+STREAMS = {client.name: client.stream for client in CLIENTS.values()}
 
 
 def judge(port: int, dialect: str, stream: bool) -> Verdict:

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.anthropic.folded_message import FoldedMessage, Message
-from converter.events import Event, Finish, Text, Thinking, ToolCall
+from converter.events import Event, Failure, Finish, Text, Thinking, ToolCall
 from converter.wire.partial_json import WRAPPED
 from tests.support.messages_of import HEAD, SIGNATURE, complete, folded, streamed, whole
 
@@ -66,4 +66,4 @@ def test_an_input_that_is_cut_off_or_wrong_is_what_can_be_held(said: str, made: 
 def test_an_error_takes_the_messages_place() -> None:
     error: Message = {"type": "error", "error": {"type": "api_error", "message": "gone"}}
     assert fold({"type": "message_start", "message": {}}, error) == error
-    assert whole([])["type"] == "error"
+    assert whole([Failure("gone")]) == error
