@@ -115,8 +115,7 @@ class Rewriter:
         """
         self._at, self.events = at, []
         self.summary.arrived(at)
-        raws, place = self._pipeline.cut(chunk), 0
-        out: list[bytes] = []
+        raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
         while place < len(raws):
             taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
             if not taken:
@@ -247,5 +246,5 @@ class Rewriter:
             return [*self._encoder.feed([Failure(words, status=500)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
             said = self._client.error(words, "api_error", 500)
-        streamed = self._form is Form.STREAM
-        return [write_frame(said, self._client.error_event) if streamed else said]
+        whole = self._form is Form.WHOLE
+        return [said if whole else write_frame(said, self._client.error_event)]
