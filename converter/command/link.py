@@ -36,7 +36,8 @@ class Link:
         try:
             connection = self._connect(PROBE_PATIENCE)
         except (ConnectionRefusedError, socket.gaierror) as error:
-            raise CommandError(f"no model server at {self.address}: {error.strerror}") from None
+            words = f"{error.strerror}; start it, or give another address"
+            raise CommandError(f"no model server at {self.address}: {words}") from None
         except OSError as error:
             raise CommandError(f"no model server at {self.address}: {error}") from None
         try:

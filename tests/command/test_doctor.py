@@ -152,7 +152,8 @@ def test_nobody_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", address]) == 1
     assert (
         capsys.readouterr().err
-        == f"think-addon: no model server at {address}: Connection refused\n"
+        == f"think-addon: no model server at {address}: Connection refused; "
+        "start it, or give another address\n"
     )
 
 
