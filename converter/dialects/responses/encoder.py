@@ -1,103 +1,58 @@
-"""Neutral events to replies of the Responses API: frames of a stream, or one whole response.
-
-A whole response is the one that the stream's last event holds, so that the two cannot disagree.
+"""Neutral events to replies of the Responses API: frames of a stream, or one whole response, which
+is the one that the stream's last event holds.
 """
 
-from collections.abc import Iterable, Sequence
-
+from converter.dialects.event_encoders import (
+    EventStreamEncoder,
+    EventWholeEncoder,
+    Message,
+)
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import error_body
-from converter.dialects.responses.growing_items import Json
 from converter.dialects.responses.response_events import ResponseEvents
-from converter.events import Event, OpaqueFrame, Text, Thinking
-from converter.wire import json_text
-from converter.wire.sse import write_frame
 
 
-class ResponsesStreamEncoder:
-    """Events in, frames out."""
+class ResponsesStreamEncoder(EventStreamEncoder):
+    """Events in, frames out. A server's comment becomes a sign of life that clients count."""
 
     def __init__(self, context: ResponseContext) -> None:
-        self._events = ResponseEvents(context)
+        self._response = ResponseEvents(context)
+        super().__init__(self._response)
 
-    @property
-    def notes(self) -> list[str]:
-        """The notes on what was mended or left out, a line each."""
-        return self._events.notes
-
-    @property
-    def failure(self) -> str:
-        """The reason why the response failed, or empty."""
-        return self._events.failure
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
-        """Return the frames. A server's comment (a ping) becomes a sign that clients count."""
-        out: list[bytes] = []
-        for event in events:
-            if isinstance(event, OpaqueFrame) and event.comment:
-                out += self.ping()
-            out += map(_frame, self._events.feed(event))
-        return out
-
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
-        """Take note of nothing: all words come through `feed`."""
+    def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
+        """Return a sign of life."""
+        return self.ping()
 
     def ping(self) -> list[bytes]:
         """Return a sign of life, which begins the response if nothing has."""
-        begun = list(map(_frame, self._events.start()))
-        return [*begun, _frame(self._events.keepalive())] if self._events.started else begun
-
-    def close(self) -> list[bytes]:
-        """End the stream, or say in it why it has no end."""
-        return list(map(_frame, self._events.close()))
+        begun = list(map(self.framed, self._response.start()))
+        return (
+            [*begun, self.framed(self._response.keepalive())] if self._response.started else begun
+        )
 
 
-def _frame(event: Json) -> bytes:
-    return write_frame(json_text.write(event), str(event["type"]))
-
-
-class ResponsesWholeEncoder:
+class ResponsesWholeEncoder(EventWholeEncoder):
     """Events in, one response out, at `close`; an error in its place has no output."""
 
     def __init__(self, context: ResponseContext) -> None:
-        self._events = ResponseEvents(context)
-        self._response: Json = {}
+        super().__init__(ResponseEvents(context), FoldedResponse())
+
+
+class FoldedResponse:
+    """Events in; `message` is the response of the last one that has one, or its error alone."""
+
+    def __init__(self) -> None:
+        self._response: Message = {}
 
     @property
-    def notes(self) -> list[str]:
-        """The notes on what was mended or left out, a line each."""
-        return self._events.notes
-
-    @property
-    def failure(self) -> str:
-        """The reason of an error that the client got, or empty."""
-        return self._events.failure
-
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
-        """Return nothing yet."""
-        for event in events:
-            self._fold(self._events.feed(event))
-        return []
-
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
-        """Take note of nothing: all words come through `feed`."""
-
-    def ping(self) -> list[bytes]:
-        """Return nothing: a body has no place for it."""
-        return []
-
-    def close(self) -> list[bytes]:
-        """Return the response."""
-        self._fold(self._events.close())
-        return [self._written()]
-
-    def _fold(self, events: Iterable[Json]) -> None:
-        for event in events:
-            if isinstance(response := event.get("response"), dict):
-                self._response = response
-
-    def _written(self) -> bytes:
+    def message(self) -> Message:
+        """The response, or the error in its place."""
         error = self._response.get("error")
-        if not self.failure or not isinstance(error, dict):
-            return json_text.write(self._response)
-        return json_text.write(error_body(str(error["message"]), code=str(error["code"])))
+        if not isinstance(error, dict):
+            return self._response
+        return error_body(str(error["message"]), code=str(error["code"]))
+
+    def feed(self, event: Message) -> None:
+        """Keep the event's response."""
+        if isinstance(response := event.get("response"), dict):
+            self._response = response
