@@ -1,6 +1,5 @@
 """One exchange as a row of the page's list: plain values, of a flow and of its running reply."""
 
-import time
 from collections.abc import Mapping
 
 from mitmproxy.http import HTTPFlow
@@ -71,13 +70,6 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     if failure := "" if made["running"] else _failure(flow, known, noted):
         made |= {"state": BROKEN, "failure": _short(failure)}
     return made
-
-
-def age(flow: HTTPFlow) -> float:
-    """Return the seconds since a flow's request began, by the clock that all of mitmproxy's times
-    are of.
-    """
-    return round(time.time() - flow.request.timestamp_start, 3)
 
 
 def _runs(flow: HTTPFlow) -> bool:
