@@ -15,6 +15,7 @@ from converter.parsing.reading import Expected
 from converter.read_request import ReadRequest
 from converter.rewriter import Rewriter
 from converter.servers import context_length
+from converter.servers.initial_state import thinking_is_off
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import GENERIC, Server
 from converter.wire import json_text
@@ -50,6 +51,7 @@ class AwaitedReply:
             offered,
             request.tools,
             request.hides_thinking,
+            thinking_is_off(request.body, exchange.settings.start),
         )
 
     def rewriter(

@@ -21,6 +21,7 @@ from converter.recordings.recording import Recording
 
 _STARTS = {
     Mode.ANSWERING: "text",
+    Mode.CLOSED: "closed",
     Mode.THINKING: "thinking",
     Mode.GUESSED: "thinking",
     Mode.UNDECIDED: "undecided",

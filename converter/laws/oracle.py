@@ -31,8 +31,8 @@ def read(
     attributes: bool = True,
     tools_offered: bool = False,
 ) -> list[Block]:
-    """The message that `text` is. `start`: "text", "thinking", "guessed" (to be thinking, and it
-    stopped) or "undecided", as a whole reply is.
+    """The message that `text` is. `start`: "text", "closed" (text, thinking is off), "thinking",
+    "guessed" (to be thinking, and it stopped) or "undecided", as a whole reply is.
     """
     blocks: list[Block] = []
     reader = _Reader(tuple(families), attributes, tools_offered, text)
@@ -67,7 +67,7 @@ class _Reader:
 
     def blocks(self, start: str) -> Iterator[Block]:
         """The blocks as they are found; neighbours may be of one kind."""
-        self.bare = start == "undecided"
+        self.bare, self.head = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
             yield from self._first(start == "guessed")
         before = ""
@@ -179,7 +179,8 @@ class _Reader:
         answer = _last_paragraph(self.unmarked) if guessed and self.unmarked else ""
         if answer:
             yield thought_block(self.unmarked.removesuffix(answer), None)
-            yield Block("text", answer)
+            reader = _Reader(self.families, self.attributes, self.offered, answer)
+            yield from reader.blocks("text")
         else:
             yield first
 

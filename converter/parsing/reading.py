@@ -19,7 +19,8 @@ _MODES = {
 class Expected:
     """The facts known of a reply before it comes.
 
-    `initial`: the best guess at where it begins. `model`: the name that the client asked for.
+    `initial`: the best guess at where it begins. `off`: thinking is turned off, so that no thought
+    comes before the text. `model`: the name that the client asked for.
     `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
     exchange and its conversation in thought events; without a task none are made. `tools_offered`:
     the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
@@ -34,6 +35,7 @@ class Expected:
     tools_offered: bool = False
     tools: Tools | None = None
     hidden: bool = False
+    off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,16 @@ class Reading:
     @property
     def mode(self) -> Mode:
         """The mode in which a parser begins. What is known holds for streamed and whole replies
-        alike; one that is taken to begin as text may tell otherwise by itself, when it is whole.
+        alike; one that is only taken to begin as text may tell otherwise by itself, when it is
+        whole.
         """
         state = self.chosen_start.or_else(self.expected.initial)
-        if self.whole and self.chosen_start is InitialState.AUTO and not state.inside:
-            return Mode.UNDECIDED
-        return _MODES.get(state, Mode.ANSWERING)
+        if state.inside:
+            return _MODES[state]
+        if self.expected.off:
+            return Mode.CLOSED
+        unsaid = self.chosen_start is InitialState.AUTO
+        return Mode.UNDECIDED if self.whole and unsaid else Mode.ANSWERING
 
 
 @lru_cache(maxsize=64)

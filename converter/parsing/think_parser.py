@@ -85,9 +85,14 @@ class ThinkParser:
         if finish != STOP:
             self._out += self._thought.feed(answer)
         self._out += self._thought.end()
-        if answer and finish == STOP:
-            self._out.append(Text(answer, self._choice))
+        if finish == STOP:
+            self._out += self._as_text(answer)
         return self._drain()
+
+    def _as_text(self, answer: str) -> list[Said]:
+        """Read what was taken for a thought as what a wrong guess kept it from being."""
+        parser = ThinkParser(self._tags, Mode.ANSWERING, self._choice)
+        return [*parser.feed(answer), *parser.flush()] if answer else []
 
     def _drain(self) -> list[Said]:
         out, self._out = self._out, []

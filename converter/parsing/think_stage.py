@@ -82,7 +82,7 @@ class _Reader:
         self.correction: InitialState | None = None
         self.confirmed: InitialState | None = None
         self._reading = reading
-        self._answering = reading.mode is Mode.ANSWERING
+        self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         families = reading.families
         self._parser = ThinkParser(
             tag_set(families, reading.attributes, reading.expected.tools_offered),
@@ -107,7 +107,7 @@ class _Reader:
         thought = self._thought
         out = self._parser.feed(text)
         self._note(out)
-        if self._parser.stray_closer and not thought and self._reading.mode is Mode.ANSWERING:
+        if self._parser.stray_closer and not thought and self._answering:
             self.correction = InitialState.THINKING
         return out
 

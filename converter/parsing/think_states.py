@@ -12,11 +12,13 @@ from converter.parsing.mark_search import Mark
 
 
 class Mode(enum.Enum):
-    """The mode in which a reply begins. GUESSED: in a thought, if the guess is right. UNDECIDED is
-    for whole replies of which nothing is known: the first mark tells what came before.
+    """The mode in which a reply begins. CLOSED: in its text, and thinking is off. GUESSED: in a
+    thought, if the guess is right. UNDECIDED is for whole replies of which nothing is known: the
+    first mark tells what came before.
     """
 
     ANSWERING = enum.auto()
+    CLOSED = enum.auto()
     THINKING = enum.auto()
     GUESSED = enum.auto()
     UNDECIDED = enum.auto()
@@ -40,6 +42,7 @@ class State(enum.Enum):
 
 FIRST_STATE = {
     Mode.ANSWERING: State.HEAD,
+    Mode.CLOSED: State.BEHIND,  # the prompt has closed the thought: a closer here is words
     Mode.THINKING: State.BEGINNING,
     Mode.GUESSED: State.BEGINNING,
     Mode.UNDECIDED: State.UNDECIDED_HEAD,

@@ -28,14 +28,16 @@ _SWITCHES = (
 )
 """Fields of a request that decide whether the template opens a thought."""
 _SORTED = json.JSONEncoder(sort_keys=True, default=str)
-_OFF = {
+_OFF: tuple[tuple[str, object], ...] = (
     ("enable_thinking", False),
     ("thinking", False),
+    ("thinking", {"type": "disabled"}),
     ("reasoning", False),
     ("think", False),
     ("thinking_mode", "disabled"),
     ("reasoning_effort", "none"),
-}
+    ("reasoning_effort", "no_think"),
+)
 _OPENERS = tuple(opener.strip() for family in TABLE for opener in family.openers)
 
 type Switch = tuple[str, frozenset[object]]
@@ -45,6 +47,7 @@ _ON: tuple[Switch, ...] = (
     ("enable_thinking", frozenset({True})),
     ("thinking", frozenset({True})),
 )
+_REASONING: tuple[Switch, ...] = (("reasoning", frozenset({True})),)
 _MODE: tuple[Switch, ...] = (("thinking_mode", frozenset({"enabled"})),)
 _EFFORT: tuple[Switch, ...] = (
     ("reasoning_effort", frozenset({"low", "medium", "high", "xhigh", "max"})),
@@ -56,48 +59,81 @@ class Template:
     """Models whose chat templates open the thought: by a pattern of their names.
 
     `source`: where that was read. `switches`: those that the request must set; without any the
-    template opens the thought unasked.
+    template opens the thought unasked. `always`: no switch of the request keeps it from that.
+    `bare_closer`: with thinking off the template writes a closer without its opener, so that the
+    model may write it again.
     """
 
     models: re.Pattern[str]
     source: str
     switches: tuple[Switch, ...] = ()
+    always: bool = False
+    bare_closer: bool = False
 
 
-def _template(models: str, source: str, switches: tuple[Switch, ...] = ()) -> Template:
-    return Template(re.compile(models), source, switches)
+def _template(
+    models: str,
+    source: str,
+    switches: tuple[Switch, ...] = (),
+    *,
+    always: bool = False,
+    bare_closer: bool = False,
+) -> Template:
+    return Template(re.compile(models), source, switches, always, bare_closer)
 
 
 _LLAMA = "llama.cpp, models/templates"
 _VLLM = "vLLM, reasoning parser of the model"
+_SGLANG = "SGLang, template detection"
 TEMPLATES = (
-    _template(r"deepseek-?r1|r1-distill|r1-0528", f"{_LLAMA}/deepseek-ai-DeepSeek-R1-*"),
+    _template(r"deepseek-?r1|r1-distill|r1-0528", f"{_LLAMA}/deepseek-ai-DeepSeek-R1", always=True),
     # these think only when asked to
-    _template(r"deepseek-?v(3[._][12]|4)", f"{_LLAMA}/DeepSeek-V3.2", _ON),
-    _template(r"minimax-?m3", _VLLM, _MODE),
+    _template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, bare_closer=True),
+    _template(r"deepseek-?v4(?![._]\d)", f"{_LLAMA}/DeepSeek-V4", _ON, bare_closer=True),
+    _template(r"minimax-?m3", "SGLang, reasoning parser", _MODE, bare_closer=True),
     _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON),
     _template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
-    _template(r"reka-?edge", f"{_LLAMA}/Reka-Edge", _ON),
-    _template(r"rwkv", _VLLM, _ON),
-    _template(r"\bhy-?v?3|hunyuan-?v3", _VLLM, _EFFORT),
+    _template(r"reka-?edge", "llama.cpp, tests/test-chat.cpp; its template was not to be had", _ON),
+    _template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
+    _template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
+    _template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
+    _template(r"laguna-?xs", f"{_SGLANG}: off by default", _ON, bare_closer=True),
+    _template(r"hyperclova", f"{_VLLM}: by `thinking`", _ON),
+    _template(r"longcat", f"{_VLLM}: in its thinking mode", _ON),
+    _template(r"gigachat-?3[._]5(?!.*reasoning)", f"{_VLLM}: by `reasoning`", _REASONING),
+    _template(r"\bhy-?v?3|hunyuan-?v3", f"{_LLAMA}/tencent-Hy3", _EFFORT),
     # these do so unasked
-    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B"),
-    _template(r"qwen3.*thinking|qwen3[._][5-9]", f"{_LLAMA}/Qwen3.5-4B"),
+    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True),
+    _template(r"qwen3.*thinking", "Qwen's pages: always thinking", always=True),
+    _template(r"qwen3[._][5-9]", f"{_LLAMA}/Qwen3.5-4B"),
+    _template(r"iquest", f"{_VLLM}: as Qwen3.5"),
     _template(r"holo-?2", _VLLM),
-    _template(r"glm-?4[._]7", f"{_LLAMA}/GLM-4.7-Flash"),
-    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2"),
+    _template(r"glm-?4[._]7", f"{_LLAMA}/GLM-4.7-Flash", bare_closer=True),
+    _template(r"glm-?5", "ik_llama.cpp, models/templates/GLM-5.2; SGLang says so of 5.3"),
+    _template(
+        r"deepseek-?v4[._]1", "ik_llama.cpp, models/templates/DeepSeek-V4.1", bare_closer=True
+    ),
+    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True),
     _template(r"nemotron.*(nano.*v2|-3)", f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2"),
     _template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
-    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash"),
-    _template(r"laguna", f"{_VLLM}: poolside"),
-    _template(r"spark-?2[._]5", _LLAMA),
-    _template(r"command-(a|4)-?.*reasoning|cohere-?2-?moe", f"{_LLAMA}/Cohere2MoE"),
-    _template(r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed"),
-    _template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional"),
-    _template(r"ernie-?4[._]5.*thinking", _VLLM),
-    _template(r"mimo-?v2", f"{_VLLM}: as Qwen3.5"),
-    _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort"),
-    _template(r"kimi-?k3", f"{_VLLM}: the prompt ends with the opener"),
+    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True),
+    _template(r"laguna", f"{_SGLANG}: Laguna-S, on by default", bare_closer=True),
+    _template(
+        r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe",
+        "SGLang, CohereCommand4Detector: unless `reasoning` is false",
+    ),
+    _template(r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True),
+    _template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional", always=True),
+    _template(r"ernie-?4[._]5.*thinking", f"{_VLLM}: begins inside", always=True),
+    _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort", always=True),
+    _template(r"kimi-?k2[._][5-9]", "NVIDIA Dynamo, reasoning parsers: kimi_k25"),
+    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3"),
+    _template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
+    _template(r"nanbeige-?4[._]2", "ik_llama.cpp, models/templates/Nanbeige4.2-3B"),
+    _template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
+    _template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
+    _template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
+    _template(r"pangu", f"{_VLLM}: unless `think` is false"),
 )
 """The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.
 """
@@ -154,19 +190,23 @@ def correction(facts: Facts) -> InitialState | None:
 
 
 def switches(facts: Facts) -> InitialState | None:
-    """Expect text when the request turns thinking off."""
-    asked = {**facts.body, **_template_switches(facts.body)}
-    off = any(name in asked and asked[name] == value for name, value in _OFF)
+    """Expect text when the request turns thinking off, of a model that can be told so."""
+    row = _row(facts.body)
+    off = not (row and row.always) and _is_off(facts.body)
     return InitialState.TEXT if off else None
 
 
 def model(facts: Facts) -> InitialState | None:
     """Go by the model's name, where it says what its template does."""
-    row = _template_of(str(facts.body.get("model") or "").lower())
+    row = _row(facts.body)
     if row is None:
         return None
     opened = not row.switches or _is_set(facts.body, row.switches)
     return InitialState.LIKELY_THINKING if opened else InitialState.TEXT
+
+
+def _row(body: Body) -> Template | None:
+    return _template_of(str(body.get("model") or "").lower())
 
 
 @lru_cache(maxsize=64)
@@ -182,6 +222,20 @@ RULES: tuple[Rule, ...] = (request, server, prompt, correction, switches, model)
 def initial_state(facts: Facts) -> InitialState:
     """Return where the reply begins: in its text, unless a rule says otherwise."""
     return _first(RULES, facts) or InitialState.TEXT
+
+
+def thinking_is_off(body: Body, chosen: InitialState) -> bool:
+    """Tell whether the prompt closes the thought, so that a closer at the reply's head closes
+    nothing: the request says so, or the user does of a model whose template would open one.
+
+    False for models whose templates write a bare closer then, because they may repeat it.
+    """
+    row = _row(body)
+    if row and row.bare_closer:
+        return False
+    opens = row is not None and not row.switches
+    told = chosen is InitialState.TEXT and opens
+    return told or switches(Facts(body)) is InitialState.TEXT
 
 
 def needs_prompt(facts: Facts) -> bool:
@@ -213,6 +267,11 @@ def _last(text: str, marks: Iterable[str]) -> int:
 def _template_switches(body: Body) -> Mapping[str, object]:
     inner = body.get("chat_template_kwargs")
     return inner if isinstance(inner, dict) else {}
+
+
+def _is_off(body: Body) -> bool:
+    asked = {**body, **_template_switches(body)}
+    return any(name in asked and asked[name] == value for name, value in _OFF)
 
 
 def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:

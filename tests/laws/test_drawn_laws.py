@@ -14,7 +14,7 @@ from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from converter.laws.strict_reader import frames_of
 from converter.parsing.tag_matcher import FAMILIES, ThinkTags, tag_set
-from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.settings import Settings, read
 from tests.support.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies
@@ -26,7 +26,13 @@ SETTINGS = st.builds(
     st.sampled_from(["auto", "text", "thinking"]),
     FIELDS,
 )
-MODES = {"text": Mode.ANSWERING, "thinking": Mode.THINKING, "undecided": Mode.UNDECIDED}
+MODES = {
+    "text": Mode.ANSWERING,
+    "closed": Mode.CLOSED,
+    "thinking": Mode.THINKING,
+    "guessed": Mode.GUESSED,
+    "undecided": Mode.UNDECIDED,
+}
 WAYS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
 
 
@@ -213,7 +219,7 @@ def test_law_4_an_end_without_held_text_is_the_same_bytes(content: str) -> None:
 def test_law_5_the_parser_and_the_oracle_agree(data: st.DataObject, text: str, start: str) -> None:
     parser = ThinkParser(tag_set(AS_TEXT.tags), MODES[start])
     said = [event for piece in data.draw(cut(text)) for event in parser.feed(piece)]
-    assert blocks_of(said + parser.flush()) == oracle.read(text, AS_TEXT.tags, start)
+    assert blocks_of(said + parser.flush(STOP)) == oracle.read(text, AS_TEXT.tags, start)
 
 
 @law(100)

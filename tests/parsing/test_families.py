@@ -345,6 +345,7 @@ def parse(
 
 MODES_BY_START = {
     "text": Mode.ANSWERING,
+    "closed": Mode.CLOSED,
     "thinking": Mode.THINKING,
     "guessed": Mode.GUESSED,
     "undecided": Mode.UNDECIDED,

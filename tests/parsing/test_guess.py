@@ -45,6 +45,9 @@ CASES = [
     ("a closer and no answer", "why</think>", "stop", [thinking("why")]),
     ("an opener of its own, and no closer", "<think>why", "stop", [thinking("why")]),
     ("a tool call in the text", "why\n<tool_call>{}", "stop", [thinking("why"), text("<tool_call>{}")]),
+    ("a special token behind the answer", "It is 4.<|END_TEXT|>", "stop", [text("It is 4.")]),
+    ("an opener further on", "I try.<think>why", "stop", [text("I try."), thinking("why")]),
+    ("an opener in code", "I try `<think>` now", "stop", [text("I try `<think>` now")]),
     ("nothing", "", "stop", []),
     ("half a closer", "Hello </thi", "stop", [text("Hello </thi")]),
 ]  # fmt: skip

@@ -33,3 +33,27 @@ def test_a_models_name_adds_families_to_auto_only() -> None:
     assert "granite" in {family.name for family in Reading(TAGS, expected=expected).families}
     chosen = choose(["think"])
     assert Reading(chosen, expected=expected).families == chosen
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("chosen", "found", "mode"),
+    [
+        (UNSAID, TEXT, Mode.CLOSED),
+        (TEXT, TEXT, Mode.CLOSED),
+        (TEXT, THINKING, Mode.CLOSED),
+        (UNSAID, THINKING, Mode.THINKING),
+        (UNSAID, InitialState.LIKELY_THINKING, Mode.GUESSED),
+        (THINKING, TEXT, Mode.THINKING),
+    ],
+)
+def test_with_thinking_off_streamed_and_whole_replies_begin_alike(
+    whole: bool, chosen: InitialState, found: InitialState, mode: Mode
+) -> None:
+    expected = Expected(found, off=True)
+    assert Reading(TAGS, chosen_start=chosen, whole=whole, expected=expected).mode is mode
+
+
+def test_only_a_whole_reply_of_which_nothing_is_known_decides_by_itself() -> None:
+    modes = {Reading(TAGS, chosen_start=UNSAID, whole=whole).mode for whole in (False, True)}
+    assert modes == {Mode.ANSWERING, Mode.UNDECIDED}

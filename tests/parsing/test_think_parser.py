@@ -36,7 +36,7 @@ class Row:
 
 CALL = '<tool_call>{"name": "run"}</tool_call>'
 HALF = UNREADABLE_CONFIDENCE
-BEGUN, WHOLE = Mode.THINKING, Mode.UNDECIDED
+BEGUN, WHOLE, CLOSED = Mode.THINKING, Mode.UNDECIDED, Mode.CLOSED
 ROWS = [
     Row("1 text passes unchanged", " \n Hello \r\n\t ", [text(" \n Hello \r\n\t ")]),
     Row("1 nothing is nothing", "", []),
@@ -169,6 +169,11 @@ ROWS = [
     Row("15 half of one", "</thin", [text("</thin")]),
     Row("15 in code", "`</think>`", [text("`</think>`")]),
     Row("15 undecided: the same", "\n</think>a</think>b", [text("\na</think>b")], WHOLE),
+    Row("15 with thinking off it is words", "</think>a", [text("</think>a")], CLOSED),
+    Row("15 with thinking off, behind blanks", " \n</think>\na", [text(" \n</think>\na")], CLOSED),
+    Row("15 with thinking off an opener counts", "<think>a</think>b", [thinking("a"), text("b")], CLOSED),
+    Row("15 with thinking off, behind words", "a</think>b", [text("a</think>b")], CLOSED),
+    Row("15 with thinking off a special token goes", "<channel|>a", [text("a")], CLOSED),
     Row("15 undecided: behind a mark that is no text", "a<|end|></think>b", [thinking("a"), text("b")], WHOLE),
 ]  # fmt: skip
 

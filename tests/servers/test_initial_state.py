@@ -16,6 +16,7 @@ from converter.servers.initial_state import (
     initial_state,
     needs_prompt,
     switch_of,
+    thinking_is_off,
 )
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
@@ -80,6 +81,9 @@ def test_a_last_turn_of_the_user_begins_nothing() -> None:
         ({"chat_template_kwargs": {"thinking": False}}, TEXT),
         ({"chat_template_kwargs": {"thinking_mode": "disabled"}}, TEXT),
         ({"reasoning_effort": "none"}, TEXT),
+        ({"reasoning_effort": "no_think"}, TEXT),
+        ({"thinking": {"type": "disabled"}}, TEXT),
+        ({"thinking": {"type": "enabled"}}, None),
         ({"think": False}, TEXT),
         ({"chat_template_kwargs": {"enable_thinking": True}}, None),
         ({"reasoning_effort": "low"}, None),
@@ -113,6 +117,24 @@ def test_thinking_turned_off_begins_with_text(
         ("stepfun-ai/Step-3.5-Flash", LIKELY),
         ("StepFun3.7-Flash", LIKELY),
         ("poolside/laguna", LIKELY),
+        ("poolside/Laguna-S-2.1", LIKELY),
+        ("poolside/Laguna-XS.2", TEXT),
+        ("zai-org/GLM-5.2", LIKELY),
+        ("deepseek-ai/DeepSeek-V4-Flash", TEXT),
+        ("deepseek-ai/DeepSeek-V4.1", LIKELY),
+        ("iflytek/Spark2.5", TEXT),
+        ("moonshotai/Kimi-K2.5", LIKELY),
+        ("inclusionAI/Ling-3.0-flash", LIKELY),
+        ("inclusionAI/Ling-flash-2.0", None),
+        ("Nanbeige/Nanbeige4.2-3B", LIKELY),
+        ("upstage/Solar-Open2-100B", LIKELY),
+        ("upstage/Solar-Open-100B", None),
+        ("Tele-AI/TeleChat4", LIKELY),
+        ("meituan-longcat/LongCat-Flash-Thinking", TEXT),
+        ("ai-sage/GigaChat3.5-10B", TEXT),
+        ("ai-sage/GigaChat3.5-10B-Reasoning", LIKELY),
+        ("openPangu-Embedded-7B", LIKELY),
+        ("CohereLabs/command-a-plus-05-2026", LIKELY),
         ("CohereLabs/command-a-reasoning-08-2025", LIKELY),
         ("Cohere2MoE", LIKELY),
         ("c4ai-command-a-03-2025", None),
@@ -121,7 +143,7 @@ def test_thinking_turned_off_begins_with_text(
         ("allenai/Olmo-3-7B-Instruct", None),
         ("baidu/ERNIE-4.5-21B-A3B-Thinking", LIKELY),
         ("baidu/ERNIE-4.5-21B-A3B-PT", None),
-        ("XiaomiMiMo/MiMo-V2-Flash", LIKELY),
+        ("XiaomiMiMo/MiMo-V2-Flash", TEXT),
         ("LLM360/K2-Horizon", LIKELY),
         ("moonshotai/Kimi-K3", LIKELY),
         ("moonshotai/Kimi-K2-Thinking", None),
@@ -171,6 +193,43 @@ def test_what_asks_a_model_to_think_is_its_templates_word(
     assert rules.model(Facts({"model": model, **asked})) is begun
 
 
+@pytest.mark.parametrize(
+    "model", ["qwq-32b", "DeepSeek-R1", "Qwen3-4B-Thinking-2507", "MiniMax-M2", "Step-3.5-Flash"]
+)
+def test_a_model_that_always_thinks_is_not_turned_off(model: str) -> None:
+    body = {"model": model, "enable_thinking": False}
+    assert rules.switches(Facts(body)) is None
+    assert initial_state(Facts(body)) is LIKELY
+    assert not thinking_is_off(body, InitialState.AUTO)
+
+
+OFF = {"reasoning_effort": "none"}
+
+
+@pytest.mark.parametrize(
+    ("body", "chosen", "off"),
+    [
+        ({}, InitialState.AUTO, False),
+        ({}, TEXT, False),
+        (OFF, InitialState.AUTO, True),
+        (OFF, TEXT, True),
+        ({"model": "any", **OFF}, TEXT, True),
+        ({"model": "Qwen3.5-9B"}, InitialState.AUTO, False),
+        ({"model": "Qwen3.5-9B"}, TEXT, True),
+        ({"model": "Qwen3.5-9B", **OFF}, InitialState.AUTO, True),
+        ({"model": "DeepSeek-V3.1"}, TEXT, False),
+        ({"model": "bielik-11b-v3.0"}, TEXT, False),
+        ({"model": "poolside/laguna", **OFF}, TEXT, False),
+        ({"model": "MiniMax-M3", "thinking_mode": "disabled"}, InitialState.AUTO, False),
+        ({"model": "GLM-4.7", "enable_thinking": False}, InitialState.AUTO, False),
+    ],
+)
+def test_a_closer_at_the_head_is_words_where_the_prompt_has_closed_the_thought(
+    body: dict[str, object], chosen: InitialState, off: bool
+) -> None:
+    assert thinking_is_off(body, chosen) is off
+
+
 def test_every_row_says_where_it_was_read_and_has_a_model_here() -> None:
     assert all(row.source for row in rules.TEMPLATES)
 
@@ -200,7 +259,7 @@ SAYS: dict[Rule, dict[InitialState, Facts]] = {
     rules.switches: {TEXT: Facts({"think": False})},
     rules.model: {
         TEXT: Facts({"model": "DeepSeek-V3.1"}),
-        LIKELY: Facts({"model": "qwq-32b"}),
+        LIKELY: Facts({"model": "Qwen3.5-9B"}),
     },
 }
 """Facts by which a rule, and no other, says this."""
