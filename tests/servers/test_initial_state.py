@@ -230,10 +230,6 @@ def test_a_closer_at_the_head_is_words_where_the_prompt_has_closed_the_thought(
     assert thinking_is_off(body, chosen) is off
 
 
-def test_every_row_says_where_it_was_read_and_has_a_model_here() -> None:
-    assert all(row.source for row in rules.TEMPLATES)
-
-
 @pytest.mark.parametrize(
     ("whole", "corrected", "begun"),
     [
