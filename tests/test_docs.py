@@ -1,7 +1,9 @@
 """The manual tells what the tables hold."""
 
+import json
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import FORMS
 from converter.recordings.library import Library
 from converter.recordings.listing import markdown, row
+from converter.servers.chat_templates import TEMPLATES, Template
 from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
@@ -27,8 +30,7 @@ def _written(mark: str) -> str:
     return "`" + mark.replace("|", "\\|").replace("\n", "⏎") + "`"
 
 
-@pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
-def test_every_family_has_its_row(family: ThinkTags) -> None:
+def family_row(family: ThinkTags) -> str:
     on = (
         "yes"
         if not family.ambiguous_in_prose
@@ -36,8 +38,40 @@ def test_every_family_has_its_row(family: ThinkTags) -> None:
         if family.model_pattern
         else "no"
     )
-    row = f"| `{family.name}` | {_written(family.open)} {_written(family.close)} | {family.models} | {on} |"
-    assert row in FAMILY_LINES
+    marks = f"{_listed(family.openers, ' or ')} {_written(family.close)}"
+    beside = [
+        *map(_written, (*family.labels, *family.ignored, *(family.answer_tags or ()))),
+        *(f"{_written(mark)}… cut off" for mark in family.torn),
+        *(["a lone closer"] if not family.stray_close_is_text else []),
+    ]
+    models = family.models.replace("|", "\\|")
+    ends = _listed(family.also_close)
+    return f"| `{family.name}` | {marks} | {ends} | {', '.join(beside)} | {models} | {on} |"
+
+
+def _listed(marks: Iterable[str], between: str = ", ") -> str:
+    return between.join(map(_written, marks))
+
+
+@pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
+def test_every_family_has_its_row(family: ThinkTags) -> None:
+    assert family_row(family) in FAMILY_LINES
+
+
+def template_row(row: Template) -> str:
+    switches = [
+        f"`{name}: {', '.join(sorted(json.dumps(value) for value in values))}`"
+        for name, values in row.switches
+    ]
+    opens = "always" if row.always else " or ".join(switches) or "unless turned off"
+    closer = "yes" if row.bare_closer else ""
+    pattern = row.models.pattern.replace("|", "\\|")
+    return f"| `{pattern}` | {opens} | {closer} | {row.source} |"
+
+
+@pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models.pattern)
+def test_every_chat_template_has_its_row(row: Template) -> None:
+    assert template_row(row) in (DOCS / "reading.md").read_text().splitlines()
 
 
 def form_row(form: Form) -> str:

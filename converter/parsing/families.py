@@ -131,6 +131,7 @@ FAMILIES = (
         "Solar Open",
         ignored=("<|end|>", "<|begin|>assistant", "<|content|>", "<|flush|>"),
     ),
+    ThinkTags("solar2", "<|think:start|>", "<|think:end|>", "Solar Open 2"),
     ThinkTags(
         "gemma",
         "<|channel>",
@@ -166,6 +167,8 @@ FAMILIES = (
     ThinkTags(
         "ifm-faster", "<ifm|think_faster>", "</ifm|think_faster>", "K2-Horizon, lowest effort"
     ),
+    ThinkTags("longcat", "<longcat_think>", "</longcat_think>", "LongCat"),
+    ThinkTags("pangu", "[unused16]", "[unused17]", "openPangu Embedded"),
     ThinkTags("budget", "<budget:thinking>", "</budget:thinking>", "gateways"),
     ThinkTags(
         "reasoning_content",
@@ -234,8 +237,8 @@ FAMILIES = (
         "thought",
         "<thought>",
         "</thought>",
-        "Gemini and MiniMax behind gateways, old fine-tunes",
-        model_pattern="gemini|minimax",
+        "EXAONE Deep, Gemini and MiniMax behind gateways, old fine-tunes",
+        model_pattern="gemini|minimax|exaone-?deep",
         ambiguous_in_prose=True,
     ),
     ThinkTags("Thought", "<Thought>", "</Thought>", "old fine-tunes", ambiguous_in_prose=True),
@@ -273,6 +276,16 @@ PHRASES = (
         only_at_start=True,
         bare_close_means_thinking=False,
         stray_close_is_text=False,
+    ),
+    ThinkTags(
+        "hyperclova",
+        "/think\n",
+        "<|im_end|>\n<|im_start|>assistant\n",
+        "HyperCLOVA X SEED Think 14B",
+        ignored=("<|im_end|>",),
+        model_pattern="hyperclova",
+        ambiguous_in_prose=True,
+        only_at_start=True,
     ),
     ThinkTags(
         "harmony-words",

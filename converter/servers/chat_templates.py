@@ -97,6 +97,7 @@ TEMPLATES = (
     _template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
     _template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
     _template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
+    _template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
     _template(r"pangu", f"{_VLLM}: unless `think` is false"),
 )
 """The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.

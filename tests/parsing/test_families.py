@@ -105,6 +105,13 @@ REPLIES: dict[str, dict[str, Said]] = {
         "thought\nso": [("", "thought\nso")],
     },
     "apertus": {"<|inner_prefix|>why<|inner_suffix|>so": [WHY, SO]},
+    "solar2": {"<|think:start|>why<|think:end|>so": [WHY, SO]},
+    "longcat": {"<longcat_think>\nwhy\n</longcat_think>so": [WHY, SO]},
+    "pangu": {"[unused16]why[unused17]so": [WHY, SO], "so [unused18]": [("", "so [unused18]")]},
+    "hyperclova": {
+        "/think\nwhy<|im_end|>\n<|im_start|>assistant\nso<|im_end|>": [WHY, SO],
+        "so /think\nso": [("", "so /think\nso")],
+    },
     "plamo": {"<|plamo:begin_think:plamo|>why<|plamo:end_think:plamo|>so": [WHY, SO]},
     "inkling": {
         "<|message_model|><|content_thinking|>why<|end_message|><|message_model|><|content_text|>so<|end_message|>": [WHY, SO],
@@ -182,6 +189,7 @@ MODELS = {
     "apriel-phrase": "Apriel-1.6-15b-Thinker",
     "gemma-words": "google/gemma-4-31B-it",
     "harmony-words": "gpt-oss-20b",
+    "hyperclova": "HyperCLOVAX-SEED-Think-14B",
 }
 """A model by whose name each family is switched on that has one."""
 

@@ -134,6 +134,7 @@ def test_thinking_turned_off_begins_with_text(
         ("ai-sage/GigaChat3.5-10B", TEXT),
         ("ai-sage/GigaChat3.5-10B-Reasoning", LIKELY),
         ("openPangu-Embedded-7B", LIKELY),
+        ("LGAI-EXAONE/EXAONE-Deep-7.8B", LIKELY),
         ("CohereLabs/command-a-plus-05-2026", LIKELY),
         ("CohereLabs/command-a-reasoning-08-2025", LIKELY),
         ("Cohere2MoE", LIKELY),
