@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from converter.command.heard import Heard
-from converter.parsing.families import PHRASES, SUFFIX, TABLE, ThinkTags
+from converter.parsing.families import PHRASES, TABLE
 from converter.parsing.tag_matcher import for_model
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
 from converter.servers.initial_state import Facts

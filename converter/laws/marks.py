@@ -5,7 +5,7 @@ left.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.parsing.families import SUFFIX, ThinkTags
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"

@@ -4,56 +4,7 @@ Sources: the chat templates that llama.cpp ships, the parser registries of vLLM 
 filter list of Open WebUI.
 """
 
-from dataclasses import dataclass
-
-SUFFIX = "SUFFIX"
-"""In a row's marks, any word of 1 to 32 ASCII letters, digits, `_` and `-`; the closer repeats the
-opener's.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkTags:
-    """One family of marks.
-
-    `ignored`: special tokens beside thinking; outside code they are no text. `labels`: lines that
-    may stand first in a thought and name its kind. `torn`: special tokens that begin marks of
-    several tokens; a reply cut off within such a mark does not show what came of it. `answer_tags`:
-    what an answer stands in; its opener goes directly behind a thought, its closer at the reply's
-    end if the opener went. `model_pattern`: a regular expression, models whose names it finds
-    switch the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
-    `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
-    begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
-    began inside a thought. `stray_close_is_text`: one in a text is shown.
-    """
-
-    name: str
-    open: str
-    close: str
-    models: str = ""
-    also_open: tuple[str, ...] = ()
-    also_close: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    torn: tuple[str, ...] = ()
-    answer_tags: tuple[str, str] | None = None
-    model_pattern: str = ""
-    ambiguous_in_prose: bool = False
-    attributes: bool = False
-    only_at_start: bool = False
-    bare_close_means_thinking: bool = True
-    stray_close_is_text: bool = True
-
-    @property
-    def openers(self) -> tuple[str, ...]:
-        """All that begins a thought."""
-        return (self.open, *self.also_open)
-
-    @property
-    def closers(self) -> tuple[str, ...]:
-        """All that ends a thought of this family."""
-        return (self.close, *self.also_close)
-
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 
 FAMILIES = (
     ThinkTags(

@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Mapping
 
-from converter.parsing.families import SUFFIX
+from converter.parsing.think_tags import SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and what is held back stays short."""

@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.parsing.families import FAMILIES, PHRASES, SUFFIX, TABLE, ThinkTags
+from converter.parsing.families import FAMILIES, PHRASES, TABLE
 from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 from converter.parsing.tool_marks import openers_in_thought
 
 __all__ = [

@@ -13,8 +13,9 @@ from converter.command.examined import (
     tools,
 )
 from converter.command.heard import Heard
-from converter.parsing.families import SUFFIX, TABLE
+from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import for_model
+from converter.parsing.think_tags import SUFFIX
 from converter.servers.profiles import GENERIC, by_name
 
 LLAMA = by_name("llama.cpp")
