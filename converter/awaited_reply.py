@@ -126,9 +126,17 @@ class AwaitedReply:
             known.saw_thinking(upstream)
         if found.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        begun = found.correction or found.confirmed
+        begun = found.confirmed or _lesson(found.correction)
         if begun and self.request.exchange.guesses:
             known.correct(upstream, self.request.body, begun)
+
+
+def _lesson(correction: InitialState | None) -> InitialState | None:
+    """Return what a misread reply teaches of the next. A closer without an opener may be words of
+    an answer, so that it makes a guess: one that is wrong costs no answer.
+    """
+    guess = correction is InitialState.THINKING
+    return InitialState.LIKELY_THINKING if guess else correction
 
 
 @dataclass(frozen=True, slots=True)

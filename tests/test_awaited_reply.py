@@ -62,7 +62,16 @@ def test_a_wrong_guess_is_corrected_unless_the_user_has_said_where_replies_begin
     _awaited(start="text").learn(found, known, UPSTREAM)
     assert known.facts(UPSTREAM, BODY).corrected is None
     _awaited().learn(found, known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is InitialState.LIKELY_THINKING
+
+
+def test_what_a_misread_reply_teaches_is_a_guess_until_a_reply_confirms_it() -> None:
+    known = KnownServers()
+    _awaited().learn(Findings(correction=InitialState.THINKING), known, UPSTREAM)
+    _awaited().learn(Findings(confirmed=InitialState.THINKING), known, UPSTREAM)
     assert known.facts(UPSTREAM, BODY).corrected is InitialState.THINKING
+    _awaited().learn(Findings(correction=InitialState.TEXT), known, UPSTREAM)
+    assert known.facts(UPSTREAM, BODY).corrected is InitialState.TEXT
 
 
 def test_a_server_that_takes_thinking_out_is_remembered() -> None:

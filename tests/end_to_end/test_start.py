@@ -189,6 +189,16 @@ def test_a_wrong_guess_is_learned_from(forward: Client, unknown: ByPathServer) -
     assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
 
 
+def test_an_answer_that_speaks_of_a_closer_costs_no_answer(
+    forward: Client, unknown: ByPathServer
+) -> None:
+    unknown.rows[CHAT] = Says(steps=stream("It ends with </think>, ", "mostly."))
+    assert read_openai_stream(_ask(forward, unknown)).text == "It ends with </think>, mostly."
+    unknown.rows[CHAT] = Says(steps=stream("just an answer"))
+    for _ in range(2):
+        assert read_openai_stream(_ask(forward, unknown)).text == "just an answer"
+
+
 def test_a_request_that_begins_the_reply_goes_on_where_it_left(
     forward: Client, unknown: ByPathServer
 ) -> None:
