@@ -3,9 +3,10 @@ server, whatever API the rest of the request is written in.
 
 A list, because the Messages API knows fields that a strict server refuses (`betas`,
 `context_management`, `speed`, and those to come), and Claude Code sends them: what nobody listed
-does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's server
-documentation. Not here is what the addon itself sets (`continue_final_message`, ...), and what asks
-for a reply that a message has no place for (`n`, `logprobs`, `return_token_ids`, ...).
+does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's schema of
+completions, in November 2026. Not here is what the addon itself sets (`continue_final_message`,
+...), and what asks for a reply that a message has no place for (`n`, `logprobs`,
+`return_token_ids`, ...).
 """
 
 
@@ -21,22 +22,31 @@ SHAPING_FIELDS = (
     """)
     # vLLM
     | _names("""
-        allowed_token_ids bad_words chat_template documents include_reasoning
-        include_stop_str_in_output length_penalty mm_processor_kwargs repetition_detection
-        spaces_between_special_tokens structured_outputs truncate_prompt_tokens truncation_side
-        use_beam_search
+        add_special_tokens allowed_token_ids bad_words chat_template documents include_reasoning
+        include_stop_str_in_output length_penalty media_io_kwargs mm_processor_kwargs
+        repetition_detection spaces_between_special_tokens structured_outputs thinking_token_budget
+        truncate_prompt_tokens truncation_side use_beam_search watermarking
+    """)
+    # vLLM before 0.12
+    | _names("""
+        guided_choice guided_decoding_backend guided_grammar guided_json guided_regex
+        guided_whitespace_pattern
     """)
     # SGLang
     | _names("""
-        ebnf lora_path no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
+        custom_logit_processor ebnf images_config lora_path max_dynamic_patch min_dynamic_patch
+        ngram_corpus_id no_stop_trim regex separate_reasoning stop_regex stream_reasoning task
+        use_audio_in_video
     """)
     # llama.cpp
     | _names("""
-        cache_prompt dry_allowed_length dry_base dry_multiplier dry_penalty_last_n
-        dry_sequence_breakers dynatemp_exponent dynatemp_range grammar grammar_lazy id_slot
-        json_schema lora min_keep mirostat mirostat_eta mirostat_tau n_keep n_probs reasoning_format
-        repeat_last_n repeat_penalty samplers t_max_predict_ms top_n_sigma typical_p
-        xtc_probability xtc_threshold
+        adaptive_decay adaptive_target backend_sampling cache_prompt dry_allowed_length dry_base
+        dry_multiplier dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range
+        grammar grammar_lazy grammar_triggers id_slot json_schema lora min_keep mirostat
+        mirostat_eta mirostat_tau n_cache_reuse n_discard n_indent n_keep n_probs parse_tool_calls
+        preserved_tokens reasoning_budget_message reasoning_budget_tokens reasoning_control
+        reasoning_format repeat_last_n repeat_penalty samplers sse_ping_interval t_max_predict_ms
+        thinking_budget_tokens top_n_sigma typical_p xtc_probability xtc_threshold
     """)
 )
 """They decide what the reply says."""

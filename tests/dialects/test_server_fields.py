@@ -18,6 +18,13 @@ def test_what_users_of_each_server_send_is_there() -> None:
     assert vllm | sglang | llama <= SERVER_FIELDS
 
 
+def test_what_newer_and_older_versions_take_is_there() -> None:
+    vllm = {"watermarking", "media_io_kwargs", "stream_interval", "guided_json", "guided_choice"}
+    sglang = {"custom_logit_processor", "images_config", "ngram_corpus_id", "use_audio_in_video"}
+    llama = {"adaptive_target", "n_cache_reuse", "reasoning_budget_tokens", "parse_tool_calls"}
+    assert vllm | sglang | llama <= SERVER_FIELDS
+
+
 def test_what_strict_servers_refuse_is_not() -> None:
     anthropic = {"betas", "context_management", "speed", "service_tier", "mcp_servers", "container"}
     assert not anthropic & SERVER_FIELDS
