@@ -10,14 +10,15 @@ from converter.parsing.code_spans import CodeSpans
 
 
 class UnmatchedCloser:
-    """Feed the text; `found` tells whether a closer stood in it, outside of code. Nothing is held,
-    and nothing changed.
+    """Feed the text; `found` tells whether a closer stood in it, outside of code and behind words:
+    with none before it there was no thought. Nothing is held, and nothing changed.
     """
 
     def __init__(self, closers: Iterable[str]) -> None:
         self._pattern, self._reach = _search(tuple(closers))
         self._tail = ""
         self._code = CodeSpans()
+        self._words = False
         self.found = False
 
     def feed(self, text: str) -> None:
@@ -30,10 +31,14 @@ class UnmatchedCloser:
             begin = max(0, closer.start() - len(self._tail))
             self._code.feed(text[seen:begin])
             seen = begin
-            if closer.end() > len(self._tail) and not self._code.inside():
+            words = self._words or bool(window[: closer.start()].strip())
+            if closer.end() > len(self._tail) and words and not self._code.inside():
                 self.found = True
                 return
         self._code.feed(text[seen:])
+        # of the tail as much as a closer may begin with is no word yet
+        done = window[: max(0, len(window) - self._reach)]
+        self._words = self._words or bool(done.strip())
         self._tail = window[max(0, len(window) - self._reach) :]
 
 

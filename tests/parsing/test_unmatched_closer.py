@@ -4,7 +4,7 @@ import pytest
 
 from converter.parsing.unmatched_closer import UnmatchedCloser
 
-FOUND = ["so it is.</think>\n\nYes", "</think>", "a\n`b` </thinking> c", "`</think>` and </think>"]
+FOUND = ["so it is.</think>\n\nYes", " a</think>", "a\n`b` </thinking> c", "`</think>` and </think>"]
 NOT_FOUND = [
     "",
     "Yes",
@@ -14,6 +14,8 @@ NOT_FOUND = [
     "</THINK>",
     "< /think>",
     "a `b </think> c` d",
+    "</think>",
+    " \n</think>\n\nYes",
 ]
 
 

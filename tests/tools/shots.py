@@ -120,6 +120,19 @@ MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: 
 OWN_PAIR = r'root ::= "((Six sevens are forty-two.)) It is 42, as (6 * 7) always is."'
 LATE_THOUGHT = r'root ::= "A first word. <think>\nSix sevens.\n</think>\n\nIt is 42. 四十二 🎉"'
 NO_THOUGHT = r'root ::= "</think>\n\nIt is 42."'
+CALL_IN_THOUGHT = (
+    r'root ::= "<think>\nI look it up.\n\n<tool_call>\n'
+    r'{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"'
+)
+CLOSER_IN_CODE = r'root ::= "Use the ` sign, ok</think>It ends with `code`."'
+UNCLOSED = r'root ::= "It is 42.\n\nSix sevens are forty-two."'
+KIMI_K3 = (
+    r'root ::= "<|open|>think<|sep|>Six sevens.<|close|>think<|open|>response<|sep|>It is 42.'
+    r'<|close|>respon"'
+)
+"""What models write that is hard to read, in the words of a small one."""
+BY_NAME = ("think_server=generic",)
+"""Nothing is known of the server, so that a model's name tells where its reply begins."""
 STEPS = "think between steps"
 ATTRIBUTES = 'Think with <thinking thought="..." thought_type="reflection" confidence="0.7"/> tags, then answer.'
 CITY: Body = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -337,6 +350,13 @@ LLAMA = (
     native("llama-native-tags-stream", TAGS, SUM),
     native("llama-native-tags-whole", TAGS, SUM),
     native("llama-native-refused-whole", TAGS, TOO_LONG),
+    chat("llama-call-in-thought-whole", TAGS, WEATHER, tools=[OPENAI_TOOL], options=TOLD, grammar=CALL_IN_THOUGHT),
+    messages("llama-call-cut-by-length-anthropic-whole", TAGS, WEATHER, tools=[TOOL], options=TOLD, grammar=CALL_IN_THOUGHT, max_tokens=34),
+    chat("llama-closer-in-code-whole", TAGS, SUM, model="qwq-32b", options=BY_NAME, grammar=CLOSER_IN_CODE),
+    chat("llama-unclosed-stop-whole", TAGS, SUM, model="qwq-32b", options=BY_NAME, grammar=UNCLOSED),
+    chat("llama-closer-first-whole", TAGS, SUM, grammar=NO_THOUGHT),
+    chat("llama-closer-first-thinking-off-whole", TAGS, SUM, chat_template_kwargs=NO_THINKING, grammar=NO_THOUGHT),
+    chat("llama-kimi-k3-marks-whole", TAGS, SUM, grammar=KIMI_K3),
     chat("llama-spelled-stream", SPELLED, SUM),
     chat("llama-spelled-cut-in-tag-whole", SPELLED, SUM, max_tokens=24),
     chat("llama-extracted-stream", EXTRACTED, SUM),

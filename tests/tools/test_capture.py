@@ -15,7 +15,7 @@ from converter.recordings.recording import Recording
 from converter.settings import OPTIONS, RECORDED
 from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
-from tests.tools.shots import CHAT, SHOTS, TAGS, TRANSFORMERS
+from tests.tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
 
 LIBRARY = Library(FOLDER)
 BYTES = 4_000_000
@@ -34,7 +34,11 @@ def _cuts_a_character(recording: Recording) -> bool:
 
 
 def _thinks(recording: Recording) -> bool:
-    return b"reasoning_content" in recording.body
+    return _thinks_in(recording.body)
+
+
+def _thinks_in(body: bytes) -> bool:
+    return b"reasoning_content" in body
 
 
 SHOWN: dict[str, Callable[[Recording], object]] = {
@@ -45,6 +49,18 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
     ),
     "llama-spelled-cut-in-tag-whole": lambda recording: b'</th"' in recording.body,
     "llama-spelled-stream": lambda recording: b'"</think>"' not in recording.body,
+    "llama-call-in-thought-whole": lambda recording: (
+        b"</think>" not in recording.body and b'"tool_calls":' in recording.got.body
+    ),
+    "llama-call-cut-by-length-anthropic-whole": lambda recording: (
+        b'"max_tokens"' in recording.got.body and b'"Oslo' not in recording.body
+    ),
+    "llama-unclosed-stop-whole": lambda recording: (
+        recording.found.begins == "likely thinking" and not _thinks_in(recording.got.body)
+    ),
+    "llama-closer-in-code-whole": lambda recording: _thinks_in(recording.got.body),
+    "llama-closer-first-whole": lambda recording: b"</think>" not in recording.got.body,
+    "llama-closer-first-thinking-off-whole": lambda recording: b"</think>" in recording.got.body,
     "llama-opened-stream": lambda recording: (
         b"<think>" in recording.body and recording.found.begins == "text"
     ),
@@ -109,7 +125,7 @@ def test_a_complete_chat_completion_notes_the_server_that_made_it() -> None:
     named = {
         shot.name: "llama.cpp" if shot.server in VARIANTS else "vllm"
         for shot in SHOTS
-        if shot.server != TRANSFORMERS
+        if shot.server != TRANSFORMERS and shot.options != BY_NAME
     }
     loaded = [LIBRARY.load(name) for name in named]
     chats = [
