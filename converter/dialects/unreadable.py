@@ -16,6 +16,19 @@ def unreadable(frame: Frame, dialect: str) -> list[Event]:
     return [OpaqueFrame(Own(dialect, raw=frame.raw), lost=True)]
 
 
+class MisshapenError(Exception):
+    """A frame of the dialect, but not of the shape that clients can read."""
+
+
+def as_words(value: object) -> str:
+    """Return the words of a field; null says nothing. Raises MisshapenError for anything else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise MisshapenError
+    return value
+
+
 def as_index(value: object, position: int | None = None) -> object:
     """Return the number that an index is: `"0"`, `0.0`, or the position where there is none."""
     if value is None:

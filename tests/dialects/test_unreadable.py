@@ -2,13 +2,33 @@
 
 import pytest
 
-from converter.dialects.unreadable import as_index, unreadable
+from converter.dialects.unreadable import (
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    unreadable,
+)
 from converter.events import Failure, OpaqueFrame, Own
 from converter.wire.sse import read_frame
 
 
 def test_words_under_an_errors_name_are_an_error() -> None:
     assert unreadable(read_frame(b"event: error\ndata: gone\n\n"), "x") == [Failure("gone")]
+
+
+@pytest.mark.parametrize("value", [5, True, ["a"], {"a": 1}])
+def test_words_are_text(value: object) -> None:
+    assert (as_words("a"), as_words(None)) == ("a", "")
+    with pytest.raises(MisshapenError):
+        as_words(value)
+
+
+@pytest.mark.parametrize("count", [None, True, "5", -1, 10**13, float("inf"), float("nan")])
+def test_a_count_is_a_number_of_tokens(count: object) -> None:
+    assert as_count({"a": count}, "a") is None
+    assert as_count({"a": 5.0}, "a") == 5
+    assert as_count([], "a") is None
 
 
 def test_other_words_are_lost() -> None:

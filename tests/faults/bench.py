@@ -5,12 +5,12 @@ Prints a row for each case that does not hold, or all with `--all`, and how many
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults import body_faults, content_faults, transport_faults
+from tests.faults import body_faults, content_faults, native_faults, transport_faults
 from tests.faults.hostile_server import Fault, HostileServer
 from tests.faults.judge import CLIENTS, CUT, FAILED, FULL, Verdict, WrongError, judge
 from tests.support.harness import Proxy, start_proxy
@@ -21,39 +21,57 @@ FORMS = {True: "stream", False: "whole"}
 
 @dataclass(frozen=True)
 class Case:
-    """One fault as one client meets it."""
+    """One fault as one client meets it. `native`: the server speaks the client's own dialect."""
 
     fault: Fault
     dialect: str
     stream: bool
+    native: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
+        server = "native " if self.native else ""
+        return f"{server}{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
 
 
+def _cases(faults: list[Fault], dialects: Iterable[str], native: bool = False) -> list[Case]:
+    return [
+        Case(fault, dialect, stream, native)
+        for fault in faults
+        for dialect in dialects
+        for stream in FORMS
+        if (fault.stream if stream else fault.whole)
+    ]
+
+
+NATIVE = {speech.dialect: native_faults.faults(speech) for speech in native_faults.SPEECHES}
 CASES = [
-    Case(fault, dialect, stream)
-    for fault in FAULTS
-    for dialect in CLIENTS
-    for stream in FORMS
-    if (fault.stream if stream else fault.whole)
+    *_cases(FAULTS, CLIENTS),
+    *(
+        case
+        for dialect, faults in NATIVE.items()
+        for case in _cases(faults, [dialect], native=True)
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A hostile server, and the proxy's port before it and before those that are not there."""
+    """A hostile server, and the proxy's port before it and before those that are not there;
+    `native`: another proxy's, which keeps the dialect.
+    """
 
     server: HostileServer
-    proxy: Proxy
+    proxies: tuple[Proxy, Proxy]
     ports: dict[str, int]
+    native: int
 
     def complaint(self, case: Case) -> str:
         """Tell what is wrong with the reply to one client; empty: it holds."""
         self.server.fault = case.fault
         try:
-            verdict = judge(self.ports[case.fault.server], case.dialect, case.stream)
+            port = self.native if case.native else self.ports[case.fault.server]
+            verdict = judge(port, case.dialect, case.stream)
         except WrongError as error:
             return str(error)
         return _complaint(case.fault, verdict)
@@ -84,7 +102,10 @@ def running(folder: Path) -> Iterator[Bench]:
         modes = [f"reverse:{address}" for address in (there | absent).values()]
         options = ["--set", "think_server=generic"]
         proxy = stack.enter_context(start_proxy(modes, options, folder, "faults"))
-        yield Bench(server, proxy, dict(zip(there | absent, proxy.ports, strict=True)))
+        options += ["--set", "think_messages=native", "--set", "think_responses=native"]
+        own = stack.enter_context(start_proxy(modes[:1], options, folder, "native"))
+        ports = dict(zip(there | absent, proxy.ports, strict=True))
+        yield Bench(server, (proxy, own), ports, own.ports[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             tried, held = tried + 1, held + (not complaint)
             if complaint or asked.all:
                 print(f"{case.name:60} {complaint or 'holds'}", flush=True)
-    print(f"{held} of {tried} cases of {len(FAULTS)} faults hold")
+    faults = len(FAULTS) + sum(map(len, NATIVE.values()))
+    print(f"{held} of {tried} cases of {faults} faults hold")
 
 
 if __name__ == "__main__":

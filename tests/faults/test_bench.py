@@ -10,7 +10,8 @@ from tests.faults.judge import CLIENTS
 
 FAULTS: dict[str, list[Case]] = {}
 for case in CASES:
-    FAULTS.setdefault(case.fault.name, []).append(case)
+    server = f"native {case.dialect} " if case.native else ""
+    FAULTS.setdefault(f"{server}{case.fault.name}", []).append(case)
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +22,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_client_learns_the_truth(bench: Bench, name: str) -> None:
-    mark = bench.proxy.mark()
+    marks = [proxy.mark() for proxy in bench.proxies]
     wrong = {case.name: said for case in FAULTS[name] if (said := bench.complaint(case))}
     assert wrong == {}
-    bench.proxy.check(mark)
+    for proxy, mark in zip(bench.proxies, marks, strict=True):
+        proxy.check(mark)
 
 
 def test_after_all_faults_a_good_reply_is_good(bench: Bench) -> None:
@@ -32,6 +34,6 @@ def test_after_all_faults_a_good_reply_is_good(bench: Bench) -> None:
 
 
 def test_no_fault_has_the_name_of_another() -> None:
-    names = [(case.name, case.dialect, case.stream) for case in CASES]
+    names = [case.name for case in CASES]
     assert len(names) == len(set(names))
     assert all(isinstance(case.fault, Fault) for case in CASES)

@@ -9,7 +9,13 @@ all.
 from collections.abc import Callable, Iterator
 
 from converter.dialects.error_words import server_error
-from converter.dialects.unreadable import as_count, as_index, unreadable
+from converter.dialects.unreadable import (
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    unreadable,
+)
 from converter.events import (
     Block,
     End,
@@ -78,15 +84,18 @@ class AnthropicDecoder:
             return unreadable(frame, NAME)
         if error := server_error(event, frame.event):
             return [Failure(error.message, error.kind, error.status, _frame(frame))]
-        if not isinstance(event, dict):
+        try:
+            return list(self._read(event, _frame(frame)))
+        except MisshapenError:
             return [OpaqueFrame(_frame(frame), lost=True)]
-        return list(self._read(event, _frame(frame)))
 
     def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
         """Return that frames of this dialect are to be read."""
         return False
 
-    def _read(self, event: Fields, own: Own) -> Iterator[Event]:
+    def _read(self, event: object, own: Own) -> Iterator[Event]:
+        if not isinstance(event, dict):
+            raise MisshapenError
         kind = str(event.get("type") or "")
         if read := self._readers.get(kind):
             yield from read(event)
@@ -174,8 +183,8 @@ def _frame(frame: Frame) -> Own:
 
 
 def _said(kind: str, said: object) -> Iterator[Event]:
-    if isinstance(said, str) and said:
-        yield Text(said) if kind == "text" else Thinking(said)
+    if words := as_words(said):
+        yield Text(words) if kind == "text" else Thinking(words)
 
 
 def _usage(entry: Fields) -> Usage:

@@ -11,7 +11,6 @@ from converter.dialects.error_words import ServerError, server_error
 from converter.dialects.openai_chat.frame_fields import (
     NAME,
     SAME_IN_EVERY_FRAME,
-    MisshapenError,
     choice_index,
     object_of,
     string_of,
@@ -26,7 +25,7 @@ from converter.dialects.reasoning_fields import (
     is_said,
     words_of,
 )
-from converter.dialects.unreadable import unreadable
+from converter.dialects.unreadable import MisshapenError, unreadable
 from converter.events import (
     End,
     Event,

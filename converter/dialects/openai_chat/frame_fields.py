@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from converter.dialects.openai_chat.mend import MOST_CHOICES
-from converter.dialects.unreadable import as_count
+from converter.dialects.unreadable import MisshapenError, as_count
 from converter.events import (
     Event,
     Own,
@@ -16,10 +16,6 @@ NAME = "openai"
 """Name of the dialect, on what only it can write back."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
 """What the head of a frame holds; anything else in it is a vendor's."""
-
-
-class MisshapenError(Exception):
-    """A frame of a chat completion, but not of the shape that clients can read."""
 
 
 def tool_calls(inner: dict[str, object], index: int) -> list[Event]:

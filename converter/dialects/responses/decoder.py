@@ -9,7 +9,13 @@ from dataclasses import dataclass
 
 from converter.dialects.error_words import server_error
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
-from converter.dialects.unreadable import as_count, as_index, unreadable
+from converter.dialects.unreadable import (
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    unreadable,
+)
 from converter.events import (
     Block,
     End,
@@ -80,7 +86,7 @@ class ResponsesDecoder:
             return [Failure(error.message, error.code or error.kind, error.status)]
         try:
             return list(self._read(_dict(event)))
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, MisshapenError):
             return [OpaqueFrame(own, lost=True)]
 
     def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
@@ -137,20 +143,20 @@ class ResponsesDecoder:
         return self._items.setdefault(str(name) if index is None else place, _Item(place))
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
-        delta = _string(event["delta"])
+        delta = as_words(event["delta"])
         item.said += len(delta)
         yield Text(delta, refusal="refusal" in str(event["type"]))
 
     def _thought(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Servers send the thought raw, as a summary, or both."""
         item.merger = item.merger or ReasoningMerger()
-        new = item.merger.feed(str(event["type"]), _string(event["delta"]))
+        new = item.merger.feed(str(event["type"]), as_words(event["delta"]))
         item.said += len(new)
         if new:
             yield Thinking(new)
 
     def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
-        delta = _string(event["delta"])
+        delta = as_words(event["delta"])
         item.said += len(delta)
         yield ToolCall(item.index, "", "", delta)
 
