@@ -60,6 +60,12 @@ def recognise(replies: Mapping[str, Reply | None]) -> Server | None:
     return None if silent or shut else GENERIC
 
 
+def is_certain(server: Server, replies: Mapping[str, Reply | None]) -> bool:
+    """Tell whether no row before this one may fit as well, because a path of its was silent."""
+    before = SERVERS[: SERVERS.index(server)] if server in SERVERS else SERVERS
+    return all(replies.get(mark.path) for row in before for mark in row.marks)
+
+
 def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
     reply = replies.get(mark.path)
     if reply is None:

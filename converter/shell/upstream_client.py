@@ -7,6 +7,7 @@ remembered, and it is asked again in the background.
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -21,6 +22,7 @@ from converter.servers.probes import (
     ProbeRequest,
     Reply,
     count_tokens,
+    is_certain,
     prompt_state,
     recognise,
 )
@@ -55,6 +57,7 @@ class UpstreamClient:
         self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
         self._rendering: dict[Key, asyncio.Task[None]] = {}
         self._rests_until: Bounded[Upstream, float] = Bounded()
+        self._unsure: Bounded[Upstream, float] = Bounded()
         self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
 
@@ -62,14 +65,16 @@ class UpstreamClient:
         """Return the server's row, generic as long as it has not said what it is. Raises
         ConnectionError when nobody is there.
         """
-        if known := self._known.server(upstream):
-            return known
 
         def ask() -> asyncio.Task[Server | None]:
             if upstream not in self._recognising:
                 self._recognising[upstream] = _begin(self._recognise(upstream, headers))
             return self._recognising[upstream]
 
+        if known := self._known.server(upstream):
+            if self._unsure.get(upstream, math.inf) <= time.monotonic():
+                ask()
+            return known
         return await self._unless_silent(upstream, ask) or GENERIC
 
     def ask_initial_state(
@@ -132,10 +137,14 @@ class UpstreamClient:
             replies = await asyncio.gather(*asked)
         finally:
             del self._recognising[upstream]
-        server = recognise(dict(zip(IDENTITY_PATHS, replies, strict=True)))
+        heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
+        server = recognise(heard)
+        self._unsure.pop(upstream, None)
         if server:
             self._known.recognised(upstream, server)
             self._answered(upstream)
+            if not is_certain(server, heard):  # a NIM that loads is silent, and lists vLLM's models
+                self._unsure[upstream] = time.monotonic() + REST
         return server
 
     async def _ask_prompt(

@@ -15,6 +15,7 @@ from converter.servers.probes import (
     Reply,
     count_tokens,
     estimate_tokens,
+    is_certain,
     prompt_state,
     recognise,
 )
@@ -342,3 +343,11 @@ def test_a_prompt_that_is_refused_tells_nothing() -> None:
 )
 def test_other_servers_are_not_asked_for_their_prompt(name: str) -> None:
     assert _prompt_state(CLOSED, name) == (None, [])
+
+
+def test_a_row_is_certain_when_no_row_before_it_was_silent() -> None:
+    heard = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
+    vllm = next(row for row in SERVERS if row.name == "vllm")
+    assert is_certain(vllm, heard)
+    assert not is_certain(vllm, {**heard, "/v1/metadata": None})
+    assert is_certain(SERVERS[0], {**heard, "/version": None})

@@ -33,6 +33,7 @@ LARGE = {**SMALL, "model": "large"}
 BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
 OPENED = Says({"count": 5, "token_strs": ["<|im_start|>", "<think>", "Ċ"]})
 VLLM = by_name("vllm")
+NIM = by_name("nim")
 NO_HTTP = Says({"count": 1}, headers={"content-length": "long"})
 SHORT = 0.05
 
@@ -225,6 +226,23 @@ def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
     server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
     with _hanging(server, "/v1/metadata"):
         assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]
+
+
+def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NIM hangs on /v1/metadata while it loads, and lists the models of the vLLM inside."""
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise = _recognise(_at(server))
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = {**owned_by("vllm"), "/v1/metadata": Says({"modelInfo": []})}
+
+    server.rows = dict(owned_by("vllm"))
+    with _hanging(server, "/v1/metadata"):
+        found = _run(recognise, wakes, recognise, _pause(0.5), recognise)
+    assert [found[0], found[2], found[4]] == [VLLM, VLLM, NIM]
 
 
 def test_a_server_that_was_silent_is_asked_again_in_the_background(
