@@ -7,12 +7,20 @@ from dataclasses import dataclass
 _PREFIX = r"(?P<prefix>[^?]*?)"
 
 
+class Purpose(enum.Enum):
+    """An aim of a request: a reply, the count of its tokens, or its conversation made shorter."""
+
+    REPLY = enum.auto()
+    COUNT = enum.auto()
+    COMPACTION = enum.auto()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Row:
     """`method` and `path`: regular expressions. `dialect`: the name of the dialect that its clients
-    speak. `is_chat`: the reply is a model's. `is_request`: its body asks a model something; with
-    `is_count`, how many tokens it has. `is_kept`: it is about replies that the addon
-    keeps. `kind`: in the name of a recording.
+    speak. `is_chat`: the reply is a model's. `is_request`: its body asks a model something, to
+    the end that `purpose` says. `is_kept`: it is about replies that the addon keeps. `kind`: in
+    the name of a recording.
     """
 
     method: str
@@ -20,7 +28,7 @@ class _Row:
     dialect: str
     is_chat: bool = False
     is_request: bool = False
-    is_count: bool = False
+    purpose: Purpose = Purpose.REPLY
     is_kept: bool = False
     kind: str = "exchange"
     prefix: str = _PREFIX
@@ -41,7 +49,7 @@ class Endpoint(enum.Enum):
         "(?:/v1)?/v1/messages/count_tokens",
         "anthropic",
         is_request=True,
-        is_count=True,
+        purpose=Purpose.COUNT,
         kind="count",
     )
     RESPONSES = _Row(
@@ -53,7 +61,20 @@ class Endpoint(enum.Enum):
         kind="responses",
     )
     INPUT_TOKENS = _Row(
-        "POST", "(?:/v1)?/responses/input_tokens", "responses", is_request=True, is_count=True
+        "POST",
+        "(?:/v1)?/responses/input_tokens",
+        "responses",
+        is_request=True,
+        purpose=Purpose.COUNT,
+    )
+    COMPACT = _Row(
+        "POST",
+        "(?:/v1)?/responses/compact",
+        "responses",
+        is_chat=True,
+        is_request=True,
+        purpose=Purpose.COMPACTION,
+        kind="compact",
     )
     KEPT = _Row(
         "GET|DELETE|POST",
@@ -76,9 +97,14 @@ class Endpoint(enum.Enum):
         return self.value.is_request
 
     @property
+    def purpose(self) -> Purpose:
+        """Return the end to which its body asks a model something."""
+        return self.value.purpose
+
+    @property
     def is_count(self) -> bool:
         """Tell whether the tokens of its body are to be counted, and no more."""
-        return self.value.is_count
+        return self.purpose is Purpose.COUNT
 
     @property
     def is_kept(self) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from converter.conversation import RequestError
 from converter.dialects.dialect import KeptRequest
 from converter.dialects.table import COMMON, Dialect, by_headers, by_name
-from converter.endpoints import Endpoint, find
+from converter.endpoints import Endpoint, Purpose, find
 from converter.initial_state import InitialState
 from converter.memory import Memory
 from converter.servers.model_names import Entry, entries, with_aliases
@@ -167,7 +167,8 @@ def begin(
         return None
     model_id = _model_id(path, prefix) if lists else ""
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, model_id)
-    return None if exchange.native and not endpoint.is_chat else exchange
+    ours = endpoint.is_chat and endpoint.purpose is Purpose.REPLY
+    return None if exchange.native and not ours else exchange
 
 
 def _model_id(path: str, prefix: str) -> str:

@@ -157,8 +157,8 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
     RequestError or UnreadableError when it breaks the format.
     """
     said = json_text.read(body)
-    counting = exchange.endpoint.is_count
-    asked = exchange.client.read_request(said, exchange.settings.map, counting, memory)
+    purpose = exchange.endpoint.purpose
+    asked = exchange.client.read_request(said, exchange.settings.map, purpose, memory)
     thinking = asked.thinking
     return ReadRequest(
         exchange,

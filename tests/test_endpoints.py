@@ -37,6 +37,7 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "/gateway/v1/messages/count_tokens/?beta=true", COUNT, "/gateway"),
     ("POST", "/v1/responses", Endpoint.RESPONSES, ""),
     ("POST", "/responses?beta=true", Endpoint.RESPONSES, ""),
+    ("POST", "/v1/responses/compact", Endpoint.COMPACT, ""),
     ("POST", "/gateway/v1/responses/input_tokens", Endpoint.INPUT_TOKENS, "/gateway"),
     ("GET", "/v1/responses", Endpoint.KEPT, ""),
     ("GET", "/v1/responses/resp_1?include=x", Endpoint.KEPT, ""),
@@ -118,4 +119,5 @@ def test_a_recordings_name_says_what_was_asked() -> None:
         Endpoint.CHAT: "chat",
         Endpoint.MESSAGES: "messages",
         Endpoint.RESPONSES: "responses",
+        Endpoint.COMPACT: "compact",
     }

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from converter.conversation import Conversation, RequestError
 from converter.dialects.reasoning_fields import Mapped
+from converter.endpoints import Purpose
 from converter.events import Event, Text, Thinking
 from converter.memory import Memory
 from converter.wire.sse import Frame
@@ -74,10 +75,9 @@ class Encoder(Protocol):
         """Write what is left."""
 
 
-type RequestReader = Callable[[object, Mapping[str, Mapped], bool, Memory | None], Conversation]
-"""Takes a request's JSON, the user's field map, whether its tokens are only to be counted, and the
-memory of earlier replies (None: the request stands alone). Raises RequestError for what breaks the
-format.
+type RequestReader = Callable[[object, Mapping[str, Mapped], Purpose, Memory | None], Conversation]
+"""Takes a request's JSON, the user's field map, the purpose of its endpoint, and the memory of
+earlier replies (None: the request stands alone). Raises RequestError for what breaks the format.
 """
 type ErrorWriter = Callable[[str, str, int], bytes]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""

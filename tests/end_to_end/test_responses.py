@@ -209,6 +209,33 @@ def test_a_client_that_stores_nothing_leaves_nothing(
         sdk.responses.retrieve(made.id)
 
 
+def test_a_conversation_is_made_shorter_and_goes_on(
+    sdk: openai.OpenAI, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [
+        Says(whole("hello")),
+        Says(whole("<think>What matters?</think>The user likes tea.")),
+        Says(whole("Tea.")),
+    ]
+    first = sdk.responses.create(model="m", input="I like tea.")
+    shorter = sdk.responses.compact(model="m", previous_response_id=first.id, input="And now?")
+    assert [item.type for item in shorter.output] == ["message", "message", "compaction"]
+    items = [item.to_dict(warnings=False) for item in shorter.output]
+    last = sdk.responses.create(model="m", input=[*items, {"role": "user", "content": "So?"}])  # type: ignore[list-item]
+    assert last.output_text == "Tea."
+    (said,) = model.bodies()[2]["messages"]
+    assert said["content"].startswith("I like tea.\n\nAnd now?\n\nSummary of the conversation")
+    assert said["content"].endswith("The user likes tea.\n\nSo?")
+
+
+def test_a_summary_that_was_cut_is_none(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    cut = json.loads(whole("The user"))
+    cut["choices"][0]["finish_reason"] = "length"
+    model.rows[CHAT] = Says(cut)
+    with pytest.raises(openai.InternalServerError, match="no summary"):
+        sdk.responses.compact(model="m", input="I like tea.")
+
+
 def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathServer) -> None:
     go_on = threading.Event()
     model.rows[CHAT] = Says(steps=[ROLE, *text("<think>hm"), go_on, *text("</think>hi"), finish(), USAGE, DONE])  # fmt: skip

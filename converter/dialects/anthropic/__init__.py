@@ -11,6 +11,7 @@ from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import omits_thinking, read
 from converter.dialects.dialect import Body, Dialect, Form
 from converter.dialects.reasoning_fields import Mapped, without
+from converter.endpoints import Purpose
 from converter.memory import Memory
 from converter.wire import json_text
 
@@ -35,14 +36,15 @@ def _recognises(said: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, mapped: Mapping[str, Mapped], counting: bool, memory: Memory | None
+    body: object, mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
 ) -> Conversation:
     """Read a request with the thread that it goes on with. Blocks that the user's own rows made of
     a reply are left out: no server knows them.
     """
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
-    return replace(read(without(whole, blocks), counting=counting), own=thread)
+    asked = read(without(whole, blocks), counting=purpose is Purpose.COUNT)
+    return replace(asked, own=thread)
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:

@@ -29,7 +29,7 @@ OPENAI_CHAT = Dialect(
         Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
         Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
     },
-    read_request=lambda body, _mapped, _counting, _memory: read(body),
+    read_request=lambda body, _mapped, _purpose, _memory: read(body),
     error=error_body,
     error_reply=error_reply,
     recognises=_recognises,

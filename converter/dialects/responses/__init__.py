@@ -7,13 +7,15 @@ from functools import partial
 from converter.conversation import Conversation, RequestError
 from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import errors, kept_answers, native_request, state
+from converter.dialects.responses import compaction, errors, kept_answers, native_request, state
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.dialects.responses.request_reader import ResponsesRequest, read
+from converter.dialects.responses.request_reader import ResponsesRequest, input_items, read
+from converter.endpoints import Purpose
 from converter.memory import Memory
 from converter.wire import json_text
+from converter.wire.checked import Fields
 
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
 
@@ -26,14 +28,18 @@ def _recognises(said: Mapping[str, object]) -> bool:
 
 
 def _read_request(
-    body: object, _mapped: Mapping[str, Mapped], _counting: bool, memory: Memory | None
+    body: object, _mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
 ) -> Conversation:
     """Read a request with the history that it refers to; its response will be kept."""
-    if memory is None:
-        request = read(body)
+    if purpose is Purpose.COMPACTION:
+        body = compaction.request(body)
+    history = None if memory is None else state.complete(memory, body)
+    request = read(body, history.items if history else None)
+    if purpose is Purpose.COMPACTION:
+        items = history.items if history else input_items(Fields(body))
+        request = replace(request, repeated=compaction.users(items))
+    if memory is None or history is None:
         return replace(request.conversation, own=request)
-    history = state.complete(memory, body)
-    request = read(body, history.items)
     fields = body if isinstance(body, dict) else {}
     own = replace(request, keep=partial(state.keep, memory, fields, history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
@@ -52,6 +58,7 @@ def _context(context: ReplyContext) -> ResponseContext:
         encrypted=own.encrypted,
         repeats=own.repeats,
         compacts=own.compacts,
+        repeated=own.repeated,
         keep=own.keep,
     )
 

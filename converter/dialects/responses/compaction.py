@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from converter.conversation import Text, Turn
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.growing_items import Json, added
+from converter.dialects.responses.item_parts import with_id
 
 ITEM = "compaction"
 TRIGGER = "compaction_trigger"
@@ -20,6 +21,52 @@ PROMPT = (
     "decisions and their reasons), and what is left to do. Write the summary and nothing else."
 )
 HEAD = "Summary of the conversation so far:\n\n"
+
+
+NONE = "the model wrote no summary of the conversation, or only a part of one"
+_NO_USAGE: Json = {
+    "input_tokens": 0,
+    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+    "output_tokens": 0,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": 0,
+}
+"""Of a server that did not count; the API has no place for that here."""
+
+
+def request(body: object) -> object:
+    """Return the body of a request to `/responses/compact` as one that asks by an item."""
+    if not isinstance(body, dict):
+        return body
+    said = body.get("input")
+    items = [{"role": "user", "content": said}] if isinstance(said, str) else said or []
+    if not isinstance(items, list):
+        return body
+    return {**body, "input": [*items, {"type": TRIGGER}], "stream": False, "store": False}
+
+
+def users(items: Iterable[object]) -> tuple[Json, ...]:
+    """Return the messages of users, which a compacted conversation keeps."""
+    found = (item for item in items if isinstance(item, dict) and item.get("role") == "user")
+    return tuple(found)
+
+
+def summaries(output: Iterable[Json]) -> list[Json]:
+    """Return the items that hold a summary."""
+    return [item for item in output if item["type"] == ITEM]
+
+
+def answer(response: Json, repeated: Iterable[Json], name: str) -> Json:
+    """Return the answer of `/responses/compact`."""
+    messages = [with_id(item, f"{name}_in{at}") for at, item in enumerate(repeated)]
+    output = response["output"]
+    return {
+        "id": response["id"],
+        "object": "response.compaction",
+        "created_at": response["created_at"],
+        "output": [*messages, *(summaries(output) if isinstance(output, list) else ())],
+        "usage": response["usage"] or _NO_USAGE,
+    }
 
 
 def is_asked(kinds: Iterable[str]) -> bool:

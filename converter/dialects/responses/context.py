@@ -14,7 +14,8 @@ class ResponseContext:
     `created_at`: in seconds since 1970. `shown`: the client wants to see thinking. `keep` gets the
     whole response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
     response is incomplete because of a content filter, but not when it failed for good.
-    `compacts`: the answer is one item, the summary of the conversation.
+    `compacts`: the answer is one item, the summary of the conversation; `repeated`: behind the
+    user's messages, which have no ids yet.
     """
 
     model: str = ""
@@ -26,6 +27,7 @@ class ResponseContext:
     encrypted: bool = False
     repeats: bool = False
     compacts: bool = False
+    repeated: tuple[Json, ...] | None = None
     keep: Callable[[Json], None] = lambda _: None
 
 

@@ -7,6 +7,7 @@ from converter.dialects.event_encoders import (
     EventWholeEncoder,
     Message,
 )
+from converter.dialects.responses import compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.response_events import ResponseEvents
@@ -35,22 +36,27 @@ class ResponsesWholeEncoder(EventWholeEncoder):
     """Events in, one response out, at `close`; an error in its place has no output."""
 
     def __init__(self, context: ResponseContext) -> None:
-        super().__init__(ResponseEvents(context), FoldedResponse())
+        super().__init__(ResponseEvents(context), FoldedResponse(context))
 
 
 class FoldedResponse:
-    """Events in; `message` is the response of the last one that has one, or its error alone."""
+    """Events in; `message` is the response of the last one that has one, or its error alone. A
+    compaction has another shape.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
         self._response: Message = {}
 
     @property
     def message(self) -> Message:
         """The response, or the error in its place."""
-        error = self._response.get("error")
-        if not isinstance(error, dict):
+        error, repeated = self._response.get("error"), self._context.repeated
+        if isinstance(error, dict):
+            return error_body(str(error["message"]), code=str(error["code"]))
+        if repeated is None:
             return self._response
-        return error_body(str(error["message"]), code=str(error["code"]))
+        return compaction.answer(self._response, repeated, self._context.id)
 
     def feed(self, event: Message) -> None:
         """Keep the event's response."""

@@ -55,3 +55,14 @@ _PARTS: dict[str, Callable[[Fields], Part]] = {
     "input_file": document_of,
     "input_audio": _audio,
 }
+
+
+def with_id(item: object, name: str) -> object:
+    """Return an item as the API shows it: with an id, a message with its type and parts."""
+    if not isinstance(item, dict):
+        return item
+    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
+    if isinstance(content := item.get("content"), str):
+        kind = "output_text" if item.get("role") == "assistant" else "input_text"
+        shown["content"] = [{"type": kind, "text": content}]
+    return shown

@@ -21,9 +21,6 @@ from converter.wire import json_text
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
 NO_CANCEL = "Cannot cancel a synchronous response."
-NO_COMPACTION = (
-    "This server does not compact: ask its model for a summary, or send a shorter input."
-)
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
 """Items of a list, where a client does not say how many it wants."""
@@ -54,13 +51,6 @@ def _answered(row: _Row, memory: Memory, asking: KeptRequest, key: str) -> tuple
 
 def _refused(message: str, status: int) -> tuple[int, Body]:
     return status, error_body(message, status)
-
-
-def _refusing(message: str) -> _Row:
-    def refuse(_: Memory, __: KeptRequest, ___: str) -> Json:
-        raise RequestError("", message)
-
-    return refuse
 
 
 def _create(memory: Memory, asking: KeptRequest, _: str) -> Json:
@@ -110,7 +100,6 @@ _RESPONSE, _CONVERSATION = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<ke
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
     for method, pattern, row in (
-        ("POST", r"/responses/(?P<key>compact)", _refusing(NO_COMPACTION)),
         ("POST", _RESPONSE + "/cancel", _cancel),
         ("GET", _RESPONSE, _retrieve),
         ("DELETE", _RESPONSE, _kept(state.delete)),

@@ -39,6 +39,7 @@ CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required"
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
 _ENCRYPTED = "reasoning.encrypted_content"
+type Json = dict[str, object]
 _CODEX = "client_metadata"
 """A field that Codex 0.169 always sends, and no other client that was tried."""
 
@@ -48,7 +49,7 @@ class ResponsesRequest:
     """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
     repeats. `encrypted`: the client wants thoughts as opaque content too. `repeats`: it is Codex;
     see `ResponseContext`. `compacts`: the answer is a summary that stands for the conversation.
-    `keep` gets the response.
+    `repeated`: the user's messages, where that answer has them before it. `keep` gets the response.
     """
 
     conversation: Conversation
@@ -57,6 +58,7 @@ class ResponsesRequest:
     encrypted: bool = False
     repeats: bool = False
     compacts: bool = False
+    repeated: tuple[Json, ...] | None = None
     keep: Callable[[dict[str, object]], None] = lambda _: None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args
 
 from converter.dialects.left_out import left_out
+from converter.dialects.responses.compaction import NONE, summaries
 from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
 from converter.dialects.responses.ending import FILTERED, counts, outcome
@@ -120,6 +121,9 @@ class ResponseEvents:
             ending = {"status": "failed", "error": failure(CUT_CALL)}
         elif ending["status"] == "failed":
             self.failure = FILTERED
+        elif self._context.repeated is not None and not summaries(self._items.output):
+            self.failure = NONE
+            ending = {"status": "failed", "error": failure(NONE)}
         yield self._last(ending)
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from converter.conversation import RequestError
 from converter.dialects.responses.growing_items import Json
+from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.request_reader import input_items, refuse
 from converter.memory import Memory
 from converter.wire import json_text
@@ -67,7 +68,7 @@ def keep(memory: Memory, body: Mapping[str, object], history: History, response:
         return
     key = str(response["id"])
     own = [
-        _with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
+        with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
     ]
     output = response["output"] if isinstance(response["output"], list) else []
     names = [str(item.get("id")) for item in (*own, *output) if isinstance(item, dict)]
@@ -100,7 +101,7 @@ def create_conversation(memory: Memory, body: object, key: str, created_at: int)
     """Begin a conversation of this id, with the items that the request brings."""
     request = Fields(body)
     own = [
-        _with_id(item, f"{key}_in{at}")
+        with_id(item, f"{key}_in{at}")
         for at, item in enumerate(request.optional("items", list) or [])
     ]
     metadata = request.optional("metadata", dict) or {}
@@ -173,17 +174,6 @@ def _items(value: bytes) -> Iterator[object]:
     kept = json.loads(value)
     yield from kept.get("input", ())
     yield from kept.get("response", {}).get("output", ())
-
-
-def _with_id(item: object, name: str) -> object:
-    """Return an item as the API shows it: with an id, a message with its type and parts."""
-    if not isinstance(item, dict):
-        return item
-    shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
-    if isinstance(content := item.get("content"), str):
-        kind = "output_text" if item.get("role") == "assistant" else "input_text"
-        shown["content"] = [{"type": kind, "text": content}]
-    return shown
 
 
 def _kept(memory: Memory, key: str) -> Json:

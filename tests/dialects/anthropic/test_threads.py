@@ -9,6 +9,7 @@ from converter.conversation import RequestError
 from converter.dialects.anthropic import ANTHROPIC, threads
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder
 from converter.dialects.dialect import Form, ReplyContext
+from converter.endpoints import Purpose
 from converter.events import End, Event, Failure, Finish, Text, Thinking
 from converter.memory import Memory
 from tests.support.messages_of import HEAD
@@ -44,7 +45,7 @@ def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
 
 def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
     """One request and its reply, which is kept."""
-    asked = ANTHROPIC.read_request(body, {}, False, memory)
+    asked = ANTHROPIC.read_request(body, {}, Purpose.REPLY, memory)
     context = ReplyContext("m", name, signature="ours", own=asked.own)
     machine = ANTHROPIC.encoders[form](context)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
@@ -94,7 +95,7 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
-    asked = ANTHROPIC.read_request(going_on(), {}, False, None)
+    asked = ANTHROPIC.read_request(going_on(), {}, Purpose.REPLY, None)
     assert (len(asked.turns), asked.own) == (1, None)
 
 
@@ -169,7 +170,7 @@ def test_what_is_no_thread_is_refused_with_its_place(
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
-    asked = ANTHROPIC.read_request(CREATE, {}, False, memory)
+    asked = ANTHROPIC.read_request(CREATE, {}, Purpose.REPLY, memory)
     encoder = ANTHROPIC.encoders[form](ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
@@ -178,7 +179,7 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
-    asked = ANTHROPIC.read_request(CREATE, {}, False, memory)
+    asked = ANTHROPIC.read_request(CREATE, {}, Purpose.REPLY, memory)
     assert isinstance(asked.own, threads.Thread)
     encoder = AnthropicStreamEncoder("ours", ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])

@@ -1,18 +1,29 @@
 """A conversation made shorter, from the request that asks for it to the one that goes on."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from openai.types.responses import CompactedResponse
 
 from converter.conversation import Text, Turn
 from converter.dialects.responses import thoughts
-from converter.dialects.responses.compaction import HEAD, PROMPT
+from converter.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.request_reader import read
 from converter.events import Finish, Thinking, ThinkingEnd
 from converter.events import Text as Said
 from tests.support.responses_of import HEAD as BEGIN
-from tests.support.responses_of import STOP, accumulated, complete, output, types, whole, written
+from tests.support.responses_of import (
+    STOP,
+    accumulated,
+    complete,
+    context_of,
+    output,
+    types,
+    whole,
+    written,
+)
 
 TRIGGER = {"type": "compaction_trigger"}
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
@@ -64,3 +75,38 @@ def test_the_conversation_goes_on_from_the_summary() -> None:
 def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
     item = {"type": "compaction", "encrypted_content": "gAAA"}
     assert "compaction" in asked(item).conversation.notes[-1]
+
+
+def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:
+    body = request(
+        {
+            "model": "m",
+            "input": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
+        }
+    )
+    repeated = users(body["input"])  # type: ignore[index]
+    context = replace(context_of(input=body["input"]), compacts=True, repeated=repeated)  # type: ignore[index]
+    said = whole([BEGIN, Said("It is tea."), STOP], context)
+    CompactedResponse.model_validate({**said, "output": said["output"][1:]})  # it knows no user
+    assert [item["type"] for item in said["output"]] == ["message", "compaction"]
+    assert said["output"][0]["content"] == [{"type": "input_text", "text": "hi"}]
+
+
+def test_no_summary_is_an_error_there() -> None:
+    said = whole(
+        [BEGIN, Said("half"), Finish("length")], ResponseContext(compacts=True, repeated=())
+    )
+    assert said["error"]["message"] == NONE
+
+
+@pytest.mark.parametrize(
+    ("said", "items"), [("hi", [{"role": "user", "content": "hi"}, TRIGGER]), (None, [TRIGGER])]
+)
+def test_a_request_to_its_own_endpoint_asks_by_an_item(said: Any, items: list[Any]) -> None:
+    asked_for = request({"model": "m", "input": said, "stream": True})
+    assert asked_for == {"model": "m", "input": items, "stream": False, "store": False}
+
+
+@pytest.mark.parametrize("body", ["no object", {"input": 5}])
+def test_what_breaks_the_format_is_left_to_the_reader(body: Any) -> None:
+    assert request(body) == body

@@ -68,7 +68,6 @@ def test_the_input_is_listed_in_pages_the_last_item_first(
     ("method", "path", "status"),
     [
         ("GET", "/v1/responses", 426),
-        ("POST", "/v1/responses/compact", 400),
         ("POST", "/v1/responses/resp_1/cancel", 400),
         ("POST", "/v1/responses/resp_9/cancel", 404),
         ("GET", "/v1/responses/resp_1?stream=true", 400),
