@@ -298,12 +298,18 @@ def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
     with (
         LlamaServer(VARIANTS["tags"], tmp_path / "llama") as llama,
         _recording(llama.address, tmp_path, server="auto") as (proxy, library),
+        Client(proxy.ports[0]) as client,
     ):
         for dialect in (OPENAI, ANTHROPIC):
-            with Client(proxy.ports[0]) as client:
-                client.ask(dialect.path, body)
-    assert library.names() == ["0001-chat-tiny-think", "0002-messages-tiny-think"]
+            client.ask(dialect.path, body)
+        asked = {"model": "tiny-think", "input": "12 * 7", "stream": True}
+        client.ask("/v1/responses", json.dumps(asked).encode())
+    assert library.names() == [
+        "0001-chat-tiny-think",
+        "0002-messages-tiny-think",
+        "0003-responses-tiny-think",
+    ]
     kept = [library.load(name) for name in library.names()]
-    assert [recording.found.server for recording in kept] == ["llama.cpp", "llama.cpp"]
+    assert [recording.found.server for recording in kept] == ["llama.cpp"] * 3
     assert all(recording.chunks for recording in kept)
     assert all(library.check(name, lambda _: []) == [] for name in library.names())
