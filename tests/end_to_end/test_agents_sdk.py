@@ -21,9 +21,12 @@ from agents import (
 from openai import AsyncOpenAI
 
 from tests.conftest import Llama
-from tests.tools.shots import CITY, TWO_PLACES, WEATHER
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import pinged, stream
+from tests.support.harness import Proxy
+from tests.tools.shots import CITY, SUM, TWO_PLACES, WEATHER
 
-pytest_plugins = ["tests.support.recorded_front"]
+pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 SUNNY = "sunny, 21 degrees"
 QUIET = RunConfig(tracing_disabled=True)  # it would tell OpenAI of every run
@@ -92,6 +95,12 @@ def test_it_thinks_calls_its_tool_and_answers_with_what_it_gave(llama: str) -> N
     assert "21 degrees" in seen.answer
     assert "wants the weather in Oslo" in seen.deltas[THOUGHT]
     assert "think>" not in seen.deltas[TEXT]
+
+
+def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
+    seen = run(f"http://127.0.0.1:{front_proxy.ports[0]}", SUM)
+    assert (seen.deltas[THOUGHT], seen.answer) == ("It is cold.", "Tea.")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.frames import DONE, ROLE, USAGE, finish, text
+from tests.support.frames import DONE, ROLE, USAGE, finish, pinged, stream, text
 from tests.support.harness import TESTS, Proxy
 from tests.support.npm import MissingError, install_modules, installed
 from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
@@ -93,6 +93,14 @@ def test_two_calls_of_a_recorded_reply_are_both_run(
     seen = ask(base, TWO_PLACES, tool=OPENAI_TOOL["function"])
     assert seen.get("cities") == ["Oslo", "Rome"], seen
     assert seen["steps"][0]["reasoning"]
+
+
+@pytest.mark.parametrize("streamed", [True], ids=["stream"])
+def test_signs_of_life_disturb_nothing(ask: Ask, front_proxy: Proxy, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
+    seen = ask(f"http://127.0.0.1:{front_proxy.ports[0]}", SUM)
+    (step,) = seen["steps"]
+    assert (step["reasoning"], step["text"]) == ("It is cold.", "Tea.")
 
 
 @pytest.mark.parametrize("streamed", [True], ids=["stream"])

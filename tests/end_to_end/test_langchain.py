@@ -13,9 +13,12 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from tests.conftest import Llama
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import pinged, stream
+from tests.support.harness import Proxy
 from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
 
-pytest_plugins = ["tests.support.recorded_front"]
+pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 SUNNY = "sunny, 21 degrees"
 
@@ -97,6 +100,13 @@ def test_a_thought_that_only_the_client_keeps_comes_back_sealed(llama: str) -> N
     message = invoked(model, [HumanMessage(SUM)])
     again = invoked(model, [HumanMessage(SUM), message, HumanMessage("7 * 8")])
     assert words(again)["text"].strip() == "7 * 8 = 56"
+
+
+def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
+    address = f"http://127.0.0.1:{front_proxy.ports[0]}"
+    message = streamed(chat_model(address), [HumanMessage(SUM)])
+    assert words(message) == {"reasoning": "It is cold.", "text": "Tea."}
 
 
 def test_two_calls_of_a_recorded_reply_are_two_calls(recorded: Callable[[str], str]) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client, Live
-from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
+from tests.support.frames import DONE, ROLE, USAGE, delta, finish, pinged, stream, text, whole
 from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.responses_of import check, read_frame, types
@@ -234,6 +234,17 @@ def test_a_summary_that_was_cut_is_none(sdk: openai.OpenAI, model: ByPathServer)
     model.rows[CHAT] = Says(cut)
     with pytest.raises(openai.InternalServerError, match="no summary"):
         sdk.responses.compact(model="m", input="I like tea.")
+
+
+def test_signs_of_life_disturb_nothing(sdk: openai.OpenAI, model: ByPathServer) -> None:
+    model.rows[CHAT] = Says(steps=pinged(stream("<think>", "It is cold.", "</think>", "Tea.")))
+    with sdk.responses.stream(model="m", input="hi") as events:
+        kinds = {event.type for event in events}
+        assert said(events.get_final_response()) == [
+            ("reasoning", "It is cold."),
+            ("message", "Tea."),
+        ]
+    assert "keepalive" in kinds
 
 
 def test_every_event_is_live_and_of_the_sdks_types(front: Client, model: ByPathServer) -> None:

@@ -44,3 +44,8 @@ def whole(content: object, **fields: object) -> bytes:
         {**HEAD, "object": "chat.completion", "choices": [choice], "usage": TOKENS},
         ensure_ascii=False,
     ).encode()
+
+
+def pinged(steps: list[bytes]) -> list[bytes]:
+    """The same reply of a server that gives a sign of life before each frame but the first."""
+    return [steps[0], *(part for step in steps[1:] for part in (b": ping\n\n", step))]
