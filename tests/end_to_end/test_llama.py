@@ -3,15 +3,17 @@ thinking.
 """
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from urllib.request import urlopen
 
 import anthropic
 import openai
 import pytest
 
 from tests.conftest import Llama
-from tests.support.clients import Client, Dialect
+from tests.support.clients import Client, Dialect, question
 from tests.support.harness import VARIANTS
 from tests.support.prompts import BETWEEN_STEPS, CUT, PROMPTS, STOP_REASONS, Prompt, ask_directly
 from tests.support.sdks import (
@@ -169,3 +171,33 @@ def test_other_endpoints_of_the_server_are_as_without_the_addon(
     llama: Llama, openai_clients: dict[str, openai.OpenAI]
 ) -> None:
     assert [model.id for model in openai_clients[llama.name].models.list()] == ["tiny-think"]
+
+
+ENDLESS = 3500
+"""Tokens that a model without an end would write: seconds of work."""
+
+
+def _decoded(llama: Llama) -> int | None:
+    """The tokens of the reply that llama.cpp is at; None: it is at none."""
+    with urlopen(f"{llama.address}/slots", timeout=5) as reply:
+        slots = json.load(reply)
+    return max(
+        (slot["next_token"][0]["n_decoded"] for slot in slots if slot["is_processing"]),
+        default=None,
+    )
+
+
+def test_the_server_stops_generating_when_the_client_leaves(
+    llamas: dict[str, Llama], dialect: Dialect
+) -> None:
+    llama = llamas[TAGGED[0]]
+    body = question(stream=True, max_tokens=ENDLESS, ignore_eos=True)
+    with Client(llama.port) as client:
+        client.send(dialect.path, body).read(200)
+        assert _decoded(llama) is not None
+    last, deadline = 0, time.monotonic() + 5
+    while (decoded := _decoded(llama)) is not None and time.monotonic() < deadline:
+        last = decoded
+        time.sleep(0.02)
+    assert decoded is None, "it still generates"
+    assert last < ENDLESS / 2, "it came to its own end"
