@@ -4,7 +4,12 @@ import pytest
 
 from converter.parsing.unmatched_closer import UnmatchedCloser
 
-FOUND = ["so it is.</think>\n\nYes", " a</think>", "a\n`b` </thinking> c", "`</think>` and </think>"]
+FOUND = [
+    "so it is.</think>\n\nYes",
+    " a</think>",
+    "a\n`b` </thinking> c",
+    "`</think>` and </think>",
+]
 NOT_FOUND = [
     "",
     "Yes",

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.faults.bench import FAULTS, NOT_YET
+from tests.faults.bench import FAULTS
 from tests.faults.hostile_server import Do, Fault, Step, chunk, head, sent
 from tests.faults.judge import FULL
 from tests.support.frames import END, ROLE, data, delta, whole
@@ -80,31 +80,27 @@ class Plan:
         return f"{self.number} {fault}: {self.dialect}, {'stream' if self.stream else 'whole'}"
 
 
-def _tried(fault: Fault, dialect: str, stream: bool) -> bool:
-    """Tell whether a fault is one that this server can do in time, and that holds in the bench."""
+def _tried(fault: Fault, stream: bool) -> bool:
+    """Tell whether a fault is one that this server can do in time."""
     steps = fault.stream if stream else fault.whole
-    named = dialect if dialect in ("openai", "anthropic") else "anthropic"
-    known = f"{fault.name}: {named}, {'stream' if stream else 'whole'}" in NOT_YET
     seconds = sum(step for step in steps if isinstance(step, float))
     slow = seconds > _SLOW or Do.HANG in steps or fault.accept or fault.server
-    return bool(steps) and not known and not slow and fault.verdict != FULL
+    return bool(steps) and not slow and fault.verdict != FULL
 
 
-def faults(dialect: str, stream: bool) -> list[Fault]:
-    """Return those that a client of this dialect meets in a soak."""
-    return [fault for fault in FAULTS if _tried(fault, dialect, stream)]
+def faults(stream: bool) -> list[Fault]:
+    """Return those that clients meet in a soak."""
+    return [fault for fault in FAULTS if _tried(fault, stream)]
 
 
-_FAULTS = {
-    (dialect, stream): faults(dialect, stream) for dialect in PATHS for stream in (True, False)
-}
+_FAULTS = {stream: faults(stream) for stream in (True, False)}
 
 
 def plan(number: int, faulty: float = FAULTY) -> Plan:
     """Return the plan of this number, always the same."""
     drawn = random.Random(number)
     dialect, stream = drawn.choice(list(PATHS)), drawn.random() < 0.7
-    choice = _FAULTS[dialect, stream]
+    choice = _FAULTS[stream]
     if drawn.random() < faulty and choice:
         fault = drawn.choice(choice)
         return Plan(number, dialect, stream, fault.stream if stream else fault.whole, fault=fault)

@@ -4,7 +4,7 @@ streams at one time than any test has. `make soak` is the long one.
 
 from pathlib import Path
 
-from tests.soak.plans import PATHS, faults, plan
+from tests.soak.plans import faults, plan
 from tests.soak.soak import Report, crowd, soak
 
 
@@ -23,10 +23,9 @@ def test_many_streams_at_one_time_are_exact(tmp_path: Path) -> None:
     assert crowded.at_once == 90
 
 
-def test_every_client_meets_faults() -> None:
-    for dialect in PATHS:
-        assert len(faults(dialect, stream=True)) > 5
-        assert len(faults(dialect, stream=False)) > 2
+def test_clients_meet_faults_in_both_forms() -> None:
+    assert len(faults(stream=True)) > 5
+    assert len(faults(stream=False)) > 2
 
 
 def test_a_plan_is_always_the_same() -> None:
