@@ -119,8 +119,8 @@ def _block(item: Json) -> Json:
     if item["type"] == "function_call":
         name, given = item["name"], json.loads(item["arguments"])
         return {"type": "tool_use", "id": item["call_id"], "name": name, "input": given}
-    kind = {"reasoning": "thinking", "message": "text"}[item["type"]]
-    return {"type": kind, kind: words_of(item)}
+    kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
+    return {"type": kind, kind: words_of(item)} if kind else dict(item)  # a server's own passes
 
 
 def _stop(response: Json) -> str:

@@ -108,7 +108,11 @@ class OpenAIDecoder:
             raise MisshapenError if choices else _UnknownError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
-        said = [event for choice in choices for event in self._choice(object_of(choice), beside)]
+        said = [
+            event
+            for position, choice in enumerate(choices)
+            for event in self._choice(object_of(choice), position, beside)
+        ]
         whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
@@ -120,11 +124,11 @@ class OpenAIDecoder:
             out.append(usage_of(usage))
         return [*out, End()] if whole else out
 
-    def _choice(self, choice: dict[str, object], beside: bool) -> Iterator[Event]:
+    def _choice(self, choice: dict[str, object], position: int, beside: bool) -> Iterator[Event]:
         """`beside`: the frame says something next to its choices, which then has to find its place
         though their text be held.
         """
-        index = choice_index(choice)
+        index = choice_index(choice, position)
         key = "message" if choice.get("message") else "delta"
         inner = dict(object_of(choice.get(key)))
         outer = {

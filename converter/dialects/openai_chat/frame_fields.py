@@ -61,9 +61,13 @@ def usage_of(entry: dict[str, object]) -> Usage:
     )
 
 
-def choice_index(choice: dict[str, object]) -> int:
-    """Return which choice it is. Raises MisshapenError for one that nobody can have asked for."""
+def choice_index(choice: dict[str, object], position: int) -> int:
+    """Return which choice it is; of a whole reply its position, where it does not say. Raises
+    MisshapenError for one that nobody can have asked for.
+    """
     index = choice.get("index")
+    if index is None and choice.get("message"):
+        return position
     if type(index) is not int or not 0 <= index < MOST_CHOICES:
         raise MisshapenError
     return index

@@ -66,6 +66,11 @@ def test_every_choice_of_a_body_is_read() -> None:
     assert [event for event in _said(body) if isinstance(event, Text)] == [Text("a"), Text("b", 1)]
 
 
+def test_choices_of_a_whole_reply_without_an_index_are_counted() -> None:
+    body = _completion({"message": {"content": "a"}}, {"message": {"content": "b"}})
+    assert [event for event in _said(body) if isinstance(event, Text)] == [Text("a"), Text("b", 1)]
+
+
 def test_an_error_in_place_of_a_body_is_a_failure() -> None:
     assert [
         event.message for event in _said({"error": {"message": "no"}}) if isinstance(event, Failure)
