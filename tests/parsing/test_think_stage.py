@@ -152,3 +152,10 @@ def test_a_thought_of_a_phrase_that_nothing_ends_is_reported() -> None:
 
 def test_markers_are_off_unless_asked_for() -> None:
     assert _read(_stage(), "Let me think. Now I'll say 2.") == "Let me think. Now I'll say 2."
+
+
+@pytest.mark.parametrize(("text", "thought"), [("<think>a</think>b", True), ("b", False)])
+def test_a_thought_is_found_where_there_is_one(text: str, thought: bool) -> None:
+    stage = _stage()
+    _read(stage, text)
+    assert stage.findings.thought is thought

@@ -10,10 +10,14 @@ from tests.support.addon_flows import (
     ASKED,
     CHAT,
     MESSAGES,
+    answer,
     ask,
     request,
+    response,
     running,
 )
+from tests.support.frames import whole
+from think_addon import ThinkAddon
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
@@ -134,3 +138,38 @@ def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None
             502,
             f"no model server at http://127.0.0.1:{port}: connection refused",
         )
+
+
+def _asked_to_think(addon: ThinkAddon, body: dict[str, object], reply: str) -> bool:
+    """Whether the addon asks the model to think; then the reply comes."""
+    flow = ask(addon, request(CHAT, {**body, "messages": ASKED["messages"]}))
+    sent = json.loads(flow.request.content or b"")
+    answer(addon, flow, response(), whole(reply))
+    return bool(sent["messages"] != ASKED["messages"])
+
+
+WISHES: dict[str, object] = {"model": "small", "reasoning_effort": "high"}
+
+
+def test_a_model_that_thinks_only_when_it_is_asked_is_asked_each_time() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert [_asked_to_think(addon, WISHES, "<think>a</think>b") for _ in range(2)] == [True] * 2
+
+
+def test_a_model_that_thinks_by_itself_is_not_asked() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert not _asked_to_think(addon, {"model": "small"}, "<think>a</think>b")
+        assert not _asked_to_think(addon, WISHES, "<think>a</think>b")
+
+
+def test_a_reply_without_a_thought_teaches_nothing_of_the_model() -> None:
+    with running(prompt="tags") as (addon, _):
+        assert not _asked_to_think(addon, {"model": "small"}, "b")
+        assert _asked_to_think(addon, WISHES, "b")
+
+
+def test_the_server_is_asked_for_its_own_name_of_a_model() -> None:
+    with running(models=["gpt-*=small"]) as (addon, _):
+        for name, served in (("gpt-4o", "small"), ("other", "other")):
+            flow = ask(addon, request(CHAT, {**ASKED, "model": name}))
+            assert json.loads(flow.request.content or b"")["model"] == served

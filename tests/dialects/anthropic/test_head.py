@@ -3,6 +3,7 @@
 from converter.dialects.dialect import ReplyContext
 from converter.events import (
     Finish,
+    Own,
     Start,
     Text,
 )
@@ -40,3 +41,10 @@ def test_a_second_head_begins_no_second_message() -> None:
     assert [event["type"] for event in complete([Text("a"), HEAD, STOP])].count(
         "message_start"
     ) == 1
+
+
+def test_a_servers_own_count_is_told_at_the_start_if_it_is_one_of_input() -> None:
+    counts = {"input_tokens": 3, "cache_read_input_tokens": None, "output_tokens": 7}
+    head = Start("msg_1", "small", Own("anthropic", {"usage": counts}))
+    usage = written([head, STOP])[0]["message"]["usage"]
+    assert usage == {"input_tokens": 3, "output_tokens": 0}
