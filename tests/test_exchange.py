@@ -298,3 +298,16 @@ STREAMS = {
 @pytest.mark.parametrize(("content_type", "body"), STREAMS.items())
 def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body: bytes) -> None:
     assert is_stream(content_type, body)
+
+
+def test_a_model_that_nobody_has_is_not_found() -> None:
+    one = Exchange(Endpoint.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
+    answer = one.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    assert answer
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
+
+
+def test_a_chat_client_gets_a_list_of_no_models_as_it_came() -> None:
+    some = settings.read({"models": ["gpt-*=small"]})
+    listed = Exchange(Endpoint.MODELS, some, client=OPENAI_CHAT)
+    assert listed.models(200, b'{"object":"list","data":[]}') is None

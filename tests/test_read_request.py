@@ -79,3 +79,9 @@ def test_a_native_request_may_ask_that_no_thinking_be_shown(
 def test_a_field_of_another_dialect_hides_nothing() -> None:
     chat = Exchange(Endpoint.CHAT, settings.read({}), client=OPENAI_CHAT)
     assert note(chat, json.dumps({**ASKED, **OMITTED}).encode()).shown
+
+
+def test_the_reply_is_called_as_the_client_called_the_model() -> None:
+    chat = Exchange(Endpoint.CHAT, settings.read({}), client=OPENAI_CHAT)
+    served = note(chat, json.dumps(ASKED).encode()).served_as("local")
+    assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")
