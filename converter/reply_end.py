@@ -28,6 +28,8 @@ UNREAD = "the server's reply is no {reply}: {words}"
 LOST = "the server sent a frame that cannot be read: {words}"
 _SAMPLE = 200
 """Characters of what cannot be read that are worth showing."""
+_FIELDS = (b"data", b"event:", b"id:", b"retry:")
+"""Beginnings of a frame, by which it is told from a whole body. Anthropic's begin with `event:`."""
 _WORDS = frozenset((Text, Thinking, ToolCall))
 
 
@@ -133,9 +135,10 @@ class ReplyEnd:
         """Yield the failure for what should have said something: all of the reply, or a frame. A
         last frame without its end is only cut short, and behind the finish nobody misses it.
         """
-        if raw.startswith(b"data") and not raw.endswith((b"\n", b"\r")):
+        is_frame = raw.startswith(_FIELDS)
+        if is_frame and not raw.endswith((b"\n", b"\r")):
             yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
-        elif self.begun or raw.startswith(b"data"):
+        elif self.begun or is_frame:
             yield self._failed(LOST.format(words=_words_of(raw)))
         else:
             yield self._failed(UNREAD.format(reply=self._reply, words=_words_of(raw)))

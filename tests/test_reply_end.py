@@ -85,8 +85,9 @@ def test_a_frame_that_is_lost_is_the_last_word() -> None:
     assert out == [Text("a"), Failure(words, status=BAD_GATEWAY), DONE]
 
 
-def test_a_last_frame_without_its_end_is_a_reply_cut_short() -> None:
-    assert _judged(Text("a"), OpaqueFrame(Own("x", raw=b'data: {"a'), lost=True))[1] == CUT_SHORT
+@pytest.mark.parametrize("raw", [b'data: {"a', b'event: message_stop\ndata: {"a'])
+def test_a_last_frame_without_its_end_is_a_reply_cut_short(raw: bytes) -> None:
+    assert _judged(Text("a"), OpaqueFrame(Own("x", raw=raw), lost=True))[1] == CUT_SHORT
 
 
 def test_a_last_frame_without_its_end_is_not_missed_behind_the_finish() -> None:

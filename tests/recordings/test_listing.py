@@ -33,7 +33,7 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
 
 
 def test_it_says_when_there_is_no_reply_and_when_there_was_nothing_new() -> None:
-    assert row(exchange([b""], form=Form.WHOLE))[4] == "no reply that can be read"
+    assert row(exchange([b""], form=Form.WHOLE))[4] == "the server's reply was empty"
     assert row(exchange([b"{}"], form=Form.WHOLE, status=304))[4] == "status 304"
     assert row(exchange(WHOLE, form=Form.WHOLE, status=201))[4] == "1 thought, text; stop"
 
