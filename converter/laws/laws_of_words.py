@@ -120,7 +120,8 @@ def _object(written: str) -> object:
 
 def _check_completion(case: Case, way: Way) -> None:
     sent, got = case.words, completion_of(case.recording, way)
-    compare(f"{way}, the fields of frames", list(sent.heads.items()), list(got.heads.items()))
+    if sent.choices or way.form is Form.STREAM:  # a body without a choice is answered by an error
+        compare(f"{way}, the fields of frames", list(sent.heads.items()), list(got.heads.items()))
     compare(f"{way}, counts and marks of the stream", _marks_of(sent), _marks_of(got))
     for index, heard in sent.choices.items():
         told_choice = got.choice(index)
