@@ -4,12 +4,14 @@ Read in mitmproxy 12.0.0, 12.2.3 and 12.3.1, whose HTTP layers are the same. Wha
 lacks of these is named by `missing()`; the addon then leaves mitmproxy's own layers in place.
 """
 
+import asyncio
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mitmproxy import ctx, optmanager
+from mitmproxy import ctx, log, optmanager
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.layer import Layer, NextLayer
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 _not_importable = ""
 try:
+    from mitmproxy.addonmanager import AddonManager, safecall
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -48,12 +51,17 @@ try:
         Http1Server,
         h11,
     )
+    from mitmproxy.proxy.layers.modes import DestinationKnown, HttpProxy
     from mitmproxy.proxy.server import ConnectionHandler
     from mitmproxy.proxy.utils import ReceiveBuffer
+    from mitmproxy.utils.asyncio_utils import create_task
 except ImportError as error:
     _not_importable = str(error)
 
 BUILT_UPON = {
+    "AddonManager.invoke_addon": "self, addon, event",
+    "ConnectionHandler.hook_task": "self, hook",
+    "ConnectionHandler.server_event": "self, event",
     "Layer.handle_event": "self, event",
     "Layer._paused": "",
     "HttpLayer.__init__": "self, context, mode",
@@ -106,12 +114,23 @@ def is_paused(layer: Layer) -> bool:
     return layer._paused is not None
 
 
+def is_outermost(layer: Layer) -> bool:
+    """Tell whether what a layer sends to the client goes into its socket as it is."""
+    above = layer.context.layers[: layer.context.layers.index(layer)]
+    return all(isinstance(outer, (DestinationKnown, HttpProxy)) for outer in above)
+
+
 def between_chunks(reader: Any) -> bytes | None:
     """Return what h11's reader of a chunked body expects before the size of the next chunk: what is
     left of the last one's line break. None within a chunk, or behind the last one.
     """
     within = reader._bytes_in_chunk or reader._reading_trailer
     return None if within else bytes(reader._bytes_to_discard)
+
+
+def waits_for_data(reader: asyncio.StreamReader) -> bool:
+    """Tell whether a task waits in `read()` for the next bytes, so that none are before them."""
+    return getattr(reader, "_waiter", None) is not None
 
 
 def is_set_by_user(option: str) -> bool:
@@ -123,6 +142,11 @@ def choose_layer(nextlayer: NextLayer) -> None:
     """Let mitmproxy decide now: its own hook comes after the scripts', and keeps a decision."""
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
+
+
+def is_legacy_log(handler: logging.Handler) -> bool:
+    """Tell whether a handler shows nothing, but calls the deprecated `add_log` hook."""
+    return isinstance(handler, getattr(log, "LegacyLogEvents", ()))
 
 
 def is_shutting_down() -> bool:
@@ -205,6 +229,9 @@ __all__ = [
     "forget_state_before",
     "h11",
     "hand_events_to",
+    "create_task",
+    "is_legacy_log",
+    "is_outermost",
     "is_paused",
     "is_replayed_by_the_server",
     "is_set_by_user",
@@ -212,4 +239,6 @@ __all__ = [
     "missing",
     "somebody_looks",
     "state_before",
+    "safecall",
+    "waits_for_data",
 ]

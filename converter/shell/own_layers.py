@@ -56,8 +56,14 @@ class OwnLayers:
         """Replace mitmproxy's HTTP layer."""
         if not MISSING:
             mitmproxy_internals.choose_layer(nextlayer)
-            if ours := put_in_place(nextlayer, self._listener):
+            handlers = mitmproxy_internals.connection_handlers()
+            handler = handlers.get(nextlayer.context.client.id)
+            if ours := put_in_place(nextlayer, self._listener, handler):
                 give_turns(ours)
+
+    async def think_unfinished_hook(self, task: Awaitable[None]) -> None:
+        """Have an exchange wait for a hook that our layers have called, and that is not over."""
+        await task
 
     def done(self) -> Awaitable[None] | None:
         """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""

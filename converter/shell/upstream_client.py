@@ -85,8 +85,9 @@ class UpstreamClient:
         """
         key = prompt_key(upstream, body)
         if key not in self._rendering and not self._known.has_prompt(upstream, body):
-            asking = self._ask_prompt(upstream, headers, body, server)
-            self._rendering[key] = _begin(asking)
+            asking = _begin(self._ask_prompt(upstream, headers, body, server))
+            if not asking.done():  # mitmproxy's tasks begin at once, and this one may end so too
+                self._rendering[key] = asking
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
@@ -155,13 +156,13 @@ class UpstreamClient:
             server = server or await self.recognise(upstream, headers)
             if server.repeats_opener:
                 self._known.saw_repeated_opener(upstream)
-            if server is not GENERIC:  # generic: it may yet say what it is
+            if server is not GENERIC or self._known.server(upstream):  # else it may yet say more
                 state = await self.carry(prompt_state(server, body), upstream, headers)
                 self._known.saw_prompt(upstream, body, state)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
         finally:
-            del self._rendering[prompt_key(upstream, body)]
+            self._rendering.pop(prompt_key(upstream, body), None)
 
     async def _count(
         self, upstream: Upstream, headers: Headers, server: Server, body: Body

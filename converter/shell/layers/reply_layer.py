@@ -1,6 +1,7 @@
 """All exchanges of one client's connection: they get our stream layer, and one timer."""
 
 from time import monotonic
+from typing import Any
 from weakref import WeakSet
 
 from mitmproxy.connection import Connection, ConnectionState
@@ -9,6 +10,8 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.shell.layers.contract import Listener
+from converter.shell.layers.direct_reads import read_directly
+from converter.shell.layers.hooks import HookCaller
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
@@ -20,6 +23,7 @@ from converter.shell.mitmproxy_internals import (
     HTTPMode,
     RegisterHttpConnection,
     ResponseProtocolError,
+    is_outermost,
 )
 
 LONG_READ = 16 * 1024
@@ -40,15 +44,20 @@ class Quit(events.Event):
 
 
 class ReplyLayer(HttpLayer):
-    """mitmproxy's HTTP layer with streams and server connections of ours. `last_read`: the length
-    of the last one.
+    """mitmproxy's HTTP layer with streams and server connections of ours. `handler`: what moves
+    the client's bytes and calls its hooks; without one all that is left to mitmproxy. `last_read`:
+    the length of the last one.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
 
-    def __init__(self, context: Context, mode: HTTPMode, listener: Listener) -> None:
+    def __init__(
+        self, context: Context, mode: HTTPMode, listener: Listener, handler: Any = None
+    ) -> None:
         super().__init__(context, mode)
         self.listener = listener
+        self.hooks = HookCaller(handler) if handler else None
+        self._handler = handler
         self._shortcuts: dict[str, Shortcut] = {}
         self._timer: commands.RequestWakeup | None = None
         self._opening: dict[Connection, commands.OpenConnection] = {}
@@ -68,7 +77,7 @@ class ReplyLayer(HttpLayer):
             self.last_read = len(event.data)
             shortcut = self._shortcuts.get(event.connection.id)
             if shortcut and shortcut.is_open():
-                if said := shortcut.take(event.data):
+                if shortcut.goes_on and (said := shortcut.take(event.data)):
                     yield commands.SendData(self.context.client, said)
                 if shortcut.goes_on:
                     return
@@ -94,8 +103,11 @@ class ReplyLayer(HttpLayer):
 
     def open_shortcut(self, stream: StreamLayer) -> None:
         """Have the body of this reply take the short way, where there is one."""
+        server = stream.context.server
         if shortcut := find_shortcut(self, stream):
-            self._shortcuts[stream.context.server.id] = shortcut
+            self._shortcuts[server.id] = shortcut
+            if self._handler and is_outermost(self):
+                read_directly(self._handler, server, shortcut)
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Begin an exchange."""
@@ -185,14 +197,16 @@ class ReplyLayer(HttpLayer):
                 yield from self.event_to_child(stream, event)  # a tunnel may hold a layer of ours
 
 
-def put_in_place(nextlayer: NextLayer, listener: Listener) -> ReplyLayer | None:
+def put_in_place(
+    nextlayer: NextLayer, listener: Listener, handler: Any = None
+) -> ReplyLayer | None:
     """Replace mitmproxy's HTTP layer, where it has chosen that, perhaps inside TLS; return ours."""
     layers = nextlayer.context.layers
     theirs = layers[-1] if layers else None
     if type(theirs) is not HttpLayer:
         return None
     layers.remove(theirs)
-    ours = ReplyLayer(nextlayer.context, theirs.mode, listener)
+    ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours
     else:

@@ -52,6 +52,8 @@ class WholeReads:
     def take(self, buffer: Any) -> bytes:
         """Return all data that is there, which may be none, and note what comes after it."""
         pieces = self._usual(buffer)
+        if pieces and not buffer:  # all of a paced reply's reads: nothing is left for h11
+            return b"".join(pieces)
         try:
             while isinstance(found := self._reader(buffer), h11.Data):
                 pieces.append(found.data)

@@ -69,7 +69,8 @@ class StreamLayer(HttpStream):
         self.spoke = monotonic()
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
+        handling = self._tick() if isinstance(event, Tick) else super()._handle_event(event)
+        return self._layer.hooks.through(handling) if self._layer.hooks else handling
 
     def _tick(self) -> CommandGenerator[None]:
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
