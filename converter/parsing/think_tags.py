@@ -40,6 +40,10 @@ class ThinkTags:
     bare_close_means_thinking: bool = True
     stray_close_is_text: bool = True
 
+    def __hash__(self) -> int:
+        """Return a number by the name: caches look families up for each reply."""
+        return hash(self.name)
+
     @property
     def openers(self) -> tuple[str, ...]:
         """All that begins a thought."""
