@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 _not_importable = ""
 try:
-    from mitmproxy.addonmanager import AddonManager, safecall
+    from mitmproxy.addonmanager import safecall
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -59,8 +59,7 @@ except ImportError as error:
     _not_importable = str(error)
 
 BUILT_UPON = {
-    "AddonManager.invoke_addon": "self, addon, event",
-    "ConnectionHandler.hook_task": "self, hook",
+    "ConnectionHandler.handle_hook": "self, hook",
     "ConnectionHandler.server_event": "self, event",
     "Layer.handle_event": "self, event",
     "Layer._paused": "",

@@ -379,6 +379,24 @@ def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
     assert times[0] < upstream_client.GRACE
 
 
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
+    known, upstream = KnownServers(), _gone()
+    known.recognised(upstream, GENERIC)
+
+    async def without_a_turn(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
+        await _ask(upstream, SMALL, name)(client)
+        try:
+            client.initial_state(upstream, SMALL).send(None)
+        except StopIteration as known_now:
+            return known_now.value
+        raise AssertionError("the reply would wait")
+
+    assert _run(without_a_turn, known=known) == [TEXT]
+    assert known.has_prompt(upstream, SMALL)
+
+
 def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:
     ask, begins = _ask(_at(server), server="vllm"), _begins(_at(server))
     _run(ask, begins, ask, begins)

@@ -1,11 +1,11 @@
 """A read of a streaming reply, carried from one socket to the other at once.
 
-mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is woken in the loop's next
-turn, takes two locks, makes an event for the layers and drains all writers. That is a third of a
-paced token's cost. Here the protocol of the server's connection is ours while a reply streams, and
-hands a read to the short way by itself. mitmproxy's way is taken whenever there is anything to wait
-for: its task is still at an earlier read, the exchange is paused, or the client's socket has not
-taken all of what was written. So back pressure, order and ends stay mitmproxy's.
+mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is woken in the loop's
+next turn, takes two locks, makes an event for the layers and drains all writers. That is a third of
+a paced token's cost. Here the protocol of the server's connection is ours while a reply streams,
+and hands a read to the short way by itself. mitmproxy's way is taken whenever there is anything to
+wait for: its task is still at an earlier read, the exchange is paused, or the client's socket has
+not taken all that was written. So back pressure, order and ends stay mitmproxy's.
 """
 
 import asyncio

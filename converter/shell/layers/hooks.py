@@ -2,9 +2,9 @@
 
 mitmproxy makes a task of each hook, runs two generators, a coroutine and a context manager for each
 of its addons (about 45), and goes on in a later turn of its loop. With the `update` that follows
-each hook that is a third of a small whole reply. Here the addons are called in one loop, in the same
-order and with the same care for errors, those without the hook are left out, and an exchange in
-whose hook nobody waits goes on at once.
+each hook that is a third of a small whole reply. Here the addons are called in one loop, in the
+same order and with the same care for errors, those without the hook are left out, and an exchange
+in whose hook nobody waits goes on at once.
 """
 
 import asyncio

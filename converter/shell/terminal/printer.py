@@ -64,7 +64,7 @@ class Terminal:
         if self._screen and self._writer:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours
-        if record.exchange.endpoint.is_chat and _is_shown(logging.INFO):
+        if record.exchange.endpoint.is_chat and is_shown(logging.INFO):
             _log.info("reply: %s", in_a_line(flow, record))
         if ctx.options.think_stats and (summary := record.summary(flow)):
             self._replies.append(Reply(summary, address_of(flow), record.server.name))
@@ -115,7 +115,7 @@ class Terminal:
         return termlog.logger if termlog else None
 
 
-def _is_shown(level: int) -> bool:
+def is_shown(level: int) -> bool:
     """Tell whether anybody sees lines of this level. mitmproxy makes a hook of each line, for all
     of its addons, which costs more than the line.
     """
