@@ -4,16 +4,17 @@ Servers repeat themselves: of two frames in a row nothing but the words differs.
 read in full teaches its shape (all before and behind the words), and what came of it teaches how
 words of its kind are written. A later frame of this shape is taken only when its words are plain: a
 JSON string without unusual escapes, and without any character that a stage waits for, while no
-stage holds anything. The stages still get the words, those of all frames of one read in one piece;
-only the JSON, the small events and the encoding are left out. What comes out are the bytes that the
-full way would have written (`tests/test_fast_path.py` compares them).
+stage holds anything. The stages still get the words, but later, in one piece: before the next
+frame that is parsed, since until then they could do nothing but let them out. What comes out are
+the bytes that the full way would have written (`tests/test_fast_path.py` compares them).
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from converter.events import Event, Opaque, Own, Text, Thinking
 from converter.wire import json_text
@@ -21,6 +22,8 @@ from converter.wire import json_text
 type Words = Text | Thinking
 type Kind = type[Text] | type[Thinking]
 
+MOST_WAITING = 2048
+"""Characters that wait for the stages; what one read brought is given to them in one piece."""
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
 """Escapes that JSON writers agree on, as a regular expression has them, and what they say."""
 
@@ -40,31 +43,63 @@ class _Shape:
         return long_enough and raw.startswith(self.before) and raw.endswith(self.behind)
 
 
-@dataclass(slots=True)
-class FastPath:
-    """The shapes that one stream has taught. `taken`: frames that went the fast way."""
-
-    taken: int = 0
-    _shape: _Shape | None = None
-    _written: dict[Kind, tuple[bytes, ...] | None] = field(default_factory=dict)
-    """How words of a kind are written: the pieces around them; None: the frame as it came."""
-    _unsure: dict[Kind, str] = field(default_factory=dict)
-    """The words that taught a kind and stand in its frame more than once, until other words come
-    out as they should: a model that says `:` or `text` says what the frame's own JSON holds.
-    """
+class Stages(Protocol):
+    """What the words go past, and their decoder: a `Pipeline`."""
 
     @property
-    def kind(self) -> Kind | None:
-        """The kind of words in the frames, as the server sends them; None: not known yet."""
-        return self._shape.kind if self._shape else None
+    def plain(self) -> Callable[[Kind], tuple[Kind, str] | None]:
+        """Return what plain words become, and the characters that make words not plain."""
 
-    def knows(self, kind: Kind) -> bool:
-        """Tell whether words that become this kind can be written."""
-        return kind in self._written and kind not in self._unsure
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return what the events become."""
 
-    def changes(self, kind: Kind) -> bool:
-        """Tell whether frames with such words do not go on as they came."""
-        return self._written[kind] is not None
+    def repeat(self, event: Words) -> bool:
+        """Tell the decoder of words in frames like the last one; return whether it would have read
+        them as this event.
+        """
+
+
+class FastPath:
+    """The lessons of one stream. `taken`: frames that went the fast way."""
+
+    def __init__(self, stages: Stages) -> None:
+        self.taken = 0
+        self._stages = stages
+        self._shape: _Shape | None = None
+        self._written: dict[Kind, tuple[bytes, ...] | None] = {}
+        """How words of a kind are written: the pieces around them; None: the frame as it came."""
+        self._unsure: dict[Kind, str] = {}
+        """The words that taught a kind and stand in its frame more than once, until other words
+        come out as they should: a model that says `:` or `text` says what the frame's own JSON
+        holds.
+        """
+        self._becomes: Kind | None = None
+        self._plain: Callable[[bytes], object] | None = None
+        self._waiting: list[Words] = []
+        self._characters = 0
+
+    @property
+    def changes(self) -> bool:
+        """Tell whether frames with the last words do not go on as they came."""
+        return self._becomes is not None and self._written[self._becomes] is not None
+
+    def settle(self) -> None:
+        """Give the stages the words that went past them; what is plain may be another thing now."""
+        self._becomes = self._plain = None
+        if self._waiting:
+            waiting, self._waiting, self._characters = self._waiting, [], 0
+            text = "".join([words.text for words in waiting])
+            self._stages.feed([waiting[0] if len(waiting) == 1 else self._event(text)])
+
+    def _look(self) -> bool:
+        """Find out what is plain; tell whether any words are, and how they are written is known."""
+        if self._characters > MOST_WAITING:
+            return False  # the next frame is parsed, and the stages get these words before it
+        if self._plain is None and self._shape:
+            found = self._stages.plain(self._shape.kind)
+            if found and found[0] in self._written and found[0] not in self._unsure:
+                self._becomes, self._plain = found[0], _plain(found[1])
+        return self._plain is not None
 
     def learn(
         self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
@@ -111,14 +146,15 @@ class FastPath:
         pieces, quoted = self._written[type(words)], _quoted(words.text)
         return quoted in out[0] if pieces is None else out[0] == quoted.join(pieces)
 
-    def words(self, raws: Sequence[bytes], begin: int, wakes: str) -> list[bytes]:
-        """Return the words of the frames from `begin` on, as far as they are plain. `wakes`: the
-        characters that a stage waits for.
-        """
+    def words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
+        """Return the words of the frames from `begin` on, as far as they are plain."""
+        found: list[bytes] = []
+        if not self._look():
+            return found
         assert self._shape
+        assert self._plain
         before, behind = len(self._shape.before), len(self._shape.behind)
-        fits, plain = self._shape.fits, _plain(wakes)
-        found = []
+        fits, plain = self._shape.fits, self._plain
         for place in range(begin, len(raws)):
             raw = raws[place]
             if not fits(raw):
@@ -129,7 +165,20 @@ class FastPath:
             found.append(words)
         return found
 
-    def event(self, text: str) -> Words:
+    def said(self, words: Sequence[bytes]) -> Words | None:
+        """Return the event that the stages make of words; None where they are to be parsed."""
+        text = decoded(words)
+        if text is None:
+            return None
+        event = self._event(text)
+        if not self._stages.repeat(event):
+            return None
+        self._waiting.append(event)
+        self._characters += len(text)
+        assert self._becomes
+        return event if type(event) is self._becomes else self._becomes(text)
+
+    def _event(self, text: str) -> Words:
         """Return the event that says these words, as the decoder would have made it."""
         assert self._shape
         if self._shape.kind is Text:
@@ -138,10 +187,11 @@ class FastPath:
             return Thinking(text)
         return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
 
-    def write(self, kind: Kind, raws: Sequence[bytes], words: Sequence[bytes]) -> bytes:
+    def write(self, raws: Sequence[bytes], words: Sequence[bytes]) -> bytes:
         """Return what the client gets for frames with these words."""
         self.taken += len(words)
-        pieces = self._written[kind]
+        assert self._becomes
+        pieces = self._written[self._becomes]
         if pieces is None:
             return b"".join(raws)
         if len(pieces) == 2:

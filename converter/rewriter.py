@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
 from converter.events import Event, Failure, ThinkingEnd
-from converter.fast_path import FastPath, decoded
+from converter.fast_path import FastPath
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.findings import Findings
@@ -59,7 +59,7 @@ class Rewriter:
         self._encoder = client.encoders[self._form](context)
         splices = client.splices and context.own is None
         spliced = not whole and server.keeps_raw and splices
-        self._fast = FastPath() if settings.fast and spliced else None
+        self._fast = FastPath(self._pipeline) if settings.fast and spliced else None
         self._keeps_thoughts = expected.budget is not None
         self.end = ReplyEnd(server.reply)
         self._begin()
@@ -169,6 +169,7 @@ class Rewriter:
         if self._broken:
             return out
         try:
+            self._settle()
             events = self._noted([*self._pipeline.close(), *drain()])
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
@@ -190,6 +191,7 @@ class Rewriter:
         """Return what becomes of a frame."""
         if came.oversized and self._same_dialect and not self.end.failure:
             return [came.raw]
+        self._settle()
         frame, read = self._pipeline.decode(came)
         events = self._noted(self._pipeline.feed(self.end.feed(read)))
         self._spoiled.count(came, frame, read)
@@ -207,23 +209,24 @@ class Rewriter:
 
     def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
         """Rewrite frames of a known shape from `place` on without parsing; return how many."""
-        plain = self._pipeline.plain(fast.kind) if fast.kind and not self._broken else None
-        if plain is None or not fast.knows(plain[0]):
+        words = [] if self._broken else fast.words(raws, place)
+        event = fast.said(words) if words else None
+        if event is None:
             return 0
-        words = fast.words(raws, place, plain[1])
-        text = decoded(words) if words else None
-        event = None if text is None else fast.event(text)
-        if event is None or not self._pipeline.repeat(event):
-            return 0
+        taken = raws[place : place + len(words)]
         try:
-            self._noted(self._pipeline.feed(self.end.feed([event])))
-            self._encoder.spliced(plain[0], len(event.text))
+            self._noted([event])
+            self._encoder.spliced(type(event), len(event.text))
+            out.append(fast.write(taken, words))
+            self.changed = self.changed or fast.changes
         except Exception as error:
-            out += self._fault(error, b"".join(raws[place : place + len(words)]))
-            return len(words)
-        out.append(fast.write(plain[0], raws[place : place + len(words)], words))
-        self.changed = self.changed or fast.changes(plain[0])
+            out += self._fault(error, b"".join(taken))
         return len(words)
+
+    def _settle(self) -> None:
+        """Give the stages the words that went past them: something else comes now."""
+        if self._fast:
+            self._fast.settle()
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:

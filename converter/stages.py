@@ -47,7 +47,8 @@ class Stage(Protocol):
 
     def plain(self, kind: Kind) -> tuple[Kind, str] | None:
         """Return what plain words of this kind become, and the characters that make words not
-        plain; None while words may do more than come out.
+        plain; None while words may do more than come out. Words that are plain change nothing of
+        this: the stage may get them later, and joined.
         """
 
 
@@ -81,7 +82,7 @@ class _ThoughtTeller:
         return []
 
     def plain(self, kind: Kind) -> tuple[Kind, str] | None:
-        return kind, ""
+        return None if kind is Text and self._events.are_open else (kind, "")
 
 
 def _tags(choice: Choice) -> Stage:

@@ -56,6 +56,11 @@ class ThoughtEvents:
             case _:
                 return []
 
+    @property
+    def are_open(self) -> bool:
+        """Tell whether a thought goes on, which words of an answer would end."""
+        return bool(self._said)
+
     def close(self) -> list[ThoughtEvent]:
         """Return what was thought so far: the reply is over, or cut."""
         return [told for choice in sorted(self._said) for told in self._end(ThinkingEnd(choice))]
