@@ -16,6 +16,8 @@ import re
 _PIECES = re.compile(r"`+|~+|\n|[^`~\n]+")
 _MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*")
 _INTERESTING = re.compile(r"[`~\n]")
+MOST_UNREAD = 4096
+"""Characters that wait until somebody asks: what a stream holds is bounded."""
 _FENCE = 3
 """Backticks or tildes that make a fence."""
 
@@ -84,9 +86,16 @@ class CodeSpans:
         self._run = ""  # backticks or tildes that may go on in the next piece
         self._before_run = _NEW_LINE
         self._escaped = False  # behind a backslash that escapes what follows
+        self._unread = ""  # pieces that nobody has asked about yet: most never are
 
     def feed(self, text: str) -> None:
         """Take the next piece of the text."""
+        self._unread += text
+        if len(self._unread) > MOST_UNREAD:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        text, self._unread = self._unread, ""
         if not self._run and not self._line and not _INTERESTING.search(text):
             self._read_words(text)
             return
@@ -101,11 +110,13 @@ class CodeSpans:
         """Tell whether code is open, given that the text goes on with something other than a
         backtick or tilde.
         """
+        self._catch_up()
         self._settle_run()
         return self._state is not _State.TEXT
 
     def fenced(self) -> bool:
         """Tell whether a fenced block is open, given the same."""
+        self._catch_up()
         self._settle_run()
         return self._state not in (_State.TEXT, _State.SPAN)
 

@@ -132,6 +132,9 @@ class TagSet:
             if family.answer_tags
             for mark in family.closers
         }
+        self.openers = tuple(self.opened_by)
+        telling = [family for family in families if family.bare_close_means_thinking]
+        self.bare_closers = tuple(mark for family in telling for mark in family.closers)
         self.torn = tuple(mark for family in families for mark in family.torn)
         self._tools = openers_in_thought(tools_offered) if families else ()
         self._base = _kinds_by_state(

@@ -83,19 +83,10 @@ class _Reader:
         self.confirmed: InitialState | None = None
         self._reading = reading
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
-        families = reading.families
-        self._parser = ThinkParser(
-            tag_set(families, reading.attributes, reading.expected.tools_offered),
-            reading.mode,
-            choice,
-        )
-        self._unmatched = UnmatchedCloser(
-            closer
-            for family in families
-            if family.bare_close_means_thinking
-            for closer in family.closers
-        )
-        self._openers = tuple(opener for family in families for opener in family.openers)
+        tags = tag_set(reading.families, reading.attributes, reading.expected.tools_offered)
+        self._parser = ThinkParser(tags, reading.mode, choice)
+        self._unmatched = UnmatchedCloser(tags.bare_closers)
+        self._openers = tags.openers
         self._head = ""
         self._thought = False
         self._answered = False
