@@ -167,12 +167,9 @@ class ThinkAddon:
         return viewed or bool(getattr(ctx.options, "save_stream_file", None))
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
-        reverse = is_reverse(flow)
-        headers = {name.lower(): value for name, value in flow.request.headers.items()}
         request, at = flow.request, int(flow.request.timestamp_start)
-        return begin(
-            request.method, request.path, headers, self._settings, flow.id, reverse, created_at=at
-        )
+        asked = (request.method, request.path, request.headers)
+        return begin(*asked, self._settings, flow.id, is_reverse(flow), created_at=at)
 
 
 addons = [ThinkAddon()]

@@ -102,8 +102,7 @@ class ReadRequest:
         manner = RequestSettings(
             history=settings.history, order=settings.order, server=server, server_parses=parses
         )
-        notes = request_writer.notes(conversation, manner)
-        body = request_writer.write(conversation, manner)
+        body, notes = request_writer.written(conversation, manner)
         return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
 
     def with_tools(self) -> "ReadRequest":

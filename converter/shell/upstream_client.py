@@ -91,7 +91,7 @@ class UpstreamClient:
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
-        asking = self._rendering.get(prompt_key(upstream, body))
+        asking = self._rendering and self._rendering.get(prompt_key(upstream, body))
         if asking and needs_prompt(self._known.facts(upstream, body)):
             await asyncio.wait({asking}, timeout=GRACE)
         return initial_state(self._known.facts(upstream, body))

@@ -53,22 +53,26 @@ def write(conversation: Conversation, settings: RequestSettings) -> Body:
     Nothing the server's row leaves out is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
     """
-    body = {
-        name: value
-        for name, value in _fields(conversation, settings).items()
-        if name not in settings.server.leaves_out
-    }
-    for name, value in conversation.extensions.items():
-        known = body.get(name)
-        body[name] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
-    return body
+    return written(conversation, settings)[0]
 
 
 def notes(conversation: Conversation, settings: RequestSettings) -> tuple[str, ...]:
     """Notes on parts of the request that `write` leaves out, a line each, for the log."""
-    dropped = sorted(
-        _fields(conversation, settings).keys() & (settings.server.leaves_out - UNMISSED)
-    )
+    return written(conversation, settings)[1]
+
+
+def written(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
+    """The body of `write`, and its `notes`."""
+    fields, leaves_out = _fields(conversation, settings), settings.server.leaves_out
+    body = {name: value for name, value in fields.items() if name not in leaves_out}
+    for name, value in conversation.extensions.items():
+        known = body.get(name)
+        body[name] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
+    return body, _notes(conversation, settings, fields)
+
+
+def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) -> tuple[str, ...]:
+    dropped = sorted(fields.keys() & (settings.server.leaves_out - UNMISSED))
     lines = [f"{name} left out: {settings.server.name} does not take it" for name in dropped]
     unreadable = sum(1 for block in _all_blocks(conversation) if _is_unreadable(block))
     return (

@@ -9,7 +9,7 @@ in whose hook nobody waits goes on at once.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -91,13 +91,15 @@ async def tell(hook: Hook) -> None:
                 raise
 
 
-def _functions(addon: object, name: str) -> Iterator[Callable[..., object]]:
-    """Yield an addon's hook, and those of the addons within it."""
+def _functions(addon: object, name: str) -> list[Callable[..., object]]:
+    """Return an addon's hook, and those of the addons within it."""
+    found: list[Callable[..., object]] = []
     function = getattr(addon, name, None)
     if function and not isinstance(function, ModuleType):  # a script may import `log`, say
-        yield function
+        found.append(function)
     for within in getattr(addon, "addons", ()):
-        yield from _functions(within, name)
+        found += _functions(within, name)
+    return found
 
 
 class _Listeners:
