@@ -155,8 +155,8 @@ def begin(
 ) -> Exchange | None:
     """Return the exchange that a request begins, None for one that is not ours.
 
-    `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that comes is
-    for one server. `created_at`: in seconds since 1970.
+    `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that
+    comes is for one server. `created_at`: in seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
     if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):

@@ -60,6 +60,7 @@ except ImportError as error:
 
 BUILT_UPON = {
     "ConnectionHandler.handle_hook": "self, hook",
+    "ConnectionHandler.log": "self, message, level, exc_info",
     "ConnectionHandler.server_event": "self, event",
     "Layer.handle_event": "self, event",
     "Layer._paused": "",

@@ -15,6 +15,7 @@ from converter.shell.layers.hooks import HookCaller
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
+from converter.shell.heard_lines import HeardLines
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     GetHttpConnection,
@@ -207,6 +208,8 @@ def put_in_place(
         return None
     layers.remove(theirs)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
+    if handler:
+        HeardLines(handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours
     else:

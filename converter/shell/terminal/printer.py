@@ -19,8 +19,8 @@ from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
 from converter.rewriter import Rewriter
 from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
+from converter.shell.heard_lines import is_heard
 from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
-from converter.shell.mitmproxy_internals import is_legacy_log
 from converter.shell.terminal.multiplexer import Multiplexer
 from converter.shell.terminal.writer import Writer
 
@@ -64,7 +64,7 @@ class Terminal:
         if self._screen and self._writer:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours
-        if record.exchange.endpoint.is_chat and is_shown(logging.INFO):
+        if record.exchange.endpoint.is_chat and is_heard(logging.INFO):
             _log.info("reply: %s", in_a_line(flow, record))
         if ctx.options.think_stats and (summary := record.summary(flow)):
             self._replies.append(Reply(summary, address_of(flow), record.server.name))
@@ -113,14 +113,6 @@ class Terminal:
         """Return what prints the log on the terminal; mitmproxy's console has none."""
         termlog = ctx.master.addons.get("termlog")
         return termlog.logger if termlog else None
-
-
-def is_shown(level: int) -> bool:
-    """Tell whether anybody sees lines of this level. mitmproxy makes a hook of each line, for all
-    of its addons, which costs more than the line.
-    """
-    handlers = logging.getLogger().handlers
-    return any(handler.level <= level and not is_legacy_log(handler) for handler in handlers)
 
 
 def in_a_line(flow: HTTPFlow, record: FlowRecord) -> str:

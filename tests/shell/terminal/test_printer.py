@@ -1,6 +1,5 @@
 """What real mitmdump and mitmweb print: on a terminal, into a pipe, and when nobody reads."""
 
-import logging
 import os
 import re
 import subprocess
@@ -11,9 +10,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from mitmproxy import log
 
-from converter.shell.terminal import printer
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
@@ -335,15 +332,3 @@ def test_a_real_models_thinking_is_seen_on_the_terminal(
     assert re.search(
         rf"reply: {dialect.path} tiny-think · 1 thought, {len(said.thinking)} chars.* · stop", seen
     )
-
-
-@pytest.mark.parametrize(("level", "made"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
-def test_a_line_that_nobody_sees_is_not_made(
-    level: str, made: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = logging.StreamHandler()
-    seen.setLevel(level)
-    legacy = type("Legacy", (logging.Handler,), {})
-    monkeypatch.setattr(log, "LegacyLogEvents", legacy)
-    monkeypatch.setattr(logging.getLogger(), "handlers", [legacy(), seen])
-    assert printer.is_shown(logging.INFO) is made

@@ -1,0 +1,61 @@
+"""A line of the log is made for who gets it."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from mitmproxy import ctx, log
+from mitmproxy.test import taddons
+
+from converter.shell.heard_lines import HeardLines, is_heard
+
+
+class Legacy(logging.Handler):
+    """What calls the deprecated hook."""
+
+
+class Hears:
+    """An addon of the old kind."""
+
+    name = "hears"
+
+    def add_log(self, entry: object) -> None: ...
+
+
+@contextmanager
+def shown(level: str) -> Iterator[None]:
+    """The log has one handler of this level, and that of the hook."""
+    handler = logging.StreamHandler()
+    handler.setLevel(level)
+    with taddons.context(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "LegacyLogEvents", Legacy)
+        patch.setattr(logging.getLogger(), "handlers", [Legacy(), handler])
+        yield
+
+
+@pytest.mark.parametrize(("level", "heard"), [("DEBUG", True), ("INFO", True), ("WARNING", False)])
+def test_a_line_is_heard_where_a_handler_takes_it(level: str, heard: bool) -> None:
+    with shown(level):
+        assert is_heard(logging.INFO) is heard
+        assert is_heard(logging.ERROR)
+
+
+def test_a_line_is_heard_by_an_addon_with_the_hook() -> None:
+    with shown("ERROR"):
+        assert not is_heard(logging.INFO)
+        ctx.master.addons.add(Hears())
+        assert is_heard(logging.INFO)
+
+
+@pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
+def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
+    written: list[object] = []
+    handler = SimpleNamespace(log=lambda *line: written.append(line))
+    HeardLines(handler)
+    with shown(level):
+        handler.log("server connect")
+        handler.log("broken", logging.ERROR, exc_info=True)
+    assert len(written) == lines
+    assert written[-1] == ("broken", logging.ERROR, True)
