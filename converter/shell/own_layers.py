@@ -14,9 +14,9 @@ from converter.shell.server_faults import QUITTING
 
 MISSING = mitmproxy_internals.missing()
 if not MISSING:
+    from converter.shell.layers.direct_reads import LONG_READ
     from converter.shell.layers.reply_layer import (
         LIVE,
-        LONG_READ,
         Quit,
         ReplyLayer,
         put_in_place,

@@ -14,7 +14,8 @@ from mitmproxy.proxy.layers.modes import ReverseProxy
 from mitmproxy.test import taddons
 
 from converter.shell import mitmproxy_internals, own_layers
-from converter.shell.layers.reply_layer import LONG_READ, Quit, ReplyLayer
+from converter.shell.layers.direct_reads import LONG_READ
+from converter.shell.layers.reply_layer import Quit, ReplyLayer
 from converter.shell.mitmproxy_internals import HttpLayer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 

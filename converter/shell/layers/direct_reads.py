@@ -4,8 +4,9 @@ mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is wok
 next turn, takes two locks, makes an event for the layers and drains all writers. That is a third of
 a paced token's cost. Here the protocol of the server's connection is ours while a reply streams,
 and hands a read to the short way by itself. mitmproxy's way is taken whenever there is anything to
-wait for: its task is still at an earlier read, the exchange is paused, or the client's socket has
-not taken all that was written. So back pressure, order and ends stay mitmproxy's.
+wait for: its task is still at an earlier read, the exchange is paused, the client's socket has not
+taken all that was written, or a read is so long that others must have their turn. So back pressure,
+order and ends stay mitmproxy's.
 """
 
 import asyncio
@@ -16,6 +17,11 @@ from mitmproxy.proxy.events import DataReceived
 
 from converter.shell.layers.shortcut import Shortcut
 from converter.shell.mitmproxy_internals import create_task, waits_for_data
+
+LONG_READ = 16 * 1024
+"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
+frames. mitmproxy goes on with what has come, of one server up to 256 kB.
+"""
 
 
 class DirectReads(asyncio.Protocol):
@@ -38,7 +44,7 @@ class DirectReads(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Hand on a read."""
-        if not self._is_free():
+        if len(data) > LONG_READ or not self._is_free():
             self.theirs.data_received(data)
             return
         self._handler.timeout_watchdog.register_activity()

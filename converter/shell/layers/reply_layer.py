@@ -27,10 +27,6 @@ from converter.shell.mitmproxy_internals import (
     is_outermost,
 )
 
-LONG_READ = 16 * 1024
-"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
-frames. mitmproxy goes on with what has come, of one server up to 256 kB.
-"""
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()

@@ -10,7 +10,7 @@ from typing import Any
 
 from mitmproxy.proxy.events import DataReceived
 
-from converter.shell.layers.direct_reads import DirectReads, read_directly
+from converter.shell.layers.direct_reads import LONG_READ, DirectReads, read_directly
 
 SECONDS = 5.0
 
@@ -156,6 +156,14 @@ async def test_a_client_that_takes_nothing_holds_the_reads() -> None:
         ends.handler.transports[ends.handler.client].writer.write(b"x" * 8_000_000)
         ends.say(b"a")
         await ends.until(b"a")
+        assert ends.short.taken == []
+
+
+async def test_a_long_read_leaves_others_their_turn() -> None:
+    async with two_ends() as ends:
+        ends.begin()
+        ends.say(b"x" * (LONG_READ + 1))
+        await ends.until(b"x" * (LONG_READ + 1))
         assert ends.short.taken == []
 
 
