@@ -44,7 +44,7 @@ class _Shape:
 
 
 class Stages(Protocol):
-    """What the words go past, and their decoder: a `Pipeline`."""
+    """A pipeline, of which most words go past the stages."""
 
     @property
     def plain(self) -> Callable[[Kind], tuple[Kind, str] | None]:
@@ -54,9 +54,7 @@ class Stages(Protocol):
         """Return what the events become."""
 
     def repeat(self, event: Words) -> bool:
-        """Tell the decoder of words in frames like the last one; return whether it would have read
-        them as this event.
-        """
+        """Tell the decoder of words; return whether it would have read them as this event."""
 
 
 class FastPath:
@@ -69,9 +67,8 @@ class FastPath:
         self._written: dict[Kind, tuple[bytes, ...] | None] = {}
         """How words of a kind are written: the pieces around them; None: the frame as it came."""
         self._unsure: dict[Kind, str] = {}
-        """The words that taught a kind and stand in its frame more than once, until other words
-        come out as they should: a model that says `:` or `text` says what the frame's own JSON
-        holds.
+        """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
+        until other words come out as they should.
         """
         self._becomes: Kind | None = None
         self._plain: Callable[[bytes], object] | None = None

@@ -12,7 +12,7 @@ from mitmproxy.test import taddons
 from converter.shell.heard_lines import HeardLines, is_heard
 
 
-class Legacy(logging.Handler):
+class Legacy(logging.NullHandler):
     """What calls the deprecated hook."""
 
 
@@ -27,7 +27,7 @@ class Hears:
 @contextmanager
 def shown(level: str) -> Iterator[None]:
     """The log has one handler of this level, and that of the hook."""
-    handler = logging.StreamHandler()
+    handler = logging.NullHandler()
     handler.setLevel(level)
     with taddons.context(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "LegacyLogEvents", Legacy)
