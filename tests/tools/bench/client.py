@@ -37,6 +37,7 @@ class Task:
     keep_alive: bool = False
     apart: bool = True
     model: str = "%s"
+    tools: bool = False
     path: str = ""
 
     @property
@@ -62,6 +63,13 @@ HEADERS = {
     "anthropic": "anthropic-version: 2023-06-01\r\nx-api-key: none",
 }
 
+_SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+TOOLS: dict[str, object] = {
+    "openai": {"type": "function", "function": {"name": "write", "parameters": _SCHEMA}},
+    "anthropic": {"name": "write", "input_schema": _SCHEMA},
+}
+"""What a reply with a call calls."""
+
 
 def request(task: Task) -> bytes:
     """Return the bytes of the request."""
@@ -70,6 +78,8 @@ def request(task: Task) -> bytes:
         "stream": task.kind != WHOLE,
         "max_tokens": 2000,
     }
+    if task.tools:
+        asked["tools"] = [TOOLS[task.dialect]]
     if task.dialect == "anthropic":
         asked["thinking"] = {"type": "enabled", "budget_tokens": 1024}
     body = json.dumps(

@@ -9,7 +9,8 @@ BARE = "bare mitmdump"
 IDENTITY = ("-s", str(Path(__file__).with_name("identity.py")))
 WORKERS = "workers:"
 """The first argument of a row that runs as so many workers, with uvloop if it is installed."""
-STREAMS = ("burst, 1 ", "burst, 32", "paced")
+BURSTS = ("burst, 1 ", "burst, 32")
+STREAMS = (*BURSTS, "paced")
 """Loads in which the kind of reply makes a difference."""
 FOLDER, SOURCE = "{folder}", "{source}"
 """In an argument: the folder of this proxy's own files, and that of the addon."""
@@ -21,7 +22,8 @@ class Contender:
     """One row. `apart`: thinking must come apart from text. `needs`: the option without which there is no such row.
 
     `loads`: the first words of the loads that it takes part in; none: all of them. `model`: how the
-    client must write the model's name.
+    client must write the model's name. `tools`: requests offer some, so calls are looked for in the
+    text.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Contender:
     needs: str = ""
     loads: tuple[str, ...] = ()
     model: str = "%s"
+    tools: bool = False
 
     def takes(self, load: str) -> bool:
         """Tell whether it takes part in a load."""
@@ -66,6 +69,12 @@ ROWS = (
     Contender("addon, OpenAI client, native field", kind="native", loads=STREAMS),
     Contender("addon, Anthropic client, native field", "anthropic", "native", loads=STREAMS),
     Contender("addon, OpenAI client, no thinking", kind="plain", loads=STREAMS),
+    Contender("addon, OpenAI client, tools offered", tools=True),
+    Contender("addon, Anthropic client, tools offered", "anthropic", tools=True),
+    Contender("addon, OpenAI client, calls in text", kind="call", tools=True, loads=BURSTS),
+    Contender(
+        "addon, Anthropic client, calls in text", "anthropic", "call", tools=True, loads=BURSTS
+    ),
     Contender(
         "addon, OpenAI client, one worker",
         arguments=(f"{WORKERS}1", *ADDON),

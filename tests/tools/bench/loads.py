@@ -46,6 +46,7 @@ class Load:
             self.keep_alive,
             row.apart,
             row.model,
+            row.tools,
         )
 
 
