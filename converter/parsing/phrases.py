@@ -16,6 +16,7 @@ phrase, until it is decided, and the blanks at a thought's end.
 import enum
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.code_spans import CodeSpans
@@ -67,13 +68,18 @@ class _Phrases:
     """
 
     def __init__(self, rows: Iterable[str]) -> None:
-        rows = tuple(rows)
-        beginnings = {
-            row[:length] for row in rows for length in range(1, len(row) + row[-1].isalnum())
-        }
-        self._whole = re.compile(rf"(?:{_either(rows)})(?:(?<!\w)|(?!\w))", re.IGNORECASE)
-        self._beginning = re.compile(_either(beginnings), re.IGNORECASE)
-        self._longest = max(map(len, rows))
+        self._rows = tuple(rows)
+        self._longest = max(map(len, self._rows))
+
+    @cached_property
+    def _whole(self) -> re.Pattern[str]:
+        # made when somebody asks: few readings look for phrases, and it takes a while
+        return re.compile(rf"(?:{_either(self._rows)})(?:(?<!\w)|(?!\w))", re.IGNORECASE)
+
+    @cached_property
+    def _beginning(self) -> re.Pattern[str]:
+        lengths = ((row, range(1, len(row) + row[-1].isalnum())) for row in self._rows)
+        return re.compile(_either({row[:n] for row, some in lengths for n in some}), re.IGNORECASE)
 
     def undecided(self, text: str, begin: int) -> bool:
         """Tell whether more text may make a phrase of `text[begin:]`, or unmake the one it is."""
