@@ -9,13 +9,13 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
+from converter.shell.heard_lines import HeardLines
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.direct_reads import read_directly
 from converter.shell.layers.hooks import HookCaller
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
-from converter.shell.heard_lines import HeardLines
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     GetHttpConnection,
