@@ -169,7 +169,8 @@ class Rewriter:
         if self._broken:
             return out
         try:
-            self._settle()
+            if self._fast:
+                self._fast.settle()
             events = self._noted([*self._pipeline.close(), *drain()])
             self.summary.close(self._at)
             rest = [*self._encoder.feed(events), *self._encoder.close()]
@@ -191,7 +192,8 @@ class Rewriter:
         """Return what becomes of a frame."""
         if came.oversized and self._same_dialect and not self.end.failure:
             return [came.raw]
-        self._settle()
+        if self._fast:
+            self._fast.settle()
         frame, read = self._pipeline.decode(came)
         events = self._noted(self._pipeline.feed(self.end.feed(read)))
         self._spoiled.count(came, frame, read)
@@ -222,11 +224,6 @@ class Rewriter:
         except Exception as error:
             out += self._fault(error, b"".join(taken))
         return len(words)
-
-    def _settle(self) -> None:
-        """Give the stages the words that went past them: something else comes now."""
-        if self._fast:
-            self._fast.settle()
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:
