@@ -82,4 +82,5 @@ def test_what_has_no_place_is_counted_and_a_comment_is_passed_on() -> None:
     assert foreign.notes == []
     assert foreign.feed(OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))) == []
     assert foreign.feed(Block("anthropic", {"type": "content_block_start"})) == []
+    assert foreign.feed(Block("anthropic", {"type": "content_block_stop"})) == []
     assert foreign.notes == ["2 blocks or frames have no place in a chat completion, left out"]

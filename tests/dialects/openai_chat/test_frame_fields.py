@@ -2,6 +2,7 @@
 
 import pytest
 
+from converter.dialects.openai_chat.frame_fields import tool_calls
 from converter.events import (
     Own,
     ToolCall,
@@ -100,3 +101,10 @@ def test_details_of_the_count_are_read() -> None:
     assert said(chunk(usage=counted)) == [
         Usage(7, 5, cached=3, thinking=2, own=Own("openai", counted))
     ]
+
+
+def test_calls_are_taken_out_of_what_rides_along() -> None:
+    for fields in ({"function_call": {"name": "f"}}, {"tool_calls": [{"index": 0}]}):
+        inner: dict[str, object] = {**fields, "content": "a"}
+        assert len(tool_calls(inner, 0)) == 1
+        assert inner == {"content": "a"}
