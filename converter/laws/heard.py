@@ -40,6 +40,14 @@ class Heard:
         if name == next(iter(self.thoughts)):
             self.pieces.append(Piece("thinking", words, block))
 
+    def thoughts_lost_in(self, other: "Heard") -> list[str]:
+        """Return the names of thinking whose words the other does not have under them."""
+        return [
+            name
+            for name, words in self.thoughts.items()
+            if words not in other.thoughts.get(name, "")
+        ]
+
     def add_call(self, index: int, id_: object, name: object, arguments: object) -> None:
         """Add a piece of a call."""
         call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})

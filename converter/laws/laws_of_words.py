@@ -137,7 +137,7 @@ def _check_completion(case: Case, way: Way) -> None:
             list(heard.others.items()),
             list(told_choice.others.items()),
         )
-        lost = _lost_thoughts(heard, told_choice)
+        lost = heard.thoughts_lost_in(told_choice)
         compare(f"{way}, the server's own names of thinking", [], lost)
         if way.form is Form.STREAM:
             _explain(case, way, heard, told_choice.joined("text", "raw", "thinking"))
@@ -145,15 +145,6 @@ def _check_completion(case: Case, way: Way) -> None:
         raise BrokenLawError(
             str(way), f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}"
         )
-
-
-def _lost_thoughts(heard: Heard, told_choice: Heard) -> list[str]:
-    """Return the server's fields of thinking whose words the client did not get."""
-    return [
-        name
-        for name, words in heard.thoughts.items()
-        if words not in told_choice.thoughts.get(name, "")
-    ]
 
 
 def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
