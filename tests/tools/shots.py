@@ -340,7 +340,6 @@ LLAMA = (
     responses("llama-tags-responses-stream", TAGS, SUM),
     responses("llama-tags-responses-whole", TAGS, SUM),
     responses("llama-cut-in-thought-responses-stream", TAGS, SUM, max_output_tokens=8),
-    responses("llama-two-tool-calls-responses-stream", TAGS, TWO_PLACES, tools=[FLAT_TOOL]),
     responses("llama-codex-responses-stream", TAGS, CODEX_RESULT, **CODEX),
     responses("llama-too-long-responses-stream", TAGS, TOO_LONG),
     own_responses("llama-own-responses-tags-stream", TAGS, SUM),
