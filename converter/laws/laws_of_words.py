@@ -148,12 +148,8 @@ def _check_completion(case: Case, way: Way) -> None:
 
 
 def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
-    return [
-        ("usage", words.usage),
-        ("comments", words.comments),
-        ("done", words.done),
-        ("whole", words.complete),
-    ]
+    marks = ("usage", "comments", "done", "complete")
+    return [(name, getattr(words, name)) for name in marks]
 
 
 def untouched(case: Case) -> bool:
@@ -161,10 +157,8 @@ def untouched(case: Case) -> bool:
     the names wanted.
     """
     settings = case.recording.settings
-    if not case.words.complete:
-        return False  # an error follows
-    if case.recording.awaited().expected.tools:
-        return False  # blanks wait for what follows them
+    if not case.words.complete or case.recording.awaited().expected.tools:
+        return False  # an error follows, or blanks wait for what follows them
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
     begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}
