@@ -10,8 +10,9 @@ from dataclasses import replace
 from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
 from converter.events import Event, Failure, ThinkingEnd
 from converter.fast_path import FastPath
+from converter.limits import MOST_FAULTS, fault_of
 from converter.observe.summary import Summary
-from converter.observe.thought_events import ThoughtEvent
+from converter.observe.thought_events import ThoughtEvent, within_limit
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
@@ -152,12 +153,13 @@ class Rewriter:
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
+        self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
         self.thoughts = self._pipeline.take_thoughts()
         if self._keeps_thoughts:
-            self.whole_thoughts += [str(event["thought"]) for event in self.thoughts]
+            self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out
 
     def _ended(
@@ -232,18 +234,16 @@ class Rewriter:
         return events
 
     def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
-        """A machine of ours broke: pass the frame as it came, or in another dialect say so, as the
-        last word.
-        """
-        fault = f"fault of the addon, please report it: {type(error).__name__}: {error}"
-        words = " ".join(fault.split())
-        self._faults.append(words)
+        """Pass a frame that broke a machine as it came; in another dialect say so, and no more."""
+        words, status = fault_of(error)
+        if words not in self._faults and len(self._faults) < MOST_FAULTS:
+            self._faults.append(words)
         if self._same_dialect:
             self.end.give_up()
             return [raw] if raw else []
         self._broken = True
         try:
-            return [*self._encoder.feed([Failure(words, status=500)]), *self._encoder.close()]
+            return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
             said = self._client.error(words, "api_error", 500)
         whole = self._form is Form.WHOLE

@@ -342,3 +342,11 @@ def test_nothing_is_told_where_nothing_is_amiss(
     through = rewriter(OPENAI, **options)
     passed(through, [*stream(*chunks)])
     assert through.notes == []
+
+
+def test_a_ping_tells_nothing_once_more() -> None:
+    through = rewriter(OPENAI)
+    through.feed(delta(content="<think>a</think>b"))
+    assert through.events
+    assert through.ping()
+    assert (through.events, through.thoughts) == ([], [])

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
 
 FLOORS = (
-    {"events", "conversation", "endpoints", "initial_state", "memory"},
+    {"events", "conversation", "endpoints", "initial_state", "limits", "memory"},
     {"wire"},
     {"parsing", "observe"},
     {"servers", "stages"},

@@ -111,6 +111,12 @@ def _words(value: object, depth: int) -> str:
     return ""
 
 
+COMPARED_LIMIT = 1 << 20
+"""Characters of a thought that are kept to compare them with what other names say; what comes later
+at the same place is taken to repeat it.
+"""
+
+
 class _Thought:
     """One thought as it grows. Any name may add to it, and those behind its end repeat it."""
 
@@ -124,14 +130,18 @@ class _Thought:
         return self._words.read(length)
 
     def agrees(self, start: int, text: str) -> bool:
-        return start == self.length or text.startswith(self.words(start, len(text)))
+        if start == self.length:
+            return True
+        known = self.words(start, len(text))
+        return text.startswith(known)
 
     def add(self, start: int, text: str) -> str:
         """Return what of `text` is new, `text` agreeing at `start`."""
         new = text[self.length - start :]
         if new:
-            self._words.seek(self.length)
-            self._words.write(new)
+            room = max(0, COMPARED_LIMIT - self.length)
+            self._words.seek(min(self.length, COMPARED_LIMIT))
+            self._words.write(new[:room])
             self.length += len(new)
         return new
 

@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from converter.events import ToolCall
+from converter.limits import TooMuchError
 from converter.wire.partial_json import PartialJson
+
+MOST_CALLS = 1000
+"""Calls of one reply; agents make some at once, and a model that calls for ever says nothing."""
+WAITING_LIMIT = 4 * 1024 * 1024
+"""Characters of arguments that wait, for a name or for the call before them; a file that a tool is
+to write is far shorter.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class ToolCalls:
         self._waiting: list[_Call] = []
         self._at_index: dict[int, _Call] = {}
         self._of_id: dict[str, _Call] = {}
-        self._count = 0
+        self._count = self._held = 0
 
     @property
     def open(self) -> bool:
@@ -58,9 +66,13 @@ class ToolCalls:
         return any(not call.object.complete for call in self._waiting)
 
     def feed(self, event: ToolCall) -> list[ToolPiece]:
-        """Return what can be written."""
+        """Return what can be written. Raises TooMuchError."""
         call = self._call(event)
         call.add(event)
+        if call is not self._waiting[0] or not call.name:
+            self._held += len(event.arguments)
+        if self._held > WAITING_LIMIT:
+            raise TooMuchError("arguments of tool calls that wait", WAITING_LIMIT)
         out: list[ToolPiece] = []
         while len(self._waiting) > 1 and self._waiting[0].object.complete:
             out += self._last_pieces(self._waiting.pop(0))
@@ -79,6 +91,8 @@ class ToolCalls:
             call = self._of_id.get(event.id, call)
         if call is None or _is_new(call, event):
             self._count += 1
+            if self._count > MOST_CALLS:
+                raise TooMuchError("tool calls", MOST_CALLS, "calls")
             known = event.id in self._of_id or not event.id
             call = _Call(f"{event.id or 'toolu'}_{self.reply}_{self._count}" if known else event.id)
             self._waiting.append(call)
@@ -94,6 +108,7 @@ class ToolCalls:
         """
         out = [piece for call in self._waiting for piece in self._last_pieces(call, whole)]
         self._waiting.clear()
+        self._held = 0
         self._at_index.clear()
         self._of_id.clear()
         return out

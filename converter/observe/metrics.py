@@ -12,6 +12,8 @@ BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds: from a small model on this machine to a large one that thinks for minutes."""
 MOST_SERIES = 200
 """Groups of model and server: clients choose the names of models."""
+LONGEST_NAME = 200
+"""Characters of a model's name in a label."""
 MOST_KINDS = 50
 """Kinds of mending that are told apart."""
 OTHER = "other"
@@ -86,7 +88,7 @@ class Metrics:
 
     def add(self, reply: Reply, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply; `mended`: the addon's notes about it."""
-        key = (str(reply.told.get("model") or "-"), reply.address or "-")
+        key = (str(reply.told.get("model") or "-")[:LONGEST_NAME], reply.address or "-")
         if key not in self._series and len(self._series) >= MOST_SERIES:
             key = (OTHER, OTHER)
         self._series.setdefault(key, Series()).add(reply.told, outcome, map(kind_of, mended))

@@ -19,6 +19,9 @@ from converter.events import (
     Usage,
 )
 
+LONGEST_NAME = 300
+"""Characters of a model's name; servers choose it, and it is kept with the flow."""
+
 type Told = dict[str, object]
 
 
@@ -71,7 +74,7 @@ class Summary:
             case Failure():
                 self.failure = event.message
             case Start():
-                self.model = event.model or self.model
+                self.model = event.model[:LONGEST_NAME] or self.model
             case _:
                 pass
 

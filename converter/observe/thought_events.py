@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
 
 from converter.events import End, Event, Failure, Finish, Text, Thinking, ThinkingEnd, ToolCall
 
@@ -18,6 +19,9 @@ type Fields = Mapping[str, object]
 # Claude Code's, another in each request
 _BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
+LONGEST_THOUGHT = 1 << 20
+"""Characters of a thought that are told: of a longer one the beginning. The client gets all of it.
+"""
 _LONGEST = 100_000
 """Characters of a text that identify a conversation: a first message may be a whole book."""
 _ID_LENGTH = 16
@@ -37,13 +41,13 @@ class ThoughtEvents:
     def __init__(self, task: str, context: str) -> None:
         self._task = task
         self._context = context
-        self._said: dict[int, list[str]] = {}
+        self._said: dict[int, StringIO] = {}
 
     def feed(self, event: Event) -> list[ThoughtEvent]:
         """Return the thoughts that end with `event`."""
         match event:
             case Thinking():
-                self._said.setdefault(event.choice, []).append(event.text)
+                self._hear(self._said.setdefault(event.choice, StringIO(newline="")), event.text)
                 return []
             case ThinkingEnd():
                 return self._end(event)
@@ -66,8 +70,13 @@ class ThoughtEvents:
         return [told for choice in sorted(self._said) for told in self._end(ThinkingEnd(choice))]
 
     def _end(self, end: ThinkingEnd) -> list[ThoughtEvent]:
-        thought = "".join(self._said.pop(end.choice, [])).strip("\r\n")
+        said = self._said.pop(end.choice, None)
+        thought = said.getvalue().strip("\r\n") if said else ""
         return [self._event(thought, end)] if thought and not thought.isspace() else []
+
+    def _hear(self, said: StringIO, text: str) -> None:
+        if room := max(0, LONGEST_THOUGHT - said.tell()):
+            said.write(text[:room])
 
     def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
         return {
@@ -87,6 +96,16 @@ def _metadata(end: ThinkingEnd) -> dict[str, object]:
     if end.confidence is not None:
         metadata["confidence"] = end.confidence
     return metadata
+
+
+def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[str]:
+    """Return the words of thoughts as far as they may be kept beside others."""
+    room, words = LONGEST_THOUGHT - sum(map(len, kept)), []
+    for event in thoughts:
+        said = str(event["thought"])[: max(0, room)]
+        room -= len(said)
+        words += [said] if said else []
+    return words
 
 
 def conversation_id(body: Fields) -> str:

@@ -90,6 +90,11 @@ def _found(noted: Mapping[str, object]) -> Found:
     )
 
 
+def without_chunks(text: str) -> str:
+    """Return the notes of a flow without the server's chunks, which are not kept any more."""
+    return json.dumps({**json.loads(text), "chunks": [], LET_GO: True})
+
+
 def write(noted: Notes, summary: Mapping[str, object], **more: object) -> str:
     """Return the notes as a flow holds them, with the reply's summary and whatever `more` is for
     looking at.

@@ -6,7 +6,6 @@ flows go, the oldest first. What a person has marked stays, so does the flow tha
 what is still on its way, and what was read from a file.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.option_readers import Keep
-from converter.recordings.notes import LET_GO, METADATA
+from converter.recordings import notes
+from converter.recordings.notes import METADATA
 from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
 from converter.shell.mitmproxy_internals import flow_list, forget_state_before, state_before
 
@@ -113,8 +113,7 @@ def size_of(flow: HTTPFlow) -> int:
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
     """Take from a flow what the server sent; it shows what the client asked and got."""
-    noted = told(flow)
-    if not (state_before(flow) and noted):
+    if not (state_before(flow) and told(flow)):
         return
     forget_state_before(flow)
-    flow.metadata[METADATA] = json.dumps({**noted, "chunks": [], LET_GO: True})
+    flow.metadata[METADATA] = notes.without_chunks(flow.metadata[METADATA])

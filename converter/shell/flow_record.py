@@ -16,6 +16,7 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.error_words import server_words
 from converter.exchange import Exchange
+from converter.limits import BODY_LIMIT
 from converter.observe.printable import one_line
 from converter.observe.summary import in_words
 from converter.read_request import ReadRequest
@@ -44,15 +45,15 @@ class FlowRecord:
     """One exchange while it runs. `asked`: the client's request; `answered`: the server's response,
     `chunks` its body so far.
 
-    `headers`: the client's, before the addon added its own. `options`: those in force. `full`:
-    somebody will look at it, so the bodies are kept too. `printed`: what the
-    client is told is printed as well. `hints` and `notes`: what a person may and
-    should know. `cuts`: the length of each chunk, and when it came. `got`: what the client has got
-    of a stream; `given`: how much of it went out for each chunk, and at the end. `request`,
-    `awaited` and `rewriter`: the steps of the exchange, as far as it has come. `server`: what the
-    server is, as far as it is known; `server_parses`: when the request was written it was known to
-    take thinking out of the text. `too_large`: only the request's beginning was held. `early`: the
-    client's stream was begun before the server's head had come.
+    `headers`: the client's, before the addon added its own. `options`: those in force. `full`: the
+    bodies are kept too, to be looked at. `printed`: what the client is told is printed as well.
+    `hints` and `notes`: what a person may and should know. `cuts`: the length of each chunk, and
+    when it came. `got`: what the client has got of a stream; `given`: how much of it went out for
+    each chunk, and at the end. `request`, `awaited` and `rewriter`: the steps of the exchange, as
+    far as it has come. `server`: what the server is, as far as it is known; `server_parses`: when
+    the request was written it was known to take thinking out of the text. `too_large`, `cut_off`:
+    of which only the beginning is kept. `early`: the client's stream was begun before the server's
+    head had come.
     """
 
     exchange: Exchange
@@ -76,6 +77,7 @@ class FlowRecord:
     server_parses: bool = False
     too_large: bool = False
     early: bool = False
+    cut_off: bool = False
 
     def asks(self, request: Request) -> None:
         """Keep the client's request, before anything is changed but the headers."""
@@ -91,7 +93,8 @@ class FlowRecord:
     def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
         """Keep a chunk of a stream, and what went out for it."""
         self.got = bytearray() if self.got is None else self.got
-        if self.full:
+        self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
+        if self.full and not self.cut_off:
             self.came(chunk, at)
             before = len(self.got)
             for piece in pieces:
@@ -113,6 +116,7 @@ class FlowRecord:
         self._mark(flow)
         if self.full:
             flow.metadata[METADATA] = self._told(flow)
+        if self.full and not self.cut_off:
             self._back_up(flow)
         if flow.response and callable(flow.response.stream):
             # by its tap the flow would hold all of this, twice over, for as long as it is listed
@@ -189,8 +193,8 @@ class FlowRecord:
             awaited.prompted,
         )
         noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
-        summary = self.summary(flow)
-        return notes.write(noted, summary, comment=flow.comment, marker=flow.marked)
+        told = notes.write(noted, self.summary(flow), comment=flow.comment, marker=flow.marked)
+        return notes.without_chunks(told) if self.cut_off else told
 
 
 def refusal_of(response: Response | None) -> str:

@@ -32,6 +32,8 @@ _log = logging.getLogger(__name__)
 DEFAULT_FOLDER = "recordings"
 _NUMBERED = re.compile(r"\.?(\d{4,})-")
 _NO_NAME = re.compile(r"[^a-z0-9]+")
+MOST_WAITING = 200
+"""Exchanges that wait to be written; scrubbing takes longer than a fast server's small replies."""
 _LONGEST = 60
 """Characters of a model's name in a recording's."""
 
@@ -43,11 +45,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
+        self._waiting = 0
 
     def ended(self, flow: HTTPFlow) -> None:
         """Keep an exchange that is over, if all are kept."""
         folder = str(ctx.options.think_record)
-        if folder:
+        if folder and self._waiting >= MOST_WAITING:
+            _log.error("think: no recording: %s wait to be written", MOST_WAITING)
+        elif folder:
             copied = flow.copy()
             self._hand_over(lambda: _keep_numbered(copied, Path(folder).expanduser()))
 
@@ -72,8 +77,13 @@ class Recorder:
     def _hand_over[Result](self, write: Callable[[], Result]) -> Future[Result]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
         future = self._worker.submit(write)
-        future.add_done_callback(_log_failure)
+        self._waiting += 1
+        future.add_done_callback(self._written)
         return future
+
+    def _written(self, written: Future[Any]) -> None:
+        self._waiting -= 1
+        _log_failure(written)
 
 
 def make_folder(folder: Path) -> None:

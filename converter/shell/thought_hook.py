@@ -21,6 +21,11 @@ from converter.wire import json_text
 _log = logging.getLogger(__name__)
 
 
+MOST_WAITING = 1000
+"""Calls of other addons' `thought` hooks that are under way; to a hook that hangs no more is told.
+"""
+
+
 @dataclass
 class ThoughtHook(Hook):
     """A thought has ended: any addon may have a method `thought(self, event)`."""
@@ -38,7 +43,7 @@ class ThoughtTeller:
     def tell(self, rewriter: Rewriter, path: str) -> None:
         """Pass on what has ended since the last time."""
         told = rewriter.thoughts
-        if told and _somebody_listens():
+        if told and len(self._tasks) < MOST_WAITING and _somebody_listens():
             task = asyncio.ensure_future(_pass_on(told))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

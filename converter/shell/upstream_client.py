@@ -42,6 +42,8 @@ REST = 60.0
 loading its model, and nobody waits for the answer.
 """
 
+MOST_MODELS = 1000
+"""Models of a server that are remembered."""
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
@@ -114,7 +116,7 @@ class UpstreamClient:
         if until < time.monotonic():
             with suppress(ConnectionError):
                 reply = await self._fetch(upstream, ProbeRequest(_MODELS), headers)
-                listed = entries(reply.value() if reply else None)
+                listed = entries(reply.value() if reply else None)[:MOST_MODELS]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 

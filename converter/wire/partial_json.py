@@ -10,10 +10,20 @@ import enum
 import json
 import re
 
+from converter.limits import TooMuchError
+
 SCALAR_LIMIT = 512
 """Characters of a bare value, which waits until something follows it; no number that a tool can use
 is as long.
 """
+BLANKS_LIMIT = 4096
+"""Characters of blanks between two marks, which mean nothing: more of them are left out. A model
+that writes blanks for ever writes them here.
+"""
+DEPTH_LIMIT = 200_000
+"""Objects and lists within one another, each of which is remembered to be closed."""
+UNFIT_LIMIT = 1 << 20
+"""Characters of a text that is no object: it goes on as a whole, at the end."""
 WRAPPED = "arguments"
 """Key under which a text that is no object at all goes out."""
 
@@ -62,6 +72,7 @@ class PartialJson:
         self._nested: list[str] = []
         self._held = ""
         self._gap: list[str] = []  # comma and blanks that wait for what they lead to
+        self._unfit_length = 0
         self._out: list[str] = []
 
     @property
@@ -85,9 +96,9 @@ class PartialJson:
         return self._want is not _Want.OBJECT or bool((self.unfit + self._held).strip())
 
     def feed(self, text: str) -> str:
-        """Return what can go on."""
+        """Return what can go on. Raises TooMuchError."""
         if self._unfit:
-            self._unfit.append(text)
+            self._put_aside(text)
             return ""
         buffer, self._held = self._held + text, ""
         position = 0
@@ -142,7 +153,8 @@ class PartialJson:
     def _read_token(self, buffer: str, position: int) -> int | None:
         character = buffer[position]
         if character in _BLANKS:
-            self._gap.append(character)
+            if len(self._gap) < BLANKS_LIMIT:
+                self._gap.append(character)
             return position + 1
         if self._want in _VALUE_WANTED and (scalar := _SCALAR.match(buffer, position)):
             if scalar.end() == len(buffer) and scalar.end() - position <= SCALAR_LIMIT:
@@ -161,6 +173,8 @@ class PartialJson:
 
     def _nest(self, character: str) -> bool:
         if character in _CLOSING:
+            if len(self._nested) >= DEPTH_LIMIT:
+                raise TooMuchError("arguments of a tool call with objects", DEPTH_LIMIT, "levels")
             self._nested.append(character)
         elif character in _CLOSING.values():
             if _CLOSING[self._nested[-1]] != character:
@@ -181,8 +195,19 @@ class PartialJson:
 
     def _refuse(self, buffer: str, position: int) -> int:
         before = self._gap if self._want is _Want.OBJECT else []
-        self._unfit = [*before, buffer[position:]]
+        self._unfit = [*before]
+        self._put_aside(buffer[position:])
         return len(buffer)
+
+    def _put_aside(self, text: str) -> None:
+        """Keep text that is no part of the object: behind its end only to be quoted."""
+        self._unfit_length += len(text)
+        if self._want is _Want.NOTHING:
+            text = text[: max(0, BLANKS_LIMIT - self._unfit_length + len(text))]
+        elif self._unfit_length > UNFIT_LIMIT:
+            raise TooMuchError("arguments of a tool call that are no object", UNFIT_LIMIT)
+        if text:
+            self._unfit.append(text)
 
 
 def _refuse_constant(name: str) -> None:

@@ -12,7 +12,7 @@ from converter.shell import flow_keeper
 from converter.shell.flow_keeper import OVERHEAD, drop_server_bytes, size_of
 from converter.shell.mitmproxy_internals import state_before
 from converter.shell.page import wire
-from tests.support.addon_flows import EVENT_STREAM, JSON, response, streaming
+from tests.support.addon_flows import EVENT_STREAM, JSON, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import Watched, saved, shown, watched
 
@@ -122,7 +122,7 @@ def test_a_flow_without_the_servers_bytes_is_no_recording_and_says_why(there: Wa
 
 
 def test_a_flow_that_nothing_was_done_to_has_no_second_copy(there: Watched) -> None:
-    flow = streaming("/v1/chat/completions")
+    flow = request("/v1/chat/completions")
     flow.live = True
     there.answer(flow, response(JSON), whole("Hello"))
     noted = dict(flow.metadata)

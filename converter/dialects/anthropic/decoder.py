@@ -42,6 +42,10 @@ FINISHES = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
+MOST_BLOCKS = 1000
+"""Blocks whose kinds are remembered, the last ones: servers stop a block after the next begins, but
+soon.
+"""
 NAME = "anthropic"
 """Name of the dialect, on what only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
@@ -126,6 +130,10 @@ class AnthropicDecoder:
 
     def _block(self, index: int, block: Fields) -> Iterator[Event]:
         self._kinds[index] = kind = str(block.get("type") or "")
+        if len(self._kinds) > MOST_BLOCKS:
+            oldest = next(iter(self._kinds))
+            del self._kinds[oldest]
+            self._asked.discard(oldest)
         self._last = max(self._last, index)
         if kind == "tool_use":
             given = block.get("input")

@@ -14,6 +14,10 @@ STOP_REASONS = {
 _CALLS = ("tool_calls", "function_call")
 
 
+MOST_NAMES = 50
+"""Fields without a place that are told by name."""
+
+
 @dataclass(slots=True)
 class Ending:
     """The end of a message, as far as it is known. `thought`, `said`: characters that went out as
@@ -32,6 +36,11 @@ class Ending:
         written wrongly by the model: then it must not be made whole.
         """
         return self.finish is not None and self.finish.reason in ("length", "stop")
+
+    def leave_out(self, names: set[str]) -> None:
+        """Note fields without a place, as far as they are to be told."""
+        if len(self.left_out) < MOST_NAMES:
+            self.left_out |= names
 
     def count(self, delta: Mapping[str, object]) -> None:
         """Count what a delta says; of arguments no blanks, which a stream has where a whole reply,

@@ -10,6 +10,7 @@ from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.ending import Ending
 from converter.dialects.anthropic.errors import error_body
 from converter.dialects.anthropic.head import message_start, reply_name
+from converter.dialects.delayed import Blanks, Delayed
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.left_out import left_out
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
@@ -45,11 +46,11 @@ class MessageEvents:
         self._over = False
         self._open: str | None = None
         self._index = 0
-        self._blanks: list[str] = []
+        self._blanks = Blanks()
         self._thought = Thought()
         self._calls = ToolCalls()
         self._called = self._cut = False
-        self._delayed: list[_Content] = []
+        self._delayed = Delayed[_Content]()
         self._ending = Ending()
         self.failure = ""
 
@@ -75,7 +76,7 @@ class MessageEvents:
     def _content(self, event: _Content) -> Iterator[Message]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | Vendor() | Block() if self._calls.open:
-                self._delayed.append(event)  # its block would tear the call apart
+                self._delayed.add(event)  # its block would tear the call apart
             case Text():
                 yield from self._text(event.text)
             case Thinking():
@@ -105,7 +106,7 @@ class MessageEvents:
             case Failure():
                 yield from self._fail(event.message, event.kind, event.status)
             case Opaque():
-                self._ending.left_out |= left_out(event)
+                self._ending.leave_out(left_out(event))
 
     def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
         """Count words that went out without an event of their own."""
@@ -121,10 +122,9 @@ class MessageEvents:
 
     def _text(self, text: str) -> Iterator[Message]:
         if self._open != "text":
-            self._blanks.append(text)
-            if text.isspace():  # the API refuses a text block of blanks when it comes back
+            text = self._blanks.with_words(text)
+            if not text:  # the API refuses a text block of blanks when it comes back
                 return
-            text = "".join(self._blanks)
             yield from self._enter("text", {"type": "text", "text": ""})
         yield self._delta({"type": "text_delta", "text": text})
 
@@ -140,8 +140,7 @@ class MessageEvents:
 
     def _undelayed(self) -> Iterator[Message]:
         if not self._calls.open:
-            delayed, self._delayed = self._delayed, []
-            for event in delayed:
+            for event in self._delayed.take():
                 yield from self._content(event)
 
     def _block(self, event: Fields) -> Iterator[Message]:
@@ -185,7 +184,8 @@ class MessageEvents:
         if self._open == kind:
             return
         yield from self._leave()
-        self._open, self._blanks = kind, []
+        self._open = kind
+        self._blanks.clear()
         if kind != "thinking":
             self._thought.end()
         yield {"type": "content_block_start", "index": self._index, "content_block": block}

@@ -36,6 +36,8 @@ from converter.wire.sse import Frame
 
 type Fields = dict[str, object]
 
+MOST_ITEMS = 1000
+"""Items that are remembered, the last ones: events are about one of the newest."""
 NAME = "responses"
 """The dialect's name, on what only it can write back."""
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -140,7 +142,10 @@ class ResponsesDecoder:
         index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
         place = index if type(index) is int else len(self._items)
-        return self._items.setdefault(str(name) if index is None else place, _Item(place))
+        found = self._items.setdefault(str(name) if index is None else place, _Item(place))
+        if len(self._items) > MOST_ITEMS:
+            del self._items[next(iter(self._items))]
+        return found
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
         delta = as_words(event["delta"])

@@ -7,6 +7,7 @@ finished only when it is whole: Codex runs it at once.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from converter.dialects.delayed import Blanks, Delayed
 from converter.dialects.responses.compaction import Compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME
@@ -23,9 +24,17 @@ from converter.dialects.responses.growing_items import (
 )
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
+from converter.limits import TooMuchError
 from converter.parsing.thought import Thought
 
 type Content = Text | Thinking | ThinkingEnd | ToolCall | Block
+
+
+OUTPUT_LIMIT = 32 * 1024 * 1024
+"""Characters of a response, which its last event holds once more, and what they cost in pieces of
+some letters: of the longest replies some megabytes.
+"""
+_PIECE_COST, _ITEM_COST = 16, 512
 
 
 class ItemEvents:
@@ -36,15 +45,15 @@ class ItemEvents:
     def __init__(self, context: ResponseContext) -> None:
         self._context = context
         self._open: GrowingItem | None = None
-        self._blanks: list[str] = []
+        self._blanks = Blanks()
         self._thought = Thought()
         self._calls = ToolCalls()
         self._calls.reply = context.id
-        self._delayed: list[Content] = []
+        self._delayed = Delayed[Content]()
         self._summary: list[str] = []
         self.output: list[Json] = []
         self.cut = False
-        self.thought = self.said = 0
+        self.thought = self.said = self._length = 0
 
     @property
     def notes(self) -> list[str]:
@@ -55,7 +64,7 @@ class ItemEvents:
         """Return the events that can go out."""
         match event:
             case Text() | Thinking() | ThinkingEnd() | Block() if self._calls.open:
-                self._delayed.append(event)  # its item would tear the call apart
+                self._delayed.add(event)  # its item would tear the call apart
             case Text():
                 yield from self._text(event.text)
             case Thinking():
@@ -87,10 +96,9 @@ class ItemEvents:
             self._summary.append(text)
             return
         if not isinstance(self._open, Message):
-            self._blanks.append(text)
-            if text.isspace():  # an answer of nothing but blanks is none
+            text = self._blanks.with_words(text)
+            if not text:  # an answer of nothing but blanks is none
                 return
-            text = "".join(self._blanks)
             yield from self._enter(Message)
         self.said += len(text)
         yield from self._fill(text)
@@ -119,12 +127,18 @@ class ItemEvents:
 
     def _undelayed(self) -> Iterator[Json]:
         if not self._calls.open:
-            delayed, self._delayed = self._delayed, []
-            for event in delayed:
+            for event in self._delayed.take():
                 yield from self.feed(event)
 
     def _fill(self, text: str) -> list[Json]:
+        self._hold(len(text))
         return self._open.feed(text) if self._open else []
+
+    def _hold(self, length: int) -> None:
+        """Count what the last event will repeat. Raises TooMuchError."""
+        self._length += _PIECE_COST + length
+        if self._length > OUTPUT_LIMIT:
+            raise TooMuchError("output", OUTPUT_LIMIT)
 
     def _enter(self, make: Callable[[str, int], GrowingItem]) -> Iterator[Json]:
         """Begin another item; its name is like no other item's of any response.
@@ -135,8 +149,9 @@ class ItemEvents:
             return
         yield from self._leave()
         index = len(self.output)
+        self._hold(_ITEM_COST)
         self._open = item = make(f"{self._context.id}_{index}", index)
-        self._blanks = []
+        self._blanks.clear()
         if not isinstance(item, Reasoning):
             self._thought.end()
         yield from item.start()

@@ -27,6 +27,8 @@ from converter.events import (
 )
 
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
+MOST_NAMES = 50
+"""Fields without a place that are told by name."""
 _CONTENT = get_args(Content.__value__)
 
 
@@ -89,7 +91,8 @@ class ResponseEvents:
             case Vendor():
                 self._left_out.add(event.key)
             case Opaque():
-                self._left_out |= left_out(event)
+                if len(self._left_out) < MOST_NAMES:
+                    self._left_out |= left_out(event)
 
     def close(self) -> Iterator[Json]:
         """End the response. One that lacks its end has had its failure."""

@@ -20,6 +20,10 @@ HELD_LIMIT = 1 << 18
 or that must be the whole reply. A longer one is text."""
 
 
+MOST_CALLS = 1000
+"""Calls that are read from one reply's text; what looks like more of them is text."""
+
+
 class State(enum.Enum):
     """The fate of text that is read."""
 
@@ -61,6 +65,7 @@ class Place:
     unfit: str = ""
     _form: str = ""
     _length: int = 0
+    _doubted: int = 0
     _events: list[Event] = field(default_factory=list)
     _step: Step[None] | None = None
 
@@ -99,7 +104,8 @@ class Place:
         """Begin another call: what comes now belongs to it."""
         number = self.number + sum(call.begun for call in self.calls)
         asked = self.asked
-        tools = asked.tools if asked.most is None or number < asked.most else {}
+        most = MOST_CALLS if asked.most is None else asked.most
+        tools = asked.tools if number < most else {}
         call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
         call.choice, call.form = asked.choice, self._form
         self.calls.append(call)
@@ -110,14 +116,15 @@ class Place:
         """Hear what was taken from the source."""
         if self.doubt is not None:
             self.doubt.append(text)
+            self._doubted += len(text)
         if self.state is State.TEXT:
             self._events.append(Text(text, self.asked.choice))
         elif self.state is State.HELD:
             self.held.append(text)
             self._length += len(text)
-            if self._length > HELD_LIMIT:
-                self.current.refused = True
-                self._refuse()
+        if self.state is not State.TEXT and max(self._length, self._doubted) > HELD_LIMIT:
+            self.current.refused, self.current.begun = True, False
+            self._refuse()
 
     def _emit(self, event: ToolCall) -> None:
         self.state = State.TAKEN

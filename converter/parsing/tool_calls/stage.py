@@ -22,6 +22,10 @@ BY_ITSELF = ("stop", "tool_calls")
 """The finishes of a reply that ended by itself."""
 
 
+_PIECE_COST = 16
+"""Characters that a held piece of a call counts as beside its own: it may say nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """The tools that a request offers: schemas by name, whether a reply may call several at once,
@@ -137,7 +141,7 @@ class ToolCallStage:
         """Remember the calls that go out, as far as they are short."""
         for event in events:
             if isinstance(event, ToolCall):
-                self._length += len(event.arguments)
+                self._length += _PIECE_COST + len(event.arguments)
                 if self._length <= HELD_LIMIT:
                     self._told.setdefault(event.index, []).append(event)
         return events
@@ -161,7 +165,7 @@ class ToolCallStage:
         if not number:
             return [*out, event]
         self._native.setdefault(event.index, []).append(_behind(event, number))
-        self._length += len(event.arguments)
+        self._length += _PIECE_COST + len(event.arguments)
         return [*out, *(self._new_native() if self._length > HELD_LIMIT else [])]
 
     def _new_native(self) -> list[Event]:

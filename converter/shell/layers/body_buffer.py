@@ -2,13 +2,8 @@
 
 from typing import Self
 
+from converter.limits import BODY_LIMIT
 from converter.shell.mitmproxy_internals import ReceiveBuffer
-
-BODY_LIMIT = 64 * 1024 * 1024
-"""Bytes of a body that are held: of a reply that must be whole before it is rewritten, and of a
-streamed one that is kept for people to look at. It is 1,000 times a long one, with room for
-`logprobs`; a download beside the replies must not fill the memory.
-"""
 
 
 class BodyBuffer(ReceiveBuffer):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from converter.events import Event, Start
 from converter.observe.printable import one_line
+from converter.shell.terminal.margin import Margin
 from converter.transcript.accumulator import Accumulator, Said
 from converter.transcript.terminal import TerminalWriter
 from converter.transcript.turns import Field
@@ -18,13 +19,20 @@ from converter.transcript.turns import Field
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
+_LONGEST_NAME = 200
+"""Characters of a path and of a model in a head."""
+WAITING_LIMIT = 1 << 20
+"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed."""
+
+
 class _Reply:
     """A reply that is being said; `waiting` is what could not be printed yet. `path` and `model`
     are in its head.
     """
 
-    def __init__(self, path: str, number: int, coloured: bool) -> None:
-        self._path = path
+    def __init__(self, path: str, number: int, coloured: bool, width: int) -> None:
+        self.margin = Margin(width)
+        self._path = path[:_LONGEST_NAME]
         self._number = number
         self._model = ""
         self._writer = TerminalWriter(coloured)
@@ -38,7 +46,7 @@ class _Reply:
         """
         for event in events:
             if isinstance(event, Start):
-                self._model = event.model or self._model
+                self._model = event.model[:_LONGEST_NAME] or self._model
             choice = getattr(event, "choice", 0)
             growing = self._choices.setdefault(choice, Accumulator(choice))
             self._say(choice, growing.feed(event))
@@ -50,8 +58,8 @@ class _Reply:
                 choice, [said for said in growing.close() if not isinstance(said.part, Field)]
             )
         for _, later in sorted(self._later.items()):
-            self.waiting += self._writer.feed(later)
-        self.waiting += self._writer.close()
+            self._wait(self._writer.feed(later))
+        self._wait(self._writer.close())
 
     def head(self, goes_on: bool) -> str:
         """Return the line above its words."""
@@ -62,18 +70,25 @@ class _Reply:
         )
         return f"── {one_line(name)} ──"
 
+    def _wait(self, text: str) -> None:
+        """Have text printed as soon as the terminal is free."""
+        room = WAITING_LIMIT - len(self.waiting)
+        if 0 < room < len(text):
+            text = text[:room].rpartition("\n")[0] + "\n(the rest is not printed)\n"
+        self.waiting += text if room > 0 else ""
+
     def _say(self, choice: int, said: list[Said]) -> None:
         if choice == min(self._choices):
-            self.waiting += self._writer.feed(said)
+            self._wait(self._writer.feed(said))
         else:
             self._later[choice] += said
 
 
 class Multiplexer:
-    """Told what each reply says, returns what to print."""
+    """Told what each reply says, returns what to print. `width`: the terminal's; 0: unknown."""
 
-    def __init__(self, coloured: bool) -> None:
-        self._coloured = coloured
+    def __init__(self, coloured: bool, width: int = 0) -> None:
+        self._coloured, self._width = coloured, width
         self._replies: dict[str, _Reply] = {}
         self._begun: set[str] = set()
         self._owner = ""
@@ -85,7 +100,7 @@ class Multiplexer:
         """Return what to print now that the reply `name` has said more."""
         if name not in self._replies:
             self._count += 1
-            self._replies[name] = _Reply(path, self._count, self._coloured)
+            self._replies[name] = _Reply(path, self._count, self._coloured, self._width)
         self._replies[name].hear(events)
         self._owner = self._owner or name
         return self._shown(name) if self._owner == name else ""
@@ -113,11 +128,13 @@ class Multiplexer:
         text, reply.waiting = reply.waiting, ""
         if not text:
             return ""
+        if name != self._last or not self._open:
+            reply.margin.restart()
         head = self._head(name, reply) if name != self._last else ""
         self._last = name
         self._begun.add(name)
         self._open = not text.removesuffix(_PLAIN).endswith("\n")
-        return head + text
+        return head + reply.margin.feed(text)
 
     def _head(self, name: str, reply: _Reply) -> str:
         line = reply.head(name in self._begun)

@@ -29,7 +29,7 @@ _PATIENCE = 0.05
 """Seconds that a line of the log waits, at most, for what was printed before it."""
 _LAST_PATIENCE = 1.0
 """Seconds that mitmproxy's end waits, at most, for a terminal that does not take the rest."""
-_REMEMBERED = 100_000
+_REMEMBERED = 10_000
 """Replies that the table at the end is made of: the last ones."""
 
 
@@ -97,7 +97,7 @@ class Terminal:
             if hasattr(file, "reconfigure"):
                 # or lines of the log would come late, and cut in two
                 file.reconfigure(line_buffering=True)
-            self._screen, self._writer = Multiplexer(_coloured(file)), Writer(file)
+            self._screen, self._writer = Multiplexer(_coloured(file), _columns(file)), Writer(file)
             if handler:
                 handler.addFilter(self._make_room)
         return self._screen, self._writer
@@ -157,6 +157,14 @@ def reply_of(flow: HTTPFlow) -> Reply | None:
 def address_of(flow: HTTPFlow) -> str:
     """Return where a reply came from."""
     return f"{flow.request.host}:{flow.request.port}"
+
+
+def _columns(file: TextIO) -> int:
+    """Return the terminal's width as the reply begins; 0 where there is none."""
+    try:
+        return os.get_terminal_size(file.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _coloured(file: TextIO) -> bool:

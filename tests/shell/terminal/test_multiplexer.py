@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.events import Event, Failure, Start, Text, Thinking, ThinkingEnd, ToolCall
+from converter.shell.terminal import multiplexer
 from converter.shell.terminal.multiplexer import Multiplexer
 
 PATH = "/v1/messages"
@@ -17,14 +18,14 @@ def _reply(name: str, thought: str, answer: str) -> list[Event]:
 def test_thinking_is_dim_and_the_answer_plain_below_a_head() -> None:
     screen = Multiplexer(coloured=True)
     assert screen.hear("a", PATH, _reply("small", "deep", "hello")) + screen.end("a") == (
-        "\x1b[1m── #1 /v1/messages small ──\x1b[0m\n\x1b[2m│ deep\x1b[0m\n\nhello\n"
+        "\x1b[1m── #1 /v1/messages small ──\x1b[0m\n\x1b[2m  │ deep\x1b[0m\n\n  hello\n"
     )
 
 
 def test_without_colours_a_line_at_the_left_sets_thinking_apart() -> None:
     screen = Multiplexer(coloured=False)
     assert screen.hear("a", PATH, _reply("small", "one\ntwo", "hello")) + screen.end("a") == (
-        "── #1 /v1/messages small ──\n│ one\n│ two\n\nhello\n"
+        "── #1 /v1/messages small ──\n  │ one\n  │ two\n\n  hello\n"
     )
 
 
@@ -44,9 +45,9 @@ def test_a_reply_that_ends_while_another_is_printed_comes_as_a_whole() -> None:
     second = screen.end("b")
     third = screen.hear("a", PATH, [Thinking(" go on")])
     assert (first, second, third) == (
-        "── #1 /v1/messages one ──\n│ I",
-        "\n── #2 /v1/messages two ──\n│ short\n\ndone\n",
-        "── #1 /v1/messages one goes on ──\n go on",
+        "── #1 /v1/messages one ──\n  │ I",
+        "\n── #2 /v1/messages two ──\n  │ short\n\n  done\n",
+        "── #1 /v1/messages one goes on ──\n   go on",
     )
 
 
@@ -54,17 +55,17 @@ def test_when_the_terminal_is_free_the_oldest_that_waits_gets_it() -> None:
     screen = Multiplexer(coloured=False)
     for name in "abc":
         screen.hear(name, PATH, [Text(f"{name}1")])
-    assert screen.end("a") == "\n── #2 /v1/messages ──\nb1"
+    assert screen.end("a") == "\n── #2 /v1/messages ──\n  b1"
     assert screen.hear("c", PATH, [Text("c2")]) == ""
     assert screen.hear("b", PATH, [Text("b2")]) == "b2"
-    assert screen.end("b") == "\n── #3 /v1/messages ──\nc1c2"
+    assert screen.end("b") == "\n── #3 /v1/messages ──\n  c1c2"
 
 
 def test_an_open_line_is_ended_once() -> None:
     screen = Multiplexer(coloured=True)
     screen.hear("a", PATH, [Thinking("I")])
     assert [screen.interrupt(), screen.interrupt()] == ["\n", ""]
-    assert screen.hear("a", PATH, [Thinking(" am")]) == "\x1b[2m am\x1b[0m"
+    assert screen.hear("a", PATH, [Thinking(" am")]) == "\x1b[2m   am\x1b[0m"
 
 
 def test_nothing_is_open_after_a_line_end() -> None:
@@ -80,7 +81,7 @@ def test_of_several_choices_the_first_is_printed_as_it_comes_and_the_others_afte
         for number in range(3)
     ]
     assert live[1:] == ["x1", "x2"]
-    assert screen.end("a") == "\n\nchoice 2\ny0y1y2\n"
+    assert screen.end("a") == "\n\n  choice 2\n  y0y1y2\n"
 
 
 def test_a_tool_call_is_printed_with_its_arguments_laid_out() -> None:
@@ -89,10 +90,10 @@ def test_a_tool_call_is_printed_with_its_arguments_laid_out() -> None:
         "a", PATH, [ToolCall(0, "call_1", "weather", '{"city":'), ToolCall(0, "", "", '"Paris"}')]
     )
     assert screen.end("a").splitlines()[-4:] == [
-        "→ weather call_1",
-        "  {",
-        '    "city": "Paris"',
-        "  }",
+        "  → weather call_1",
+        "    {",
+        '      "city": "Paris"',
+        "    }",
     ]
 
 
@@ -121,3 +122,25 @@ def test_a_reply_that_says_nothing_prints_nothing() -> None:
         + screen.end("b")
         == ""
     )
+
+
+def test_no_line_of_a_reply_passes_for_a_head_or_a_line_of_the_log() -> None:
+    forged = "── #2 /v1/messages other ──"
+    screen = Multiplexer(coloured=False, width=40)
+    answer = "x" * 38 + forged + f"\n{forged}\n[12:00:00.123] think: done"
+    said = screen.hear("a", PATH, [Text(answer)]) + screen.end("a")
+    assert [line for line in said.splitlines() if not line.startswith("  ")] == [
+        "── #1 /v1/messages ──"
+    ]
+
+
+def test_of_a_reply_that_waits_so_much_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiplexer, "WAITING_LIMIT", 100)
+    screen = Multiplexer(coloured=False)
+    screen.hear("a", PATH, [Text("first")])
+    for _ in range(50):
+        screen.hear("b", PATH, [Text("a word\n")])
+    screen.end("b")
+    said = screen.end("a")
+    assert len(said) < 200
+    assert "(the rest is not printed)" in said

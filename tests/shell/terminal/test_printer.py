@@ -60,9 +60,9 @@ def test_thinking_is_dim_and_the_answer_plain_while_the_reply_still_comes(
     )
     with _on_terminal(server.address, tmp_path, *PRINT) as (program, port), Client(port) as client:
         live = Live(client.send(dialect.path, question(stream=True)))
-        program.wait_for(r"\x1b\[2m│ deep\x1b\[0m\x1b\[2m thought\x1b\[0m")
+        program.wait_for(r"\x1b\[2m  │ deep\x1b\[0m\x1b\[2m thought\x1b\[0m")
         more.set()
-        program.wait_for(r"\x1b\[0m\n\nhello")
+        program.wait_for(r"\x1b\[0m\n\n  hello")
         assert "reply: " not in program.output
         last.set()
         live.rest()
@@ -75,7 +75,7 @@ def test_a_whole_reply_is_printed_when_it_is_there(
     server.answer(Reply([whole(f"<think>{THOUGHT}</think>hello")], JSON))
     with _on_terminal(server.address, tmp_path, *PRINT) as (program, port):
         _ask(port, dialect, streamed=False)
-        program.wait_for(rf"\x1b\[2m│ {THOUGHT}\x1b\[0m\n\nhello\n[^\n]*reply: ")
+        program.wait_for(rf"\x1b\[2m  │ {THOUGHT}\x1b\[0m\n\n  hello\n[^\n]*reply: ")
 
 
 LINES = {
@@ -127,14 +127,16 @@ def test_a_terminal_without_colours_gets_none_of_ours(
     server.answer(Reply(GOOD))
     with _on_terminal(server.address, tmp_path, *PRINT, NO_COLOR="1") as (program, port):
         _ask(port)
-        program.wait_for(rf"(?m)^── #1 {CHAT} small ──\n│ {THOUGHT}\n\nhello\n")
+        program.wait_for(rf"(?m)^── #1 {CHAT} small ──\n  │ {THOUGHT}\n\n  hello\n")
 
 
 def test_a_pipe_gets_no_colours_and_whole_lines(server: ScriptedServer, tmp_path: Path) -> None:
     server.answer(Reply(GOOD))
     with start_proxy([f"reverse:{server.address}"], PRINT, tmp_path, "piped") as proxy:
         _ask(proxy.ports[0])
-        proxy.wait_for(rf"(?m)^── #1 {CHAT} small ──\n│ {THOUGHT}\n\nhello\n\[[\d:.]+\] reply: ")
+        proxy.wait_for(
+            rf"(?m)^── #1 {CHAT} small ──\n  │ {THOUGHT}\n\n  hello\n\[[\d:.]+\] reply: "
+        )
     assert "\x1b" not in proxy.output
 
 
@@ -177,7 +179,7 @@ def test_replies_at_the_same_time_are_printed_one_after_another(tmp_path: Path) 
         "── #1 /a",
         "│ one",
         "\n── #2 /b",
-        f"│ {THOUGHT}\n\nhello\n",
+        f"  │ {THOUGHT}\n\n  hello\n",
         "reply: /b",
         "── #1 /a",
         "first\n",
@@ -259,7 +261,7 @@ def test_mitmwebs_terminal_is_one_too(server: ScriptedServer, tmp_path: Path) ->
     )
     with program:
         _ask(_port(program))
-        program.wait_for(rf"\x1b\[2m│ {THOUGHT}\x1b\[0m\n\nhello\n")
+        program.wait_for(rf"\x1b\[2m  │ {THOUGHT}\x1b\[0m\n\n  hello\n")
 
 
 def test_nothing_is_printed_over_mitmproxys_console(server: ScriptedServer, tmp_path: Path) -> None:
@@ -328,7 +330,7 @@ def test_a_real_models_thinking_is_seen_on_the_terminal(
         program.wait_for(LINE)
         seen = program.output
     assert said.thinking
-    assert f"│ {said.thinking}\n\n{said.text.strip()}\n" in seen
+    assert f"  │ {said.thinking}\n\n  {said.text.strip()}\n" in seen
     assert re.search(
         rf"reply: {dialect.path} tiny-think · 1 thought, {len(said.thinking)} chars.* · stop", seen
     )
