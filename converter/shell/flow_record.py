@@ -216,9 +216,7 @@ def in_short(note: str) -> str:
 
 
 UNDER_WAY: dict[str, FlowRecord] = {}
-"""Exchanges that run now, by the ids of their flows. It outlives the script: loaded anew, it
-finishes what it had begun.
-"""
+"""Exchanges under way, by their flows' ids. A script loaded anew finishes what it had begun."""
 
 
 def _request(request: Request) -> object:
@@ -242,9 +240,7 @@ def told(flow: HTTPFlow) -> dict[str, object]:
 
 
 def told_of_reply(flow: HTTPFlow) -> dict[str, object]:
-    """Return what the addon noted of a reply: its summary, and the words of what broke it off, if
-    it did.
-    """
+    """Return what the addon noted of a reply: its summary, and what broke it off, if anything."""
     noted = told(flow)
     summary, ended = noted.get("summary"), noted.get("ended")
     if not isinstance(summary, dict):
