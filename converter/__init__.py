@@ -12,7 +12,7 @@ wire fields.
 
 The rooms, bottom up; a room imports from below its own floor only (`tests/test_shape.py`):
 
-    events, conversation, endpoints, initial_state, memory   values
+    events, conversation, endpoints, initial_state, limits, memory   values
     wire                      frames and JSON
     parsing, observe          text to thinking and text; what is told beside a reply
     servers, stages           what is known of a server; text to events, a chain for each choice

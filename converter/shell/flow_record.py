@@ -29,9 +29,7 @@ from converter.shell.messages import copied
 from converter.shell.mitmproxy_internals import forget_state_before
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
-"""Markers of a flow: thinking was moved, there was nothing to do, a person should look. Characters
-of ordinary fonts: where there is none for emoji, all of those look alike.
-"""
+"""Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
 CLIENT_LEFT = "Client disconnected"
 _LONGEST = 120
 """Characters of a note in a comment, which is one cell of a table."""
@@ -42,17 +40,16 @@ LONGEST_REFUSAL = 200
 
 @dataclass
 class FlowRecord:
-    """One exchange while it runs. `asked`: the client's request; `answered`: the server's response,
-    `chunks` its body so far.
+    """One exchange while it runs.
 
-    `headers`: the client's, before the addon added its own. `options`: those in force. `full`: the
-    bodies are kept too, to be looked at. `printed`: what the client is told is printed as well.
-    `hints` and `notes`: what a person may and should know. `cuts`: the length of each chunk, and
-    when it came. `got`: what the client has got of a stream; `given`: how much of it went out for
-    each chunk, and at the end. `request`, `awaited` and `rewriter`: the steps of the exchange, as
-    far as it has come. `server`: what the server is, as far as it is known; `server_parses`: when
-    the request was written it was known to take thinking out of the text. `too_large`, `cut_off`:
-    of which only the beginning is kept. `early`: the client's stream was begun before the server's
+    `asked`: the client's request; `headers`: the client's own; `answered`: the server's response,
+    `chunks` its body so far, `cuts` the length of each and when it came. `options`: those in
+    force. `full`: the bodies are kept too, to be looked at; `printed`: what the client is told is
+    printed. `hints` and `notes`: what a person may and should know. `got`: what the client has got
+    of a stream; `given`: how much of it went out for each chunk, and at the end. `request`,
+    `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
+    `server_parses`: it was known to take thinking out of the text. `too_large`, `cut_off`: of
+    which only the beginning is kept. `early`: the client's stream was begun before the server's
     head had come.
     """
 

@@ -209,7 +209,7 @@ def test_a_line_of_the_log_does_not_stand_in_the_middle_of_a_thought(
         live.rest()
         program.wait_for(LINE)
         assert "│ one\n\x1b" in program.output
-        assert re.search(r"(?m)^ two\n", program.output)
+        assert re.search(r"(?m)^   two\n", program.output)
 
 
 @pytest.mark.parametrize("printing", [True, False], ids=["printing", "not printing"])
@@ -235,7 +235,7 @@ def test_a_pipe_that_nobody_reads_holds_no_reply_up(
         assert proxy.wait(10) == 0
         assert (
             b"x" * 60_000
-            in b"".join(iter(lambda: os.read(reading, 1 << 16), b"")).replace(b"\n", b"")
+            in b"".join(iter(lambda: os.read(reading, 1 << 16), b"")).replace(b"\n  ", b"")
         ) is printing
     finally:
         proxy.kill()
