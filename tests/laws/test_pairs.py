@@ -33,6 +33,7 @@ from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from converter.rewriter import Rewriter
 from converter.settings import Settings, read
+from converter.wire.partial_json import complete_part, is_open
 from tests.support.native_streams import begin, end, frames, piece, start, stop
 
 FOLDER = Path(__file__).parents[2] / "recordings"
@@ -142,7 +143,9 @@ def calls_of(heard: Heard) -> tuple[tuple[str, str], ...]:
 
 
 def _json(arguments: str) -> str:
-    return json.dumps(json.loads(arguments), sort_keys=True)
+    """Return arguments as they are compared; of a call that was cut off what is complete."""
+    known = complete_part(arguments) if is_open(arguments) else arguments
+    return json.dumps(json.loads(known), sort_keys=True)
 
 
 def meant(sent: Sent, client: Dialect, form: Form) -> Said:
@@ -159,7 +162,14 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
     finish = str(heard.finish)
     finish = FINISHES.get(finish, finish)
     called = client is not OPENAI_CHAT and heard.calls and finish == "stop"
-    return Said(plain(thinking), plain(text), calls_of(heard), "tool_calls" if called else finish)
+    calls = calls_of(heard)
+    if client is RESPONSES and any(
+        is_open(call["arguments"] or "{}") for call in heard.calls.values()
+    ):
+        calls = calls[
+            :-1
+        ]  # a call that was cut off is never done there, because Codex would run it
+    return Said(plain(thinking), plain(text), calls, "tool_calls" if called else finish)
 
 
 def seen(wire: Wire, body: bytes, client: Dialect, form: Form, settings: Settings) -> Said:

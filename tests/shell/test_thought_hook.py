@@ -71,7 +71,7 @@ NOTES = {
     "each note for itself": (["a: b", "c"], ["a", "c"], "a: b; c"),
     "a colon inside a word is none": (["no a:b"], ["no a:b"], "no a:b"),
     "lines become one": (["a\n b"], ["a b"], "a b"),
-    "a long one is cut": (["x" * 100], ["x" * 79 + "…"], "x" * 100),
+    "a long one is cut": (["x" * 200], ["x" * 119 + "…"], "x" * 200),
     "nothing acts on a terminal": (["a\x9b31m"], ["a\\x9b31m"], "a\\x9b31m"),
 }
 

@@ -131,7 +131,6 @@ ENDS = {
         ],
         DEEP_HELLO,
     ),
-    "no finish, but [DONE]": Quirk([ROLE, *ANSWER, USAGE, DONE], DEEP_HELLO),
     "vllm: the finish rides on a content chunk": Quirk(
         [ROLE, *text("<think>deep</think>Hel"), frame(choice("stop", content="lo")), USAGE, DONE],
         DEEP_HELLO,

@@ -97,7 +97,7 @@ FAILURES: dict[str, tuple[tuple[Any, ...], str]] = {
         (response(EVENT_STREAM), ROLE, b'data: {"error":{"message":"full"}}\n\n'),
         "full",
     ),
-    "it stops in the middle": ((response(EVENT_STREAM), ROLE, *text("It")), "without saying so"),
+    "it stops in the middle": ((response(EVENT_STREAM), ROLE, *text("It")), "cut short"),
 }
 
 
