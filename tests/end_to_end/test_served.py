@@ -32,7 +32,9 @@ FLOW = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 CREATED = re.compile(rb'"created_at":\d+')
 
 TIMES = {shot.name: shot.times for shot in SHOTS}
-"""How often each was asked for: what the addon learns from a reply shows in the next one."""
+"""How often each was asked for: what the addon learns from a reply, and a second one confirms, shows
+in the third.
+"""
 
 
 def settled(body: bytes) -> bytes:

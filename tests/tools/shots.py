@@ -448,7 +448,7 @@ OTHERS = (
     chat("vllm-r1-no-opener-whole", VLLM_R1, SUM),
     messages("vllm-r1-no-opener-anthropic-stream", VLLM_R1, SUM),
     native("vllm-r1-native-first-guess-stream", VLLM_R1, SUM),
-    native("vllm-r1-native-learned-stream", VLLM_R1, SUM, times=2),
+    native("vllm-r1-native-learned-stream", VLLM_R1, SUM, times=3),
     native("vllm-r1-native-no-opener-whole", VLLM_R1, SUM),
     messages(
         "vllm-r1-native-told-stream",
