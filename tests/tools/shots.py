@@ -130,6 +130,13 @@ KIMI_K3 = (
     r'root ::= "<|open|>think<|sep|>Six sevens.<|close|>think<|open|>response<|sep|>It is 42.'
     r'<|close|>respon"'
 )
+GEMMA = r'root ::= "<|channel>thought\nSix sevens.<channel|>It is 42.<channel|>"'
+COHERE = r'root ::= "<|START_THINKING|>Six sevens.<|START_RESPONSE|>It is 42.<|END_RESPONSE|>"'
+HARMONY = (
+    r'root ::= "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Six sevens.<|end|>'
+    r'<|start|>assistant<|channel|>final<|message|>It is 42."'
+)
+DOUBLED = r'root ::= "<think><think>Six sevens.</think>It is 42."'
 """What models write that is hard to read, in the words of a small one."""
 BY_NAME = ("think_server=generic",)
 """Nothing is known of the server, so that a model's name tells where its reply begins."""
@@ -386,6 +393,10 @@ LLAMA = (
         grammar=NO_THOUGHT,
     ),
     chat("llama-kimi-k3-marks-whole", TAGS, SUM, grammar=KIMI_K3),
+    chat("llama-gemma-marks-whole", TAGS, SUM, grammar=GEMMA),
+    chat("llama-cohere-marks-whole", TAGS, SUM, grammar=COHERE),
+    chat("llama-harmony-headers-whole", TAGS, SUM, grammar=HARMONY),
+    chat("llama-opener-doubled-whole", TAGS, SUM, grammar=DOUBLED),
     chat("llama-spelled-stream", SPELLED, SUM),
     chat("llama-spelled-cut-in-tag-whole", SPELLED, SUM, max_tokens=24),
     chat("llama-extracted-stream", EXTRACTED, SUM),
