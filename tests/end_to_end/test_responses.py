@@ -4,7 +4,7 @@ model, and in front of a server that plays a model.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import openai
@@ -20,8 +20,9 @@ from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.responses_of import check, read_frame, types
 from tests.support.sdks import openai_client
+from tests.tools import shots
 
-pytest_plugins = ["tests.support.front"]
+pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 PATH = "/v1/responses"
 ASKED: dict[str, Any] = {
@@ -295,3 +296,30 @@ def test_a_websocket_is_refused_so_that_codex_goes_on_at_once(
     headers = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-key": "a", "sec-websocket-version": "13"}  # fmt: skip
     assert front.ask(PATH, b"", headers, method="GET").status == 426
     assert model.asked == []
+
+
+RECORDED = {
+    "llama-tags-stream": (shots.SUM, "message"),
+    "vllm-tags-whole": (shots.SUM, "message"),
+    "vllm-parsers-two-tool-calls-stream": (shots.TWO_PLACES, "function_call"),
+    "llama-tool-call-whole": (shots.WEATHER, "function_call"),
+}
+"""By a recording's name: the question to which it answers, and the kind of its last item."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_sdk_reads_a_recorded_reply(recorded: Callable[[str], str], name: str) -> None:
+    question, kind = RECORDED[name]
+    tools = [shots.FLAT_TOOL] if kind == "function_call" else []
+    asked: dict[str, Any] = {"model": "tiny-think", "input": question, "tools": tools}
+    address = f"{recorded(name)}/v1"
+    with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
+        if name.endswith("-whole"):
+            response: Response = client.responses.create(**asked)
+        else:
+            with client.responses.stream(**asked) as events:
+                response = events.get_final_response()
+    (first, thinking), *_, (last, words) = said(response)
+    assert (first, last) == ("reasoning", kind)
+    assert thinking
+    assert words
