@@ -31,7 +31,7 @@ from tests.support.harness import ADDON, FAULTS, TESTS, Program
 
 MITMWEB = Path(sys.executable).parent / "mitmweb"
 SCREENSHOTS = TESTS.parent / "screenshots"
-SECONDS_TO_SHOW = 20  # only when a test has failed; what is waited for comes at once
+SECONDS_TO_SHOW = 60  # only when a test has failed; what is waited for comes at once
 SIZE = (1280, 930)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 QUIET = [
