@@ -64,8 +64,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--model", help="which one to ask; else the first that the server lists")
     made.add_argument("--key", default="", help="the API key, for a server that wants one")
     made.add_argument("--insecure", action="store_true", help="take any certificate")
-    limit = {"type": float, "default": PATIENCE, "metavar": "SECONDS"}
-    made.add_argument("--patience", help="for each reply (%(default)g)", **limit)  # type: ignore[arg-type]
+    patience = "for each reply (%(default)g)"
+    made.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help=patience)
     return made
 
 

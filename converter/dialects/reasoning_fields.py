@@ -184,10 +184,9 @@ def without(body: object, kinds: set[str]) -> object:
     """Return a Messages request without the blocks that the user's own rows made of a reply: no
     server knows them.
     """
-    messages = body.get("messages") if isinstance(body, dict) else None
-    if not kinds or not isinstance(messages, list):
+    if not kinds or not isinstance(body, dict) or not isinstance(body.get("messages"), list):
         return body
-    return {**body, "messages": [_turn_without(message, kinds) for message in messages]}  # type: ignore[dict-item]
+    return {**body, "messages": [_turn_without(message, kinds) for message in body["messages"]]}
 
 
 def _turn_without(message: object, kinds: set[str]) -> object:

@@ -21,14 +21,18 @@ _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
 
 _TEMPLATE = rf"""
-    ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )     # a fence; one of backticks has none behind it in its line,
+    # a fence; one of backticks has none behind it in its line
+    ^ {_MARGIN} (?P<fence> (?P<mark>[`~]) (?P=mark){{2,}}+ )
       (?: (?<=~) | (?![^\n]*`) ) [^\n]*
-      (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+    # lines that do not close it,
-      (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?             # and the one that does
+      # lines that do not close it, and the one that does
+      (?: \n (?! {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?:\n|\Z) ) [^\n]* )*+
+      (?: \n {_MARGIN} (?P=fence)(?P=mark)*+ [^\S\n]* (?=\n|\Z) )?
   | \\ [\\`]                                                    # an escaped backtick opens nothing
   | (?P<ticks> `++ )                                            # an inline span, which runs ...
-      (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) ) (?: `++ | . ) )*+
-      (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?                      # ... to its like, or the paragraph's end, or a fence
+      # ... to its like, or the paragraph's end, or a fence
+      (?: (?! (?P=ticks)(?!`)  |  \n [^\S\n]* \n  |  ^ {_MARGIN} (?:`{{3}}|~{{3}}) )
+          (?: `++ | . ) )*+
+      (?: (?! ^ `{{3}} ) (?P=ticks)(?!`) )?
   | MARKS
   | .
 """
@@ -51,7 +55,7 @@ class Here:
 
 @cache
 def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) -> re.Pattern[str]:
-    """Return the expression for a place: code, a thought, a mark that is no text, or a character."""
+    """Return the expression for a place: code, thought, a mark that is no text, or a character."""
     rows = [
         (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
     ]

@@ -11,7 +11,8 @@ closes must not hold a reply.
 """
 _ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 _ATTRIBUTES = re.compile(
-    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
+    rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)"""
+    rf"""|(?:\s++{NAME}\s*+(?:=\s*+(?:"[^"]*+|'[^']*+)?)?|\s*+/?)\Z)"""
 )
 ENDS = {">": Mark.WITH_ATTRIBUTES, "/>": Mark.WHOLE}
 """The effect of a tag by its end."""

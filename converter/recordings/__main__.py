@@ -151,7 +151,8 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _serve(library: Library, chosen: argparse.Namespace) -> int:
-    from converter.recordings import pace, server  # noqa: PLC0415  # the other commands need no server
+    # the other commands need no server
+    from converter.recordings import pace, server  # noqa: PLC0415
 
     served = Library(chosen.folder) if chosen.folder else library
     try:

@@ -63,8 +63,11 @@ def read(text: object) -> Notes:
 
 
 def _notes(noted: Mapping[str, object]) -> Notes:
-    cuts = [(_natural(length), _seconds(at)) for length, at in noted["chunks"]]  # type: ignore[attr-defined]
-    return Notes(cuts, str(noted["ended"]), dict(noted["options"]), _found(noted))  # type: ignore[call-overload]
+    chunks, options = noted["chunks"], noted["options"]
+    if not isinstance(chunks, list) or not isinstance(options, dict):
+        raise TypeError("expected a list of chunks and an object of options")
+    cuts = [(_natural(length), _seconds(at)) for length, at in chunks]
+    return Notes(cuts, str(noted["ended"]), options, _found(noted))
 
 
 def _natural(number: object) -> int:

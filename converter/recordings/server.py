@@ -243,5 +243,5 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header(framing, value)
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name in http.server)
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
         """Say nothing: the proxy in front tells of requests."""

@@ -98,8 +98,13 @@ class MetricsEndpoint:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
             writer.write(self._reply(head))
             await asyncio.wait_for(writer.drain(), _PATIENCE)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # it has asked nothing, or does not wait for the answer
+        except (
+            TimeoutError,
+            OSError,
+            asyncio.IncompleteReadError,
+            asyncio.LimitOverrunError,
+        ) as error:  # it has asked nothing, or does not wait for the answer
+            _log.debug("think: metrics: a client left: %s", type(error).__name__)
         finally:
             writer.close()
 

@@ -31,7 +31,13 @@ class Elements:
         """The marks that a call begins with."""
         return (f"{self.mark}<{self.tag} name=",)
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+    def read(
+        self,
+        source: Source,
+        calls: Calls,
+        head: str,  # noqa: ARG002
+        close: Sequence[str],  # noqa: ARG002
+    ) -> Step[bool]:
         """Read one call."""
         call = calls.current
         written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)

@@ -26,7 +26,13 @@ class Gemma:
     quote: str
     heads: Sequence[str] = ("call:", "call ")
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+    def read(
+        self,
+        source: Source,
+        calls: Calls,
+        head: str,  # noqa: ARG002
+        close: Sequence[str],  # noqa: ARG002
+    ) -> Step[bool]:
         """Read one call."""
         call = calls.current
         name, _ = yield from source.short(marks_of("{"), NAME_LIMIT)

@@ -43,7 +43,13 @@ class Tags:
     open_ended: bool = False
     cdata: bool = False
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+    def read(
+        self,
+        source: Source,
+        calls: Calls,
+        head: str,  # noqa: ARG002
+        close: Sequence[str],
+    ) -> Step[bool]:
         """Read one call."""
         call = calls.current
         name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
@@ -126,7 +132,13 @@ class Pairs:
     separator: str = ""
     heads: Sequence[str] = ("",)
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:  # noqa: ARG002
+    def read(
+        self,
+        source: Source,
+        calls: Calls,
+        head: str,  # noqa: ARG002
+        close: Sequence[str],
+    ) -> Step[bool]:
         """Read one call, and its closing mark."""
         call, nexts = calls.current, (self.key[0], *close)
         written = yield from _word(source)

@@ -16,7 +16,8 @@ _PRIVATE = re.compile(
 _PLAIN = re.compile(r"[A-Za-z _-]*")
 _WORD = re.compile(r"[a-z_-]{,11}")
 _HARMLESS_HEADERS = re.compile(
-    r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive|cache-control|pragma|te|upgrade.*|priority"
+    r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
+    r"|cache-control|pragma|te|upgrade.*|priority"
     r"|sec-fetch-.*|x-stainless-.*|x-app|anthropic-dangerous-.*"
 )
 
