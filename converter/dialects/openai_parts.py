@@ -63,12 +63,3 @@ def readable(source: Source) -> tuple[Text, ...] | Source:
         return (Text(base64.b64decode(source.base64, validate=True).decode()),)
     except (binascii.Error, UnicodeDecodeError):
         return source
-
-
-TEXT_TYPES = (
-    "text/",
-    "application/json",
-    "application/xml",
-    "application/yaml",
-    "application/toml",
-)

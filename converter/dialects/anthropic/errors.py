@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from converter.dialects.error_words import server_words
-from converter.servers import context_length as overflow
+from converter.servers import context_length
 
 type Body = dict[str, Any]
 
@@ -37,7 +37,7 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
 
     A request beyond the server's context is said in the API's own words, on which Claude Code acts.
     """
-    if too_long := overflow.find(message):
+    if too_long := context_length.find(message):
         message, kind = too_long.words(), "invalid_request_error"
     if kind not in TYPES.values():
         kind = TYPES.get(status, API_ERROR)
@@ -55,7 +55,7 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     if status < 400:
         return 502, error_body(f"{answered}: {message}" if message else answered)
     message = message or f"{answered} and no words"
-    too_long = overflow.find(message)
+    too_long = context_length.find(message)
     if too_long and counted:
         message = replace(too_long, tokens=counted).words()
     return _STATUS.get(status, status), error_body(message, TYPES.get(status, API_ERROR))

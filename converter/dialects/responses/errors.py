@@ -12,12 +12,12 @@ from converter.wire import json_text
 
 type Body = dict[str, object]
 
-OVERFLOW = "context_length_exceeded"
+TOO_LONG = "context_length_exceeded"
 BAD_REQUEST = "invalid_request_error"
 SERVER_ERROR = "server_error"
 FINAL_CODE = "invalid_prompt"
 """Says that a response failed for good; Codex shows the error's words."""
-FINAL = (OVERFLOW, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
+FINAL = (TOO_LONG, FINAL_CODE, "insufficient_quota", "server_is_overloaded")
 """Codes of a failed response after which Codex does not ask again."""
 _TYPES = {
     400: BAD_REQUEST,
@@ -36,7 +36,7 @@ _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_err
 def error_body(message: str, status: int = 400, param: str = "", code: str = "") -> Body:
     """Return the error object. `param`: the path to what is wrong, with dots."""
     if too_long := context_length.find(message):
-        message, code = _too_long(too_long), OVERFLOW
+        message, code = _too_long(too_long), TOO_LONG
     error = {
         "message": message,
         "type": _TYPES.get(status, SERVER_ERROR if status >= 500 else BAD_REQUEST),
@@ -61,7 +61,7 @@ def failure(message: str, kind: str = "", status: int = 0) -> Body:
     would happen again, as it does of a whole reply.
     """
     if too_long := context_length.find(message):
-        return {"code": OVERFLOW, "message": _too_long(too_long)}
+        return {"code": TOO_LONG, "message": _too_long(too_long)}
     if kind in _REFUSALS or 400 <= status < 429 or status == 500:
         return {"code": FINAL_CODE, "message": message}
     code = "rate_limit_exceeded" if status == 429 else SERVER_ERROR
