@@ -35,5 +35,5 @@ def test_each_goes_to_the_server_from_every_dialect() -> None:
     said = dict.fromkeys(SERVER_FIELDS, 1)
     turns = [{"role": "user", "content": "a"}]
     messages = anthropic_request.read({"model": "m", "max_tokens": 1, "messages": turns, **said})
-    response = responses_request.read({"model": "m", "input": "a", **said}).conversation
+    response, _ = responses_request.read({"model": "m", "input": "a", **said})
     assert messages.extensions == response.extensions == said

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from openai._models import construct_type_unchecked
@@ -27,15 +28,8 @@ OWN_CODES = ("context_length_exceeded",)
 
 def context_of(**fields: Any) -> ResponseContext:
     """A reply's context, from fields of its request."""
-    request = read({"model": "asked", "input": "hi", **fields})
-    return ResponseContext(
-        model=request.conversation.model,
-        id="1",
-        created_at=1700000000,
-        toolbox=request.toolbox,
-        echo=request.echo,
-        encrypted=request.encrypted,
-    )
+    conversation, own = read({"model": "asked", "input": "hi", **fields})
+    return replace(own, model=conversation.model, id="1", created_at=1700000000)
 
 
 def written(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:

@@ -11,7 +11,7 @@ from converter.dialects.responses import compaction, errors, kept_answers, nativ
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.dialects.responses.request_reader import ResponsesRequest, input_items, read
+from converter.dialects.responses.request_reader import input_items, read
 from converter.endpoints import Purpose
 from converter.memory import Memory
 from converter.wire import json_text
@@ -34,33 +34,22 @@ def _read_request(
     if purpose is Purpose.COMPACTION:
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
-    request = read(body, history.items if history else None)
+    asked, own = read(body, history.items if history else None)
     if purpose is Purpose.COMPACTION:
         items = history.items if history else input_items(Fields(body))
-        request = replace(request, repeated=compaction.users(items))
+        own = replace(own, repeated=compaction.users(items))
     if memory is None or history is None:
-        return replace(request.conversation, own=request)
+        return replace(asked, own=own)
     fields = body if isinstance(body, dict) else {}
-    own = replace(request, keep=partial(state.keep, memory, fields, history))
+    own = replace(own, keep=partial(state.keep, memory, fields, history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
-    return replace(request.conversation, own=own, notes=(*request.conversation.notes, *notes))
+    return replace(asked, own=own, notes=(*asked.notes, *notes))
 
 
 def _context(context: ReplyContext) -> ResponseContext:
-    said = ResponseContext(context.model, context.id, context.created_at, context.shown)
-    own = context.own
-    if not isinstance(own, ResponsesRequest):
-        return said
-    return replace(
-        said,
-        toolbox=own.toolbox,
-        echo=own.echo,
-        encrypted=own.encrypted,
-        repeats=own.repeats,
-        compacts=own.compacts,
-        repeated=own.repeated,
-        keep=own.keep,
-    )
+    own = context.own if isinstance(context.own, ResponseContext) else ResponseContext()
+    model, name, at, shown = context.model, context.id, context.created_at, context.shown
+    return replace(own, model=model, id=name, created_at=at, shown=shown)
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:

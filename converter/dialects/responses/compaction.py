@@ -8,7 +8,7 @@ summary in words of its own.
 
 from collections.abc import Iterable
 
-from converter.conversation import Text, Turn
+from converter.conversation import Text
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.growing_items import Json, added
 from converter.dialects.responses.item_parts import with_id
@@ -67,16 +67,6 @@ def answer(response: Json, repeated: Iterable[Json], name: str) -> Json:
         "output": [*messages, *(summaries(output) if isinstance(output, list) else ())],
         "usage": response["usage"] or _NO_USAGE,
     }
-
-
-def is_asked(kinds: Iterable[str]) -> bool:
-    """Tell whether items of these types ask for a compaction."""
-    return TRIGGER in kinds
-
-
-def question() -> Turn:
-    """Return the turn that asks the model for the summary."""
-    return Turn("user", (Text(PROMPT),))
 
 
 def read(sealed: str) -> Text | None:

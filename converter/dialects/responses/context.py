@@ -11,11 +11,12 @@ type Json = dict[str, object]
 @dataclass(frozen=True, slots=True)
 class ResponseContext:
     """Facts that a response takes from its request. `id`: of the response and of its items;
-    `created_at`: in seconds since 1970. `shown`: the client wants to see thinking. `keep` gets the
-    whole response, before its last event. `repeats`: the client is Codex, which asks 6 times when a
-    response is incomplete because of a content filter, but not when it failed for good.
-    `compacts`: the answer is one item, the summary of the conversation; `repeated`: behind the
-    user's messages, which have no ids yet.
+    `created_at`: in seconds since 1970. `shown`: the client wants to see thinking; `encrypted`: as
+    opaque content, too. `toolbox` maps the request's tools back, `echo` holds the fields that the
+    response repeats. `keep` gets the whole response, before its last event. `repeats`: the client
+    is Codex, which asks 6 times when a response is incomplete because of a content filter, but not
+    when it failed for good. `compacts`: the answer is one item, the summary of the conversation;
+    `repeated`: behind the user's messages, which have no ids yet.
     """
 
     model: str = ""

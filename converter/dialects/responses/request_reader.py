@@ -7,19 +7,22 @@ them with every request and chat servers refuse them. What a client will miss is
 out with a note.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from converter.conversation import (
     Conversation,
     RequestError,
     Sampling,
+    Text,
     ThinkingSwitch,
     Tool,
     ToolChoice,
     ToolChoiceMode,
+    Turn,
 )
 from converter.dialects.responses import compaction
+from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.echo import echo
 from converter.dialects.responses.items import OFFERING, Items, kind_of
 from converter.dialects.responses.request_fields import READ, SILENT
@@ -39,32 +42,15 @@ CHOICES: dict[str, ToolChoiceMode] = {"auto": "auto", "none": "none", "required"
 BACKGROUND = "Background mode is not supported: this server keeps no queue of responses"
 PROMPT = "Prompt templates are kept by OpenAI: this server has none"
 _ENCRYPTED = "reasoning.encrypted_content"
-type Json = dict[str, object]
 _CODEX = "client_metadata"
 """A field that Codex 0.169 always sends, and no other client that was tried."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesRequest:
-    """A request of this dialect. `toolbox` maps its tools back. `echo`: fields that the response
-    repeats. `encrypted`: the client wants thoughts as opaque content too. `repeats`: it is Codex;
-    see `ResponseContext`. `compacts`: the answer is a summary that stands for the conversation.
-    `repeated`: the user's messages, where that answer has them before it. `keep` gets the response.
-    """
-
-    conversation: Conversation
-    toolbox: Toolbox = field(default_factory=Toolbox)
-    echo: Mapping[str, object] = field(default_factory=dict)
-    encrypted: bool = False
-    repeats: bool = False
-    compacts: bool = False
-    repeated: tuple[Json, ...] | None = None
-    keep: Callable[[dict[str, object]], None] = lambda _: None
-
-
-def read(body: object, items: Iterable[object] | None = None) -> ResponsesRequest:
-    """Return what the request asks. `body` is its parsed JSON; `items`: its whole history, where a
-    memory has completed it. Raises RequestError.
+def read(
+    body: object, items: Iterable[object] | None = None
+) -> tuple[Conversation, ResponseContext]:
+    """Return what the request asks, and what its response takes from it. `body` is its parsed JSON;
+    `items`: its whole history, where a memory has completed it. Raises RequestError.
     """
     request = Fields(body)
     refuse(request)
@@ -76,8 +62,8 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
     notes: list[str] = []
     form = _format(request)
     choice, toolbox.tools = _choice(request, toolbox, notes)
-    if compacts := compaction.is_asked(map(kind_of, entries)):
-        reading.turns.append(compaction.question())
+    if compacts := compaction.TRIGGER in map(kind_of, entries):
+        reading.turns.append(Turn("user", (Text(compaction.PROMPT),)))
         choice, toolbox.tools = None, []
     conversation = replace(
         _asked(request, form),
@@ -86,10 +72,17 @@ def read(body: object, items: Iterable[object] | None = None) -> ResponsesReques
         tool_choice=choice,
         notes=(*notes, *_notes(request, toolbox, reading.left_out)),
     )
-    include = request.optional("include", list) or []
-    repeats = _CODEX in request.values
-    encrypted = _ENCRYPTED in include
-    return ResponsesRequest(conversation, toolbox, echo(request), encrypted, repeats, compacts)
+    return conversation, _context(request, toolbox, compacts)
+
+
+def _context(request: Fields, toolbox: Toolbox, compacts: bool) -> ResponseContext:
+    return ResponseContext(
+        toolbox=toolbox,
+        echo=echo(request),
+        encrypted=_ENCRYPTED in (request.optional("include", list) or []),
+        repeats=_CODEX in request.values,
+        compacts=compacts,
+    )
 
 
 def _asked(request: Fields, form: Fields) -> Conversation:

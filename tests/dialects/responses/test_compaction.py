@@ -35,14 +35,14 @@ def asked(*items: dict[str, Any]) -> Any:
 
 
 def test_the_model_is_asked_for_a_summary_and_offered_no_tools() -> None:
-    request = asked({"role": "user", "content": "hi"}, TRIGGER)
-    assert request.conversation.turns == (
+    conversation, context = asked({"role": "user", "content": "hi"}, TRIGGER)
+    assert conversation.turns == (
         Turn("user", (Text("hi"),)),
         Turn("user", (Text(PROMPT),)),
     )
-    assert (request.conversation.tools, request.conversation.tool_choice) == ((), None)
-    assert request.compacts
-    assert not asked({"role": "user", "content": "hi"}).compacts
+    assert (conversation.tools, conversation.tool_choice) == ((), None)
+    assert context.compacts
+    assert not asked({"role": "user", "content": "hi"})[1].compacts
 
 
 def test_its_answer_is_one_item_and_its_thought_another() -> None:
@@ -68,13 +68,13 @@ def test_half_a_summary_or_none_is_no_item(events: list[Any]) -> None:
 
 def test_the_conversation_goes_on_from_the_summary() -> None:
     item = output(complete([Said("It is tea."), STOP], CONTEXT))[0]
-    (turn, *_) = asked(item, {"role": "user", "content": "so?"}).conversation.turns
+    (turn, *_) = asked(item, {"role": "user", "content": "so?"})[0].turns
     assert turn == Turn("user", (Text(HEAD + "It is tea."),))
 
 
 def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
     item = {"type": "compaction", "encrypted_content": "gAAA"}
-    assert "compaction" in asked(item).conversation.notes[-1]
+    assert "compaction" in asked(item)[0].notes[-1]
 
 
 def test_the_answer_of_its_own_endpoint_repeats_the_users_messages() -> None:

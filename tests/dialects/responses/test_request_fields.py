@@ -13,7 +13,7 @@ from converter.dialects.server_fields import SERVER_FIELDS
 
 
 def asked(**fields: Any) -> Conversation:
-    return read({"model": "m", "input": "hi", **fields}).conversation
+    return read({"model": "m", "input": "hi", **fields})[0]
 
 
 def test_fields_of_local_servers_go_to_the_server() -> None:

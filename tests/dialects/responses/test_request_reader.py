@@ -40,7 +40,8 @@ CODEX = {
 
 
 def asked(**fields: Any) -> Conversation:
-    return read({"model": "m", "input": "hi", **fields}).conversation
+    conversation, _ = read({"model": "m", "input": "hi", **fields})
+    return conversation
 
 
 def test_a_text_is_a_users_message() -> None:
@@ -48,25 +49,24 @@ def test_a_text_is_a_users_message() -> None:
 
 
 def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
-    request = read(CODEX)
-    body = write(request.conversation, RequestSettings())
+    conversation, context = read(CODEX)
+    body = write(conversation, RequestSettings())
     assert body["messages"] == [
         {"role": "system", "content": "a\n\nb"},
         {"role": "user", "content": "c\n\nd"},
     ]
     assert [tool["function"]["name"] for tool in body["tools"]] == ["f", "mcp__m__f"]  # type: ignore[attr-defined]
     assert body.keys() == {"model", "messages", "tools", "tool_choice", "stream", "stream_options"}
-    assert request.encrypted
-    assert request.repeats
-    assert not read({"model": "m", "input": "hi"}).repeats
-    assert request.conversation.notes == (
+    assert context.encrypted
+    assert context.repeats
+    assert not read({"model": "m", "input": "hi"})[1].repeats
+    assert conversation.notes == (
         "tools left out, which only OpenAI's servers can run: web_search",
     )
 
 
 def test_lm_studios_check_is_a_request_like_any_other() -> None:
-    conversation = read({"model": "m", "input": "", "max_output_tokens": 1}).conversation
-    body = write(conversation, RequestSettings())
+    body = write(asked(input="", max_output_tokens=1), RequestSettings())
     assert (body["messages"], body["max_tokens"]) == ([{"role": "user", "content": ""}], 1)
 
 
@@ -147,15 +147,15 @@ def test_tools_that_come_with_the_input_are_offered() -> None:
         {"type": "tool_search_output", "call_id": "c", "tools": [MCP]},
         {"type": "function_call", "call_id": "d", "name": "f", "namespace": "mcp__m", "arguments": "{}"},
     ]  # fmt: skip
-    request = read({"model": "m", "input": items})
-    assert [tool.name for tool in request.conversation.tools] == ["tool_search", "mcp__m__f"]
-    assert request.conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", {})
+    conversation = asked(input=items)
+    assert [tool.name for tool in conversation.tools] == ["tool_search", "mcp__m__f"]
+    assert conversation.turns[-1].blocks[-1] == ToolUse("d", "mcp__m__f", {})
 
 
 def test_the_history_that_a_memory_completed_stands_for_the_input() -> None:
     items = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
-    request = read({"model": "m", "previous_response_id": "resp_1"}, items)
-    assert len(request.conversation.turns) == 2
+    conversation, _ = read({"model": "m", "previous_response_id": "resp_1"}, items)
+    assert len(conversation.turns) == 2
 
 
 @pytest.mark.parametrize(
