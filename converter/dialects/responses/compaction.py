@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from converter.conversation import Text
 from converter.dialects.responses import thoughts
-from converter.dialects.responses.growing_items import Json, added
+from converter.dialects.responses.growing_items import GrowingItem, Json, added
 from converter.dialects.responses.item_parts import with_id
 
 ITEM = "compaction"
@@ -21,8 +21,6 @@ PROMPT = (
     "decisions and their reasons), and what is left to do. Write the summary and nothing else."
 )
 HEAD = "Summary of the conversation so far:\n\n"
-
-
 NONE = "the model wrote no summary of the conversation, or only a part of one"
 _NO_USAGE: Json = {
     "input_tokens": 0,
@@ -75,21 +73,11 @@ def read(sealed: str) -> Text | None:
     return None if text is None else Text(HEAD + text)
 
 
-class Compaction:
+class Compaction(GrowingItem):
     """The summary as an item: it goes out when it is whole, for a part of it is none."""
 
     def __init__(self, name: str, index: int) -> None:
-        self._id, self._index = f"cmp_{name}", index
-        self._pieces: list[str] = []
-
-    def start(self) -> list[Json]:
-        """Send nothing yet."""
-        return []
-
-    def feed(self, text: str) -> list[Json]:
-        """Keep a piece of the summary."""
-        self._pieces.append(text)
-        return []
+        super().__init__(f"cmp_{name}", index)
 
     def finish(self, _: str) -> tuple[Json, list[Json]]:
         """Return the item, announced first."""

@@ -7,7 +7,7 @@ start are there all the same, because the Python SDK fills them in place.
 """
 
 import json
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.calls import CALL_KINDS, named
@@ -18,17 +18,35 @@ type Json = dict[str, object]
 RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
-class GrowingItem(Protocol):
-    """One item of the output."""
+class GrowingItem(ABC):
+    """One item of the output, in the pieces that have come. A kind that clients cannot read in
+    pieces is announced when it is whole.
+    """
+
+    def __init__(self, item_id: str, index: int) -> None:
+        self._id, self._index = item_id, index
+        self._pieces: list[str] = []
 
     def start(self) -> list[Json]:
         """Return the events that announce it."""
+        return []
 
     def feed(self, text: str) -> list[Json]:
-        """Return the events for a piece of it."""
+        """Take a piece; return the events for it."""
+        self._pieces.append(text)
+        return []
 
+    @abstractmethod
     def finish(self, status: str) -> tuple[Json, list[Json]]:
         """Return the whole item, and the events before its `output_item.done`."""
+
+    def _event(self, kind: str, **fields: object) -> Json:
+        return {
+            "type": f"response.{kind}",
+            "item_id": self._id,
+            "output_index": self._index,
+            **fields,
+        }
 
 
 def added(item: Json, index: int) -> Json:
@@ -41,12 +59,11 @@ def done(item: Json, index: int) -> Json:
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-class Message:
+class Message(GrowingItem):
     """Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
 
     def __init__(self, name: str, index: int) -> None:
-        self._id, self._index = f"msg_{name}", index
-        self._pieces: list[str] = []
+        super().__init__(f"msg_{name}", index)
 
     def _item(self, status: str, content: list[Json]) -> Json:
         return {
@@ -58,13 +75,7 @@ class Message:
         }
 
     def _event(self, kind: str, **fields: object) -> Json:
-        return {
-            "type": f"response.{kind}",
-            "item_id": self._id,
-            "output_index": self._index,
-            "content_index": 0,
-            **fields,
-        }
+        return super()._event(kind, content_index=0, **fields)
 
     def start(self) -> list[Json]:
         """Announce the message and its only part."""
@@ -75,7 +86,7 @@ class Message:
 
     def feed(self, text: str) -> list[Json]:
         """Add a piece of text."""
-        self._pieces.append(text)
+        super().feed(text)
         return [self._event("output_text.delta", delta=text, logprobs=[])]
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
@@ -91,27 +102,21 @@ def _part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-class Reasoning:
+class Reasoning(GrowingItem):
     """One thought, as a summary: the raw `reasoning_text` is invisible in most clients.
 
     `encrypted`: the client wants the thought as opaque content too.
     """
 
     def __init__(self, name: str, index: int, encrypted: bool) -> None:
-        self._id, self._index, self._encrypted = f"rs_{name}", index, encrypted
-        self._pieces: list[str] = []
+        super().__init__(f"rs_{name}", index)
+        self._encrypted = encrypted
 
     def _item(self, status: str, summary: list[Json]) -> Json:
         return {"id": self._id, "type": "reasoning", "status": status, "summary": summary}
 
     def _event(self, kind: str, **fields: object) -> Json:
-        return {
-            "type": f"response.reasoning_summary_{kind}",
-            "item_id": self._id,
-            "output_index": self._index,
-            "summary_index": 0,
-            **fields,
-        }
+        return super()._event(f"reasoning_summary_{kind}", summary_index=0, **fields)
 
     def start(self) -> list[Json]:
         """Announce the thought and its only summary part."""
@@ -123,7 +128,7 @@ class Reasoning:
 
     def feed(self, text: str) -> list[Json]:
         """Add a piece of the thought."""
-        self._pieces.append(text)
+        super().feed(text)
         return [self._event("text.delta", delta=text)]
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
@@ -136,13 +141,12 @@ class Reasoning:
         return item, [self._event("text.done", text=text), self._event("part.done", part=part)]
 
 
-class FunctionCall:
+class FunctionCall(GrowingItem):
     """A call of a function, its arguments as they come."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
-        self._id, self._index = f"{CALL_KINDS['function'].prefix}_{name}", index
+        super().__init__(f"{CALL_KINDS['function'].prefix}_{name}", index)
         self._call_id, self._tool = call_id, tool
-        self._pieces: list[str] = []
 
     def _item(self, status: str, arguments: str) -> Json:
         return {
@@ -155,12 +159,7 @@ class FunctionCall:
         }
 
     def _event(self, kind: str, **fields: object) -> Json:
-        return {
-            "type": f"response.function_call_arguments.{kind}",
-            "item_id": self._id,
-            "output_index": self._index,
-            **fields,
-        }
+        return super()._event(f"function_call_arguments.{kind}", **fields)
 
     def start(self) -> list[Json]:
         """Announce the call."""
@@ -168,7 +167,7 @@ class FunctionCall:
 
     def feed(self, text: str) -> list[Json]:
         """Add a piece of the arguments."""
-        self._pieces.append(text)
+        super().feed(text)
         return [self._event("delta", delta=text)]
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
@@ -179,23 +178,13 @@ class FunctionCall:
         ]
 
 
-class OtherCall:
+class OtherCall(GrowingItem):
     """A call of any other kind: nothing of it can be sent before its input is whole."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
         self._kind = CALL_KINDS[tool.kind]
-        self._id, self._index = f"{self._kind.prefix}_{name}", index
+        super().__init__(f"{self._kind.prefix}_{name}", index)
         self._call_id, self._tool = call_id, tool
-        self._pieces: list[str] = []
-
-    def start(self) -> list[Json]:
-        """Send nothing yet."""
-        return []
-
-    def feed(self, text: str) -> list[Json]:
-        """Keep a piece of the input."""
-        self._pieces.append(text)
-        return []
 
     def finish(self, status: str) -> tuple[Json, list[Json]]:
         """Return the whole call, announced first."""
@@ -211,32 +200,21 @@ class OtherCall:
             return item, [added({**item, "status": RUNNING}, self._index)]
         return item, [
             added({**item, "status": RUNNING, "input": ""}, self._index),
-            self._event("delta", delta=item["input"]),
-            self._event("done", input=item["input"]),
+            self._event("custom_tool_call_input.delta", delta=item["input"]),
+            self._event("custom_tool_call_input.done", input=item["input"]),
         ]
 
-    def _event(self, kind: str, **fields: object) -> Json:
-        return {
-            "type": f"response.custom_tool_call_input.{kind}",
-            "item_id": self._id,
-            "output_index": self._index,
-            **fields,
-        }
 
-
-class Finished:
+class Finished(GrowingItem):
     """An item that a server of this dialect sent whole."""
 
-    def __init__(self, _: str, index: int, item: Json) -> None:
-        self._index, self._item = index, item
+    def __init__(self, name: str, index: int, item: Json) -> None:
+        super().__init__(name, index)
+        self._item = item
 
     def start(self) -> list[Json]:
         """Announce the item as it is."""
         return [added(self._item, self._index)]
-
-    def feed(self, _: str) -> list[Json]:
-        """Nothing fills it any more."""
-        return []
 
     def finish(self, _: str) -> tuple[Json, list[Json]]:
         """Return the item as it came."""
