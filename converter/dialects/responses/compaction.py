@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from converter.conversation import Text
 from converter.dialects.responses import thoughts
-from converter.dialects.responses.growing_items import GrowingItem, Json, added
 from converter.dialects.responses.item_parts import with_id
+from converter.dialects.responses.output_items import Json, OutputItem, added
 
 ITEM = "compaction"
 TRIGGER = "compaction_trigger"
@@ -73,7 +73,7 @@ def read(sealed: str) -> Text | None:
     return None if text is None else Text(HEAD + text)
 
 
-class Compaction(GrowingItem):
+class Compaction(OutputItem):
     """The summary as an item: it goes out when it is whole, for a part of it is none."""
 
     def __init__(self, name: str, index: int) -> None:

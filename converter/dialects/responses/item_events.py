@@ -11,14 +11,14 @@ from converter.dialects.delayed import Blanks, Delayed
 from converter.dialects.responses.compaction import Compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME
-from converter.dialects.responses.growing_items import (
+from converter.dialects.responses.output_items import (
     COMPLETED,
     Finished,
     FunctionCall,
-    GrowingItem,
     Json,
     Message,
     OtherCall,
+    OutputItem,
     Reasoning,
     done,
 )
@@ -44,7 +44,7 @@ class ItemEvents:
 
     def __init__(self, context: ResponseContext) -> None:
         self._context = context
-        self._open: GrowingItem | None = None
+        self._open: OutputItem | None = None
         self._blanks = Blanks()
         self._thought = Thought()
         self._calls = ToolCalls()
@@ -140,7 +140,7 @@ class ItemEvents:
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError("output", OUTPUT_LIMIT)
 
-    def _enter(self, make: Callable[[str, int], GrowingItem]) -> Iterator[Json]:
+    def _enter(self, make: Callable[[str, int], OutputItem]) -> Iterator[Json]:
         """Begin another item; its name is like no other item's of any response.
 
         Behind a call that was cut nothing begins: its item stays open, and one at a time may be.

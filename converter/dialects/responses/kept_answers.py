@@ -13,7 +13,7 @@ from converter.conversation import RequestError
 from converter.dialects.dialect import Body, KeptRequest
 from converter.dialects.responses import state
 from converter.dialects.responses.errors import error_body
-from converter.dialects.responses.growing_items import Json
+from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.state import UnknownError
 from converter.memory import Memory
 from converter.wire import json_text

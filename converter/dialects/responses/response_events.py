@@ -11,8 +11,8 @@ from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
 from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import failure
-from converter.dialects.responses.growing_items import COMPLETED, INCOMPLETE, Json
 from converter.dialects.responses.item_events import Content, ItemEvents
+from converter.dialects.responses.output_items import COMPLETED, INCOMPLETE, Json
 from converter.events import (
     End,
     Event,

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from converter.conversation import RequestError
-from converter.dialects.responses.growing_items import Json
 from converter.dialects.responses.item_parts import with_id
+from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.request_reader import input_items, refuse
 from converter.memory import Memory
 from converter.wire import json_text

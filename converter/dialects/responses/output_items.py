@@ -18,7 +18,7 @@ type Json = dict[str, object]
 RUNNING, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
 
-class GrowingItem(ABC):
+class OutputItem(ABC):
     """One item of the output, in the pieces that have come. A kind that clients cannot read in
     pieces is announced when it is whole.
     """
@@ -59,7 +59,7 @@ def done(item: Json, index: int) -> Json:
     return {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-class Message(GrowingItem):
+class Message(OutputItem):
     """Text of the answer. A refusal is text as well, because Codex shows no refusal part."""
 
     def __init__(self, name: str, index: int) -> None:
@@ -102,7 +102,7 @@ def _part(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-class Reasoning(GrowingItem):
+class Reasoning(OutputItem):
     """One thought, as a summary: the raw `reasoning_text` is invisible in most clients.
 
     `encrypted`: the client wants the thought as opaque content too.
@@ -141,7 +141,7 @@ class Reasoning(GrowingItem):
         return item, [self._event("text.done", text=text), self._event("part.done", part=part)]
 
 
-class FunctionCall(GrowingItem):
+class FunctionCall(OutputItem):
     """A call of a function, its arguments as they come."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
@@ -178,7 +178,7 @@ class FunctionCall(GrowingItem):
         ]
 
 
-class OtherCall(GrowingItem):
+class OtherCall(OutputItem):
     """A call of any other kind: nothing of it can be sent before its input is whole."""
 
     def __init__(self, name: str, index: int, call_id: str, tool: ToolName) -> None:
@@ -205,7 +205,7 @@ class OtherCall(GrowingItem):
         ]
 
 
-class Finished(GrowingItem):
+class Finished(OutputItem):
     """An item that a server of this dialect sent whole."""
 
     def __init__(self, name: str, index: int, item: Json) -> None:

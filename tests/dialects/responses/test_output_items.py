@@ -1,17 +1,17 @@
 import pytest
 
-from converter.dialects.responses.growing_items import (
+from converter.dialects.responses.output_items import (
     COMPLETED,
     INCOMPLETE,
     FunctionCall,
-    GrowingItem,
     Message,
     OtherCall,
+    OutputItem,
     Reasoning,
 )
 from converter.dialects.responses.tools import ToolName
 
-ITEMS: dict[str, GrowingItem] = {
+ITEMS: dict[str, OutputItem] = {
     "message": Message("1", 3),
     "reasoning": Reasoning("1", 3, encrypted=False),
     "function_call": FunctionCall("1", 3, "c", ToolName("function", "f", "n")),
