@@ -10,10 +10,10 @@ from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.anthropic.ending import Ending
 from converter.dialects.anthropic.errors import error_body
 from converter.dialects.anthropic.head import message_start, reply_name
-from converter.dialects.delayed import Blanks, Delayed
+from converter.dialects.delayed import Blanks, InOrder
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.left_out import left_out
-from converter.dialects.tool_pieces import ToolCalls, ToolPiece
+from converter.dialects.tool_pieces import ToolPiece
 from converter.events import (
     Block,
     End,
@@ -33,7 +33,7 @@ from converter.events import (
 from converter.parsing.thought import Thought
 
 type Message = dict[str, object]
-type _Content = Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block
+type _Content = Text | Thinking | ThinkingEnd | Vendor | Block
 
 
 class MessageEvents:
@@ -48,16 +48,15 @@ class MessageEvents:
         self._index = 0
         self._blanks = Blanks()
         self._thought = Thought()
-        self._calls = ToolCalls()
+        self._in_order = InOrder[_Content]()
         self._called = self._cut = False
-        self._delayed = Delayed[_Content]()
         self._ending = Ending()
         self.failure = ""
 
     @property
     def notes(self) -> list[str]:
         """The notes on what was mended, a line each."""
-        return [*self._ending.notes, *self._calls.notes]
+        return [*self._ending.notes, *self._in_order.calls.notes]
 
     def feed(self, event: Event) -> Iterator[Message]:
         """Return what can be said. Choices but the first have no place in a message: nobody can ask
@@ -69,23 +68,24 @@ class MessageEvents:
             # llama.cpp's own endpoint may leave its head out
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._course(Start("", ""))
-            yield from self._content(event)
+            yield from self._contents(self._in_order.feed(event))
         else:
             yield from self._course(event)
 
-    def _content(self, event: _Content) -> Iterator[Message]:
+    def _contents(self, contents: Iterable[_Content | ToolPiece]) -> Iterator[Message]:
+        for content in contents:
+            yield from self._content(content)
+
+    def _content(self, event: _Content | ToolPiece) -> Iterator[Message]:
         match event:
-            case Text() | Thinking() | ThinkingEnd() | Vendor() | Block() if self._calls.open:
-                self._delayed.add(event)  # its block would tear the call apart
             case Text():
                 yield from self._text(event.text)
             case Thinking():
                 yield from self._thinking(event.text)
             case ThinkingEnd():
                 yield from self._leave(event.signature) if self._open == "thinking" else ()
-            case ToolCall():
-                yield from self._tool_pieces(self._calls.feed(event))
-                yield from self._undelayed()
+            case ToolPiece():
+                yield from self._tool_piece(event)
             case Vendor():
                 yield from self._vendor(event)
             case Block():
@@ -95,7 +95,7 @@ class MessageEvents:
         match event:
             case Start() if not self._started:
                 self._started = True
-                self._calls.reply = reply_name(event, self._context)
+                self._in_order.calls.reply = reply_name(event, self._context)
                 yield message_start(event, self._context)
             case Finish():
                 self._ending.finish = event
@@ -138,11 +138,6 @@ class MessageEvents:
             )
             yield self._delta({"type": "thinking_delta", "thinking": event.text})
 
-    def _undelayed(self) -> Iterator[Message]:
-        if not self._calls.open:
-            for event in self._delayed.take():
-                yield from self._content(event)
-
     def _block(self, event: Fields) -> Iterator[Message]:
         """Pass a block of a kind that is none of ours, at its place."""
         if event.get("type") == "content_block_start":
@@ -166,19 +161,16 @@ class MessageEvents:
             yield from self._enter(kind, {"type": event.block, event.key: event.value})
             yield from self._leave()
 
-    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Message]:
-        for piece in pieces:
-            if piece.begins:
-                self._called = True
-                yield from self._leave()
-                yield from self._enter(
-                    "tool_use",
-                    {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}},
-                )
-            elif piece.cut and self._ending.cuts_calls:
-                self._cut = True  # its input stays open: a client must not run it
-            else:
-                yield self._delta({"type": "input_json_delta", "partial_json": piece.json})
+    def _tool_piece(self, piece: ToolPiece) -> Iterator[Message]:
+        if piece.begins:
+            self._called = True
+            call: Message = {"type": "tool_use", "id": piece.id, "name": piece.name, "input": {}}
+            yield from self._leave()
+            yield from self._enter("tool_use", call)
+        elif piece.cut and self._ending.cuts_calls:
+            self._cut = True  # its input stays open: a client must not run it
+        else:
+            yield self._delta({"type": "input_json_delta", "partial_json": piece.json})
 
     def _enter(self, kind: str, block: Message) -> Iterator[Message]:
         if self._open == kind:
@@ -203,16 +195,14 @@ class MessageEvents:
         self._index += 1
 
     def _end(self) -> Iterator[Message]:
-        yield from self._tool_pieces(self._calls.end())
-        yield from self._undelayed()
+        yield from self._contents(self._in_order.end())
         yield from self._leave()
         self._over = True
         yield self._ending.delta(self._called and not self._cut)
         yield {"type": "message_stop"}
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Message]:
-        yield from self._tool_pieces(self._calls.end())
-        yield from self._undelayed()
+        yield from self._contents(self._in_order.end())
         yield from self._leave()
         self._over = True
         self.failure = message

@@ -7,7 +7,7 @@ finished only when it is whole: Codex runs it at once.
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from converter.dialects.delayed import Blanks, Delayed
+from converter.dialects.delayed import Blanks, InOrder
 from converter.dialects.responses.compaction import Compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME
@@ -22,13 +22,12 @@ from converter.dialects.responses.output_items import (
     Reasoning,
     done,
 )
-from converter.dialects.tool_pieces import ToolCalls, ToolPiece
+from converter.dialects.tool_pieces import ToolPiece
 from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
 from converter.limits import TooMuchError
 from converter.parsing.thought import Thought
 
-type Content = Text | Thinking | ThinkingEnd | ToolCall | Block
-
+type _Content = Text | Thinking | ThinkingEnd | Block
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 """Characters of a response, which its last event holds once more, and what they cost in pieces of
@@ -47,9 +46,8 @@ class ItemEvents:
         self._open: OutputItem | None = None
         self._blanks = Blanks()
         self._thought = Thought()
-        self._calls = ToolCalls()
-        self._calls.reply = context.id
-        self._delayed = Delayed[Content]()
+        self._in_order = InOrder[_Content]()
+        self._in_order.calls.reply = context.id
         self._summary: list[str] = []
         self.output: list[Json] = []
         self.cut = False
@@ -58,22 +56,26 @@ class ItemEvents:
     @property
     def notes(self) -> list[str]:
         """The notes on what was mended, a line each."""
-        return self._calls.notes
+        return self._in_order.calls.notes
 
-    def feed(self, event: Content) -> Iterator[Json]:
+    def feed(self, event: _Content | ToolCall) -> Iterator[Json]:
         """Return the events that can go out."""
+        yield from self._contents(self._in_order.feed(event))
+
+    def _contents(self, contents: Iterable[_Content | ToolPiece]) -> Iterator[Json]:
+        for content in contents:
+            yield from self._content(content)
+
+    def _content(self, event: _Content | ToolPiece) -> Iterator[Json]:
         match event:
-            case Text() | Thinking() | ThinkingEnd() | Block() if self._calls.open:
-                self._delayed.add(event)  # its item would tear the call apart
             case Text():
                 yield from self._text(event.text)
             case Thinking():
                 yield from self._thinking(event.text)
             case ThinkingEnd():
                 yield from self._leave() if isinstance(self._open, Reasoning) else ()
-            case ToolCall():
-                yield from self._tool_pieces(self._calls.feed(event))
-                yield from self._undelayed()
+            case ToolPiece():
+                yield from self._tool_piece(event)
             case Block() if event.dialect == NAME:
                 yield from self._enter(partial(Finished, item=dict(event.event)))
                 yield from self._leave()
@@ -82,8 +84,7 @@ class ItemEvents:
         """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
         still.
         """
-        yield from self._tool_pieces(self._calls.end(whole))
-        yield from self._undelayed()
+        yield from self._contents(self._in_order.end(whole))
         call = isinstance(self._open, FunctionCall | OtherCall)
         yield from self._leave(COMPLETED if call else status)
         if whole and (summary := "".join(self._summary).strip()):
@@ -112,23 +113,17 @@ class ItemEvents:
                 yield from self._enter(partial(Reasoning, encrypted=self._context.encrypted))
             yield from self._fill(event.text)
 
-    def _tool_pieces(self, pieces: Iterable[ToolPiece]) -> Iterator[Json]:
-        for piece in pieces:
-            if piece.begins:
-                tool = self._context.toolbox.find(piece.name)
-                kind = FunctionCall if tool.kind == "function" else OtherCall
-                yield from self._enter(partial(kind, call_id=piece.id, tool=tool))
-            elif piece.cut:
-                self.cut = True
-                self._open = None  # never finished: a client would run it
-            else:
-                self.said += 0 if self.cut else len("".join(piece.json.split()))
-                yield from self._fill(piece.json)
-
-    def _undelayed(self) -> Iterator[Json]:
-        if not self._calls.open:
-            for event in self._delayed.take():
-                yield from self.feed(event)
+    def _tool_piece(self, piece: ToolPiece) -> Iterator[Json]:
+        if piece.begins:
+            tool = self._context.toolbox.find(piece.name)
+            kind = FunctionCall if tool.kind == "function" else OtherCall
+            yield from self._enter(partial(kind, call_id=piece.id, tool=tool))
+        elif piece.cut:
+            self.cut = True
+            self._open = None  # never finished: a client would run it
+        else:
+            self.said += 0 if self.cut else len("".join(piece.json.split()))
+            yield from self._fill(piece.json)
 
     def _fill(self, text: str) -> list[Json]:
         self._hold(len(text))

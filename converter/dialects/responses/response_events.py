@@ -3,7 +3,6 @@ and `response.completed`, `incomplete` or `failed`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import get_args
 
 from converter.dialects.left_out import left_out
 from converter.dialects.responses.compaction import NONE, summaries
@@ -11,9 +10,10 @@ from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
 from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import failure
-from converter.dialects.responses.item_events import Content, ItemEvents
+from converter.dialects.responses.item_events import ItemEvents
 from converter.dialects.responses.output_items import COMPLETED, INCOMPLETE, Json
 from converter.events import (
+    Block,
     End,
     Event,
     Failure,
@@ -21,6 +21,10 @@ from converter.events import (
     Finish,
     Opaque,
     Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
     Usage,
     Vendor,
     own_fields,
@@ -29,7 +33,6 @@ from converter.events import (
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 MOST_NAMES = 50
 """Fields without a place that are told by name."""
-_CONTENT = get_args(Content.__value__)
 
 
 class ResponseEvents:
@@ -63,7 +66,7 @@ class ResponseEvents:
         """Return the events that can go out. A response has one choice: nobody can ask for more."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, _CONTENT):
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Block):
             yield from self.start()
             yield from self._numbered(self._items.feed(event))
         else:

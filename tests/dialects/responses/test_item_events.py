@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.item_events import Content, ItemEvents
+from converter.dialects.responses.item_events import ItemEvents
 from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
 from tests.support.strategies import law
 
 
-def fed(*content: Content) -> tuple[ItemEvents, list[dict[str, Any]]]:
+def fed(*content: Any) -> tuple[ItemEvents, list[dict[str, Any]]]:
     items = ItemEvents(ResponseContext())
     events = [event for piece in content for event in items.feed(piece)]
     return items, [*events, *items.end(True, "completed")]
