@@ -98,11 +98,9 @@ class ReadRequest:
         assert self.conversation
         served = self.served_model or self.conversation.model
         conversation = replace(self.conversation, model=served)
-        settings = self.exchange.settings
-        manner = RequestSettings(
-            history=settings.history, order=settings.order, server=server, server_parses=parses
-        )
-        body, notes = request_writer.written(conversation, manner)
+        options = self.exchange.settings
+        settings = RequestSettings(options.history, options.order, server, parses)
+        body, notes = request_writer.write(conversation, settings)
         return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
 
     def with_tools(self) -> "ReadRequest":

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
-from converter.dialects.openai_chat.request_writer import RequestSettings
+from converter.dialects.openai_chat.messages import RequestSettings
 from converter.dialects.responses import RESPONSES
 
 __all__ = [

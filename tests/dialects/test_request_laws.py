@@ -17,7 +17,8 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 
 from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
 
 # Pydantic checks an `Iterable` only as it is read, and needs its adapter alive until then.
@@ -135,7 +136,7 @@ def strings(messages: Any) -> Iterator[str]:
 @given(requests(), st.sampled_from(SERVER_NAMES))
 def test_nothing_said_is_lost_or_moved(drawn: tuple[dict[str, Any], list[str]], name: str) -> None:
     asked, said = drawn
-    body = write(
+    body, _ = write(
         anthropic_request.read(asked),
         RequestSettings(server=replace(by_name(name), tool_turn_history="")),
     )
@@ -160,7 +161,7 @@ def test_every_drawn_request_is_a_good_one(
     body: Any = write(
         anthropic_request.read(asked),
         settings(name, history=history, order="tools-first" if first else "as-written"),
-    )
+    )[0]
     read_through(OPENAI.validate_python(body))
     assert "sig-secret" not in json.dumps(body)
     roles = [message["role"] for message in body["messages"]]
@@ -174,7 +175,7 @@ def test_every_drawn_request_is_a_good_one(
 def test_every_result_follows_its_call_when_tools_come_first(
     drawn: tuple[dict[str, Any], list[str]],
 ) -> None:
-    body: Any = write(anthropic_request.read(drawn[0]), settings(order="tools-first"))
+    body: Any = write(anthropic_request.read(drawn[0]), settings(order="tools-first"))[0]
     waiting: list[str] = []
     for message in body["messages"]:
         if message["role"] == "tool":

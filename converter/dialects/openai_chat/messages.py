@@ -23,7 +23,7 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.openai_chat.attachments import part_of, readable
-from converter.servers.profiles import History, Order
+from converter.servers.profiles import GENERIC, History, Order, Server
 
 type Message = dict[str, object]
 
@@ -38,27 +38,30 @@ IMAGE_ABOVE = "[image from the result of tool call {}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """The manner of a server's messages: where earlier thoughts go and in which tags, whether tool
-    results precede user text, what the server takes.
+class RequestSettings:
+    """The choices for a written request: where earlier thoughts go, what comes first in a turn, for
+    which server.
+
+    `server_parses`: the server takes the thinking out of the text itself (it was started with a
+    reasoning parser).
     """
 
     history: History = "tags"
     order: Order = "as-written"
-    tags: tuple[str, str] = ("<think>", "</think>")
-    image_links: bool = True
-    tool_turn_history: str = ""
+    server: Server = GENERIC
+    server_parses: bool = False
 
 
-def write_messages(conversation: Conversation, manner: Manner) -> list[Message]:
-    """The messages, system text first. A last assistant turn stays last, for the server to
+def write_messages(conversation: Conversation, settings: RequestSettings) -> list[Message]:
+    """Return the messages, system text first. A last assistant turn stays last, for the server to
     continue; an empty one is left out.
     """
     system, turns = _split_system(conversation)
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
     for role, run in groupby(turns, key=lambda turn: turn.role):
         blocks = tuple(block for turn in run for block in turn.blocks)
-        messages += [_assistant(blocks, manner)] if role == "assistant" else _user(blocks, manner)
+        write = _assistant if role == "assistant" else _user
+        messages += write(blocks, settings)
     if len(messages) > 1 and messages[-1] == {"role": "assistant", "content": ""}:
         messages.pop()
     return messages
@@ -101,25 +104,23 @@ def join_texts(texts: Iterable[str]) -> str:
 # The assistant's side.
 
 
-def _assistant(blocks: Sequence[Block], manner: Manner) -> Message:
+def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     calls = [_tool_call(block) for block in blocks if isinstance(block, ToolUse)]
-    field = manner.tool_turn_history if calls and manner.tool_turn_history else manner.history
-    message: Message = {
-        "role": "assistant",
-        "content": join_texts(_said(blocks, field, manner.tags)),
-    }
+    of_tool_turns = settings.server.tool_turn_history if calls else ""
+    field = of_tool_turns or settings.history
+    message: Message = {"role": "assistant", "content": join_texts(_said(blocks, field))}
     thoughts = join_texts(block.text for block in blocks if isinstance(block, Thinking))
-    if field not in ("tags", "drop") and (thoughts or (calls and manner.tool_turn_history)):
+    if field not in ("tags", "drop") and (thoughts or of_tool_turns):
         message[field] = thoughts
-    return message | ({"tool_calls": calls} if calls else {})
+    return [message | ({"tool_calls": calls} if calls else {})]
 
 
-def _said(blocks: Iterable[Block], field: str, tags: tuple[str, str]) -> Iterator[str]:
+def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, Text):
             yield block.text
         elif isinstance(block, Thinking) and field == "tags" and block.text.strip():
-            yield f"{tags[0]}{block.text}{tags[1]}"
+            yield f"<think>{block.text}</think>"
 
 
 def _tool_call(block: ToolUse) -> dict[str, object]:
@@ -134,37 +135,35 @@ def _tool_call(block: ToolUse) -> dict[str, object]:
 # The user's side.
 
 
-def _user(blocks: Sequence[Block], manner: Manner) -> list[Message]:
-    if manner.order == "tools-first":
+def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
+    if settings.order == "tools-first":
         blocks = sorted(blocks, key=lambda block: not isinstance(block, ToolResult))
     messages: list[Message] = []
     for of_tools, run in groupby(
-        _unfolded(blocks, manner), key=lambda block: isinstance(block, ToolResult)
+        _unfolded(blocks, settings.server.image_links),
+        key=lambda block: isinstance(block, ToolResult),
     ):
         write = _tool_messages if of_tools else _user_message
         messages += write(run)
     return messages or [{"role": "user", "content": ""}]
 
 
-def _unfolded(blocks: Iterable[Block], manner: Manner) -> Iterator[Text | Image | ToolResult]:
+def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Text | Image | ToolResult]:
     """The blocks as text, images and tool results of text alone; the images of a run of results
     follow it.
     """
     waiting: list[Text | Image] = []
     for block in blocks:
         if isinstance(block, ToolResult):
-            content = tuple(readable(block.content, manner.image_links))
+            content = tuple(readable(block.content, links))
             yield ToolResult(block.tool_use_id, content, block.is_error)
+            above = Text(IMAGE_ABOVE.format(block.tool_use_id))
             for image in content:
-                waiting += (
-                    [Text(IMAGE_ABOVE.format(block.tool_use_id)), image]
-                    if isinstance(image, Image)
-                    else []
-                )
+                waiting += [above, image] if isinstance(image, Image) else []
         else:
             yield from waiting
             waiting = []
-            yield from readable((block,), manner.image_links)
+            yield from readable((block,), links)
     yield from waiting
 
 

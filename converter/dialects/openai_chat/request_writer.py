@@ -1,7 +1,7 @@
 """A request of the OpenAI chat-completions API, written for one kind of server."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from converter.conversation import (
     Block,
@@ -13,15 +13,8 @@ from converter.conversation import (
     ToolChoice,
     ToolResult,
 )
-from converter.dialects.openai_chat.messages import Manner, write_messages
-from converter.servers.profiles import (
-    GENERIC,
-    History,
-    Order,
-    Server,
-    system_switch,
-    thinking_fields,
-)
+from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.servers.profiles import Server, system_switch, thinking_fields
 
 type Body = dict[str, object]
 
@@ -31,38 +24,12 @@ OUTPUT_NAME = "output"
 UNMISSED = frozenset({"user", "stream_options"})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSettings:
-    """The choices for a written request: where earlier thoughts go and in which tags, what comes
-    first in a turn, for which server.
-
-    `server_parses`: the server takes the thinking out of the text itself (it was started with a
-    reasoning parser).
-    """
-
-    history: History = "tags"
-    order: Order = "as-written"
-    tags: tuple[str, str] = ("<think>", "</think>")
-    server: Server = GENERIC
-    server_parses: bool = False
-
-
-def write(conversation: Conversation, settings: RequestSettings) -> Body:
-    """The body of a chat-completions request, as a value for `json.dumps`.
+def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
+    """Return the body of a chat-completions request, and notes on what it leaves out, a line each.
 
     Nothing the server's row leaves out is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
     """
-    return written(conversation, settings)[0]
-
-
-def notes(conversation: Conversation, settings: RequestSettings) -> tuple[str, ...]:
-    """Notes on parts of the request that `write` leaves out, a line each, for the log."""
-    return written(conversation, settings)[1]
-
-
-def written(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
-    """The body of `write`, and its `notes`."""
     fields, leaves_out = _fields(conversation, settings), settings.server.leaves_out
     body = {name: value for name, value in fields.items() if name not in leaves_out}
     for name, value in conversation.extensions.items():
@@ -75,14 +42,9 @@ def _notes(conversation: Conversation, settings: RequestSettings, fields: Body) 
     dropped = sorted(fields.keys() & (settings.server.leaves_out - UNMISSED))
     lines = [f"{name} left out: {settings.server.name} does not take it" for name in dropped]
     unreadable = sum(1 for block in _all_blocks(conversation) if _is_unreadable(block))
-    return (
-        *lines,
-        *(
-            [f"{unreadable} attachment(s) left out: no text, or not sent with the request"]
-            if unreadable
-            else ()
-        ),
-    )
+    if unreadable:
+        lines.append(f"{unreadable} attachment(s) left out: no text, or not sent with the request")
+    return tuple(lines)
 
 
 def _all_blocks(conversation: Conversation) -> Iterator[Block]:
@@ -106,7 +68,7 @@ def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
     switch = system_switch(settings.server, conversation.thinking, conversation.model)
     if switch and not "".join(conversation.system[:1]).startswith(switch):
         conversation = replace(conversation, system=(switch, *conversation.system))
-    messages = write_messages(conversation, _manner(settings))
+    messages = write_messages(conversation, settings)
     body: Body = {"model": conversation.model, "messages": messages}
     for fields in (
         _limits(conversation),
@@ -123,17 +85,6 @@ def _fields(conversation: Conversation, settings: RequestSettings) -> Body:
     ):
         body |= fields
     return body
-
-
-def _manner(settings: RequestSettings) -> Manner:
-    server = settings.server
-    return Manner(
-        settings.history,
-        settings.order,
-        settings.tags,
-        server.image_links,
-        server.tool_turn_history,
-    )
 
 
 def _limits(conversation: Conversation) -> Body:

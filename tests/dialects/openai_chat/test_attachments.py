@@ -16,8 +16,11 @@ from converter.conversation import (
     Text,
     Turn,
 )
-from converter.dialects.openai_chat.messages import Manner, write_messages
+from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.servers.profiles import Server
 
+PLAIN = RequestSettings()
+NO_LINKS = Server("no links", image_links=False)
 PNG = Image(Data("image/png", "iVBO"))
 
 
@@ -26,9 +29,9 @@ def user(*blocks: Block | str) -> Turn:
 
 
 def write(
-    *turns: Turn, system: tuple[str, ...] = (), manner: Manner | None = None
+    *turns: Turn, system: tuple[str, ...] = (), settings: RequestSettings = PLAIN
 ) -> list[dict[str, Any]]:
-    return write_messages(Conversation("m", turns, system), manner or Manner())
+    return write_messages(Conversation("m", turns, system), settings)
 
 
 def said(role: str, content: object, **more: object) -> dict[str, object]:
@@ -73,6 +76,6 @@ def test_a_document_may_hold_images() -> None:
 
 
 def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
-    assert write(user(Image(Link("http://x/a.png"))), manner=Manner(image_links=False)) == [
-        said("user", "[image: http://x/a.png]")
-    ]
+    assert write(
+        user(Image(Link("http://x/a.png"))), settings=RequestSettings(server=NO_LINKS)
+    ) == [said("user", "[image: http://x/a.png]")]

@@ -17,8 +17,11 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.messages import Manner, join_texts, write_messages
+from converter.dialects.openai_chat.messages import RequestSettings, join_texts, write_messages
+from converter.servers.profiles import Server
 
+PLAIN = RequestSettings()
+STRICT = Server("strict", tool_turn_history="reasoning_content")
 PNG = Image(Data("image/png", "iVBO"))
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
 CALL = ToolUse("a", "f", {"x": "ä"})
@@ -36,9 +39,9 @@ def assistant(*blocks: Block | str) -> Turn:
 
 
 def write(
-    *turns: Turn, system: tuple[str, ...] = (), manner: Manner | None = None
+    *turns: Turn, system: tuple[str, ...] = (), settings: RequestSettings = PLAIN
 ) -> list[dict[str, Any]]:
-    return write_messages(Conversation("m", turns, system), manner or Manner())
+    return write_messages(Conversation("m", turns, system), settings)
 
 
 def said(role: str, content: object, **more: object) -> dict[str, object]:
@@ -112,7 +115,12 @@ def test_an_assistant_turn_is_one_message(
 @pytest.mark.parametrize(
     ("history", "message"),
     [
-        ("tags", said("assistant", "<a>first</a>\n\nHere is the answer.\n\n<a>second</a>")),
+        (
+            "tags",
+            said(
+                "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
+            ),
+        ),
         (
             "reasoning_content",
             said("assistant", "Here is the answer.", reasoning_content="first\n\nsecond"),
@@ -122,7 +130,7 @@ def test_an_assistant_turn_is_one_message(
     ],
 )
 def test_history_goes_where_it_is_wanted(history: Any, message: dict[str, object]) -> None:
-    messages = write(assistant(*INTERLEAVED), manner=Manner(history=history, tags=("<a>", "</a>")))
+    messages = write(assistant(*INTERLEAVED), settings=RequestSettings(history))
     assert messages == [message]
     assert "sig-" not in json.dumps(messages)
 
@@ -139,7 +147,7 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
     messages = write(
         user("q"),
         Turn("assistant", blocks),
-        manner=Manner(history, tool_turn_history="reasoning_content"),
+        settings=RequestSettings(history, server=STRICT),
     )
     assert messages[1] == said("assistant", "", reasoning_content=field, tool_calls=[CALL_PART])
 
@@ -280,7 +288,7 @@ OTHER = ToolResult("b", (Text("two"),))
 def test_results_stay_in_place_or_come_first(
     order: Any, turns: tuple[Turn, ...], messages: list[object]
 ) -> None:
-    assert write(assistant(CALL), *turns, manner=Manner(order=order))[1:] == messages
+    assert write(assistant(CALL), *turns, settings=RequestSettings(order=order))[1:] == messages
 
 
 def test_images_of_results_follow_the_run_of_results() -> None:

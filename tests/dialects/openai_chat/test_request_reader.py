@@ -24,8 +24,9 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.anthropic import request_reader as anthropic_request
+from converter.dialects.openai_chat.messages import RequestSettings
 from converter.dialects.openai_chat.request_reader import read
-from converter.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
 
 SERVER_NAMES = [server.name for server in SERVERS]
@@ -125,7 +126,7 @@ def test_thinking_is_read_from_every_servers_switch(
 ) -> None:
     conversation = asked(**fields)
     assert (conversation.thinking, conversation.effort) == (switch, effort)
-    assert write(conversation, RequestSettings()).items() >= fields.items()
+    assert write(conversation, RequestSettings())[0].items() >= fields.items()
 
 
 def test_an_output_schema_is_read_with_its_name() -> None:
@@ -134,7 +135,7 @@ def test_an_output_schema_is_read_with_its_name() -> None:
     conversation = asked(response_format=form)
     assert conversation.output_schema == {"type": "object"}
     assert (conversation.output_name, conversation.output_strict) == ("n", True)
-    assert write(conversation, RequestSettings())["response_format"] == form
+    assert write(conversation, RequestSettings())[0]["response_format"] == form
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_an_output_schema_is_read_with_its_name() -> None:
 def test_what_has_no_place_goes_on_as_it_came(fields: dict[str, Any]) -> None:
     conversation = asked(**fields)
     assert conversation.extensions == fields
-    assert write(conversation, RequestSettings()).items() >= fields.items()
+    assert write(conversation, RequestSettings())[0].items() >= fields.items()
 
 
 @pytest.mark.parametrize(
@@ -243,8 +244,8 @@ MANNERS = st.builds(
 def test_what_the_writer_wrote_is_written_again_as_it_was(
     conversation: Conversation, manner: RequestSettings
 ) -> None:
-    body = write(conversation, manner)
-    assert write(read(body), manner) == body
+    body, _ = write(conversation, manner)
+    assert write(read(body), manner)[0] == body
 
 
 def merged(turns: tuple[Turn, ...]) -> list[tuple[str, list[Block]]]:
@@ -277,6 +278,6 @@ def test_a_messages_request_is_the_same_conversation_after_the_way_through(
     body: dict[str, Any],
 ) -> None:
     before = anthropic_request.read(body)
-    after = read(write(before, RequestSettings(history="reasoning_content")))
+    after = read(write(before, RequestSettings(history="reasoning_content"))[0])
     assert merged(after.turns) == merged(before.turns)
     assert replace(after, turns=()) == replace(before, turns=())

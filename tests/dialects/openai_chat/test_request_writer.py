@@ -27,7 +27,8 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.request_writer import RequestSettings, notes, write
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
 
 SERVER_NAMES = [server.name for server in SERVERS]
@@ -46,7 +47,8 @@ def settings(server: str = "generic", **fields: Any) -> RequestSettings:
 
 
 def body_of(server: str = "generic", **fields: Any) -> dict[str, Any]:
-    return write(Conversation(**{"model": "m", "turns": HI, **fields}), settings(server))
+    body, _ = write(Conversation(**{"model": "m", "turns": HI, **fields}), settings(server))
+    return body
 
 
 # Pydantic checks an `Iterable` only as it is read, and needs its adapter alive until then.
@@ -212,14 +214,14 @@ def test_a_choice_the_server_cannot_be_told_shapes_the_offer(
 
 @pytest.mark.parametrize("name", SERVER_NAMES)
 def test_no_server_gets_what_its_row_leaves_out(name: str) -> None:
-    body = write(FULL, settings(name))
+    body, _ = write(FULL, settings(name))
     assert not body.keys() & by_name(name).leaves_out
     json.dumps(body)
     check({field: value for field, value in body.items() if field in STANDARD})
 
 
 def test_a_server_nobody_knows_gets_plain_openai() -> None:
-    body = write(FULL, settings())
+    body, _ = write(FULL, settings())
     assert set(body) <= STANDARD
     assert "reasoning_effort" not in body
     check(body)
@@ -233,7 +235,7 @@ def test_top_k_goes_where_it_is_taken(name: str) -> None:
 @pytest.mark.parametrize("name", SERVER_NAMES)
 @pytest.mark.parametrize("history", ["tags", "reasoning_content", "reasoning", "drop"])
 def test_no_signature_is_ever_sent(name: str, history: Any) -> None:
-    assert "sig-secret" not in json.dumps(write(FULL, settings(name, history=history)))
+    assert "sig-secret" not in json.dumps(write(FULL, settings(name, history=history))[0])
 
 
 PREFILL = (*HI, Turn("assistant", (Text("The answer is"),)))
@@ -259,8 +261,9 @@ def test_a_prefill_is_continued(server: str, turns: Any, sent: dict[str, Any]) -
 
 def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
     thinking = Conversation("m", HI, thinking=ThinkingSwitch("enabled", 2048))
-    assert "thinking_token_budget" not in write(thinking, settings("vllm"))
-    assert write(thinking, settings("vllm", server_parses=True))["thinking_token_budget"] == 2048
+    assert "thinking_token_budget" not in write(thinking, settings("vllm"))[0]
+    body, _ = write(thinking, settings("vllm", server_parses=True))
+    assert body["thinking_token_budget"] == 2048
 
 
 @pytest.mark.parametrize(
@@ -300,7 +303,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
 def test_what_is_left_out_is_noted(
     server: str, asked: Conversation, lines: tuple[str, ...]
 ) -> None:
-    assert notes(asked, settings(server)) == lines
+    assert write(asked, settings(server))[1] == lines
 
 
 def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
@@ -379,7 +382,7 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
         "context_management": {"edits": []},
         "metadata": {"user_id": "user_1"},
     }
-    body = write(anthropic_request.read(asked), settings("llama.cpp"))
+    body, _ = write(anthropic_request.read(asked), settings("llama.cpp"))
     assert body == {
         "model": "tiny",
         "max_tokens": 32000,
@@ -438,5 +441,5 @@ def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
     asked = Conversation(
         "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")
     )
-    messages = write(asked, RequestSettings(server=by_name("nim")))["messages"]
+    messages = write(asked, RequestSettings(server=by_name("nim")))[0]["messages"]
     assert messages[0] == {"role": "system", "content": "detailed thinking off\n\nbe brief"}  # type: ignore[index]

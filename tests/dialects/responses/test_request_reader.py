@@ -12,7 +12,8 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.request_writer import RequestSettings, write
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_writer import write
 from converter.dialects.responses.request_reader import read
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
@@ -50,7 +51,7 @@ def test_a_text_is_a_users_message() -> None:
 
 def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
     conversation, context = read(CODEX)
-    body = write(conversation, RequestSettings())
+    body, _ = write(conversation, RequestSettings())
     assert body["messages"] == [
         {"role": "system", "content": "a\n\nb"},
         {"role": "user", "content": "c\n\nd"},
@@ -66,7 +67,7 @@ def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
 
 
 def test_lm_studios_check_is_a_request_like_any_other() -> None:
-    body = write(asked(input="", max_output_tokens=1), RequestSettings())
+    body, _ = write(asked(input="", max_output_tokens=1), RequestSettings())
     assert (body["messages"], body["max_tokens"]) == ([{"role": "user", "content": ""}], 1)
 
 
@@ -92,7 +93,7 @@ def test_the_effort_says_whether_to_think(reasoning: Any, switch: object, effort
 
 def test_a_schema_keeps_its_name_and_strictness() -> None:
     form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}, "strict": True}
-    body = write(asked(text={"format": form}), RequestSettings())
+    body, _ = write(asked(text={"format": form}), RequestSettings())
     assert body["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "n", "schema": {"type": "object"}, "strict": True},
@@ -100,7 +101,7 @@ def test_a_schema_keeps_its_name_and_strictness() -> None:
 
 
 def test_json_without_a_schema_is_asked_for_as_such() -> None:
-    body = write(asked(text={"format": {"type": "json_object"}}), RequestSettings())
+    body, _ = write(asked(text={"format": {"type": "json_object"}}), RequestSettings())
     assert body["response_format"] == {"type": "json_object"}
 
 
