@@ -4,102 +4,36 @@ import enum
 import re
 from dataclasses import dataclass
 
-_PREFIX = r"(?P<prefix>[^?]*?)"
-
 
 class Purpose(enum.Enum):
-    """An aim of a request: a reply, the count of its tokens, or its conversation made shorter."""
+    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, replies
+    that the addon keeps; or none that needs a model.
+    """
 
     REPLY = enum.auto()
     COUNT = enum.auto()
     COMPACTION = enum.auto()
+    KEPT = enum.auto()
+    OTHER = enum.auto()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Row:
     """`method` and `path`: regular expressions. `dialect`: the name of the dialect that its clients
-    speak. `is_chat`: the reply is a model's. `is_request`: its body asks a model something, to
-    the end that `purpose` says. `is_kept`: it is about replies that the addon keeps. `kind`: in
-    the name of a recording.
+    speak. `kind`: in the name of a recording.
     """
 
     method: str
     path: str
     dialect: str
-    is_chat: bool = False
-    is_request: bool = False
-    purpose: Purpose = Purpose.REPLY
-    is_kept: bool = False
+    purpose: Purpose = Purpose.OTHER
     kind: str = "exchange"
-    prefix: str = _PREFIX
-
-
-class Endpoint(enum.Enum):
-    """An endpoint. HELLO and TELEMETRY are Claude Code's, and none of a model server's business."""
-
-    CHAT = _Row(
-        "POST", "(?:/v1)?/chat/completions", "openai", is_chat=True, is_request=True, kind="chat"
-    )
-    # twice: for a base URL that ends in /v1, as OpenAI's do; Anthropic's SDKs add it themselves
-    MESSAGES = _Row(
-        "POST", "(?:/v1)?/v1/messages", "anthropic", is_chat=True, is_request=True, kind="messages"
-    )
-    COUNT_TOKENS = _Row(
-        "POST",
-        "(?:/v1)?/v1/messages/count_tokens",
-        "anthropic",
-        is_request=True,
-        purpose=Purpose.COUNT,
-        kind="count",
-    )
-    RESPONSES = _Row(
-        "POST",
-        "(?:/v1)?/responses",
-        "responses",
-        is_chat=True,
-        is_request=True,
-        kind="responses",
-    )
-    INPUT_TOKENS = _Row(
-        "POST",
-        "(?:/v1)?/responses/input_tokens",
-        "responses",
-        is_request=True,
-        purpose=Purpose.COUNT,
-    )
-    COMPACT = _Row(
-        "POST",
-        "(?:/v1)?/responses/compact",
-        "responses",
-        is_chat=True,
-        is_request=True,
-        purpose=Purpose.COMPACTION,
-        kind="compact",
-    )
-    KEPT = _Row(
-        "GET|DELETE|POST",
-        "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
-        "responses",
-        is_kept=True,
-    )
-    MODELS = _Row("GET", "/v1/models(?:/[^?]+?)?", "anthropic", kind="models")
-    HELLO = _Row("HEAD", "", "anthropic", prefix="(?P<prefix>)")  # with a prefix it would be any
-    TELEMETRY = _Row("POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic")
+    prefix: str = r"(?P<prefix>[^?]*?)"
 
     @property
     def is_chat(self) -> bool:
         """Tell whether the reply is a model's."""
-        return self.value.is_chat
-
-    @property
-    def is_request(self) -> bool:
-        """Tell whether the body asks a model something."""
-        return self.value.is_request
-
-    @property
-    def purpose(self) -> Purpose:
-        """Return the end to which its body asks a model something."""
-        return self.value.purpose
+        return self.purpose in (Purpose.REPLY, Purpose.COMPACTION)
 
     @property
     def is_count(self) -> bool:
@@ -107,29 +41,51 @@ class Endpoint(enum.Enum):
         return self.purpose is Purpose.COUNT
 
     @property
+    def is_request(self) -> bool:
+        """Tell whether the body asks a model something."""
+        return self.is_chat or self.is_count
+
+    @property
     def is_kept(self) -> bool:
         """Tell whether it is about replies that the addon keeps."""
-        return self.value.is_kept
+        return self.purpose is Purpose.KEPT
 
-    @property
-    def kind(self) -> str:
-        """Return what its exchanges are called in the names of recordings."""
-        return self.value.kind
 
-    @property
-    def dialect(self) -> str:
-        """Return the name of the dialect that its clients speak."""
-        return self.value.dialect
+class Endpoint(_Row, enum.Enum):
+    """An endpoint. HELLO and TELEMETRY are Claude Code's, and none of a model server's business."""
+
+    # /v1 twice: for a base URL that ends in it, as OpenAI's do; Anthropic's SDKs add it themselves
+    CHAT = "POST", "(?:/v1)?/chat/completions", "openai", Purpose.REPLY, "chat"
+    MESSAGES = "POST", "(?:/v1)?/v1/messages", "anthropic", Purpose.REPLY, "messages"
+    COUNT_TOKENS = (
+        "POST",
+        "(?:/v1)?/v1/messages/count_tokens",
+        "anthropic",
+        Purpose.COUNT,
+        "count",
+    )
+    RESPONSES = "POST", "(?:/v1)?/responses", "responses", Purpose.REPLY, "responses"
+    INPUT_TOKENS = "POST", "(?:/v1)?/responses/input_tokens", "responses", Purpose.COUNT
+    COMPACT = "POST", "(?:/v1)?/responses/compact", "responses", Purpose.COMPACTION, "compact"
+    KEPT = (
+        "GET|DELETE|POST",
+        "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
+        "responses",
+        Purpose.KEPT,
+    )
+    MODELS = "GET", "/v1/models(?:/[^?]+?)?", "anthropic", Purpose.OTHER, "models"
+    # with a prefix it would be any path
+    HELLO = "HEAD", "", "anthropic", Purpose.OTHER, "exchange", "(?P<prefix>)"
+    TELEMETRY = "POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic"
 
 
 _PATTERNS = [
     (
-        re.compile(endpoint.value.method),
-        re.compile(rf"{endpoint.value.prefix}{end}(?:\?.*)?"),
+        re.compile(endpoint.method),
+        re.compile(rf"{endpoint.prefix}{endpoint.path}/{'?' if endpoint.path else ''}(?:\?.*)?"),
         endpoint,
     )
     for endpoint in Endpoint
-    for end in [f"{endpoint.value.path}/?" if endpoint.value.path else "/"]
 ]
 
 

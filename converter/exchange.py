@@ -167,8 +167,7 @@ def begin(
         return None
     model_id = _model_id(path, prefix) if lists else ""
     exchange = Exchange(endpoint, settings, prefix, name, client, created_at, model_id)
-    ours = endpoint.is_chat and endpoint.purpose is Purpose.REPLY
-    return None if exchange.native and not ours else exchange
+    return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 
 
 def _model_id(path: str, prefix: str) -> str:
