@@ -15,7 +15,7 @@ SCALAR_LIMIT = 4096
 NESTED_LIMIT = 64
 """Values within values; models write three or four."""
 _TYPES = frozenset({"null", "boolean", "number"})
-_KEY = re.compile(r"""\s*["']?([^"':,{}\[\]]+?)["']?\s*:""")
+_KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _SCALAR_END = re.compile(r"[,}\]]")
 
 
@@ -70,7 +70,7 @@ class Gemma:
         if found.end() > NAME_LIMIT:
             raise Refused
         source.take(found.end())
-        return found[1]
+        return found[1].rstrip()
 
     def _value(self, source: Source, call: Call, depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:

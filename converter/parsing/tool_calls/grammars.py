@@ -44,15 +44,15 @@ GCML = Tags(
 )
 SOLAR_PAIRS = Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>"))
 PLAMO = Header(
-    r"\s*<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*"
-    r"<\|plamo:begin_tool_arguments:plamo\|>\s*",
+    r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*+"
+    r"<\|plamo:begin_tool_arguments:plamo\|>\s*+",
     tail="<|plamo:end_tool_arguments:plamo|>",
 )
 HARMONY = Header(
-    r"\s*(?:functions\.)?(?P<name>[\w.-]+)\s*(?:<\|channel\|>\s*\w+\s*)?"
-    r"(?:(?:<\|constrain\|>)?\s*(?:json|code)\s*)?<\|message\|>\s*"
+    r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
+    r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
 )
-KIMI = Header(r"\s*(?P<name>[\w.:-]+)\s*<\|tool_call_argument_begin\|>\s*")
+KIMI = Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+")
 KIMI_K3 = Tags(
     heads=("<|open|>call ",),
     end=("<|close|>call<|sep|>",),
@@ -62,10 +62,11 @@ KIMI_K3 = Tags(
     padded=False,
 )
 DEEPSEEK = Header(
-    r"\s*(?:function<｜tool▁sep｜>)?\s*(?P<name>[\w.:-]+)\s*(?:<｜tool▁sep｜>)?\s*(?:```json)?\s*",
+    r"\s*+(?:function<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
+    r"(?:<｜tool▁sep｜>)?\s*+(?:```json)?\s*+",
     tail="```",
 )
-MISTRAL_ARGS = Header(r"\s*(?P<name>[\w.-]+)\s*(?:\[CALL_ID\]\w*\s*)?(?:\[ARGS\]\s*)?")
+MISTRAL_ARGS = Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?")
 IFM_PAIRS = Pairs(
     ("<ifm|arg_key>", "</ifm|arg_key>"),
     ("<ifm|arg_value>", "</ifm|arg_value>"),

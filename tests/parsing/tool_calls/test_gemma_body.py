@@ -55,3 +55,11 @@ def test_arguments_that_do_not_fit_stay_open(written: str) -> None:
     assert isinstance(events[0], ToolCall)
     with pytest.raises(json.JSONDecodeError):
         json.loads(events[0].arguments)
+
+
+def test_blanks_where_a_key_should_be_take_linear_time() -> None:
+    """Hours if each number of blanks were tried for each part of the key."""
+    blanks = " " * 100_000
+    call, rest = read("<|tool_call>call:f{" + blanks)
+    assert isinstance(call, ToolCall)
+    assert rest == Text(blanks)

@@ -44,3 +44,10 @@ def test_the_name_is_found_in_the_header(header: str) -> None:
 )
 def test_what_is_no_header_comes_back(text: str) -> None:
     assert read(text) == [Text(text)]
+
+
+def test_a_header_of_blanks_is_looked_at_once() -> None:
+    """Minutes if blanks were divided among the parts of the header in every way."""
+    blanks = " " * (HEADER_LIMIT // 2 - 1)
+    text = f"<｜tool▁call▁begin｜>{blanks}f{blanks}!{{" * 100
+    assert read(text) == [Text(text)]
