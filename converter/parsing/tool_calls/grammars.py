@@ -5,6 +5,21 @@ from converter.parsing.tool_calls.header_body import Header
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.tag_body import Pairs, Tags
 
+
+def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:
+    """Return the form that Claude's had first, `<invoke name="f"><parameter name="city">Oslo</...`,
+    with a prefix to its tags. `before`: what may stand before a call.
+    """
+    head = f"<{prefix}invoke name="
+    return Tags(
+        heads=(before + head, head) if before else (head,),
+        end=(f"</{prefix}invoke>",),
+        parameters=(f"<{prefix}parameter name=",),
+        ends=(f"</{prefix}parameter>",),
+        padded=padded,
+    )
+
+
 MINIMAX_MARK = "]<]minimax[>["
 JSON = Json()
 STRICT = Json(strict=True)
@@ -14,34 +29,11 @@ FUNCTION = Tags(
     parameters=("<parameter=", "<parameter name="),
     ends=("</parameter>",),
 )
-INVOKE = Tags(
-    heads=("<invoke name=",),
-    end=("</invoke>",),
-    parameters=("<parameter name=",),
-    ends=("</parameter>",),
-)
+INVOKE = _invoke("", padded=True)
 PAIRS = Pairs(("<arg_key>", "</arg_key>"), ("<arg_value>", "</arg_value>"), separator="<tool_sep>")
-DSML = Tags(
-    heads=("<｜DSML｜invoke name=",),
-    end=("</｜DSML｜invoke>",),
-    parameters=("<｜DSML｜parameter name=",),
-    ends=("</｜DSML｜parameter>",),
-    padded=False,
-)
-DSML_SPACED = Tags(
-    heads=("<｜DSML｜ invoke name=",),
-    end=("</｜DSML｜ invoke>",),
-    parameters=("<｜DSML｜ parameter name=",),
-    ends=("</｜DSML｜ parameter>",),
-    padded=False,
-)
-GCML = Tags(
-    heads=("<｜GCML｜invoke name=",),
-    end=("</｜GCML｜invoke>",),
-    parameters=("<｜GCML｜parameter name=",),
-    ends=("</｜GCML｜parameter>",),
-    padded=False,
-)
+DSML = _invoke("｜DSML｜")
+DSML_SPACED = _invoke("｜DSML｜ ")
+GCML = _invoke("｜GCML｜")
 SOLAR_PAIRS = Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>"))
 PLAMO = Header(
     r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*+"
@@ -72,20 +64,8 @@ IFM_PAIRS = Pairs(
     ("<ifm|arg_value>", "</ifm|arg_value>"),
     ("<ifm|arg_type>", "</ifm|arg_type>"),
 )
-STEP3 = Tags(
-    heads=("function<｜tool_sep｜><steptml:invoke name=", "<steptml:invoke name="),
-    end=("</steptml:invoke>",),
-    parameters=("<steptml:parameter name=",),
-    ends=("</steptml:parameter>",),
-    padded=False,
-)
-MUSE = Tags(
-    heads=("<atem:invoke name=",),
-    end=("</atem:invoke>",),
-    parameters=("<atem:parameter name=",),
-    ends=("</atem:parameter>",),
-    padded=False,
-)
+STEP3 = _invoke("steptml:", before="function<｜tool_sep｜>")
+MUSE = _invoke("atem:")
 MINICPM = Tags(
     heads=("<function name=",),
     end=("</function>",),
