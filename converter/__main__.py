@@ -19,11 +19,12 @@ from converter.observe.summary import SHORTEST
 from converter.settings import Settings
 from converter.transcript import request
 from converter.transcript.facts import TIMES
-from converter.transcript.recognise import is_request, value_of
+from converter.transcript.recognise import is_request
 from converter.transcript.reply import ReplyReader
 from converter.transcript.saved import Converting, Headless
 from converter.transcript.terminal import TerminalWriter, write
 from converter.transcript.turns import Facts
+from converter.wire import json_text
 
 NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 """Exit codes beside 0; the last two are those of the shell for the signals."""
@@ -143,7 +144,7 @@ def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> Non
         _write(converting.feed(piece, content_type))
     _write(converting.close())
     if converting.dialect is None:
-        asked = is_request(value_of(body))
+        asked = is_request(json_text.read_or_none(body))
         raise _UnreadableError(
             "a request; --to transcript shows it" if asked else _what_it_is(body)
         )
@@ -167,7 +168,7 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
         _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
         body = [] if reader.form is Form.STREAM else [*body, piece]
     asked = b"".join(body)
-    if is_request(value_of(asked)):
+    if is_request(json_text.read_or_none(asked)):
         _write(write(request.read(asked, chosen), colour=colour))
         return
     _write(writer.feed(reader.close()))

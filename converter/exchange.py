@@ -120,7 +120,7 @@ class Exchange:
         """Return the server's list of models in the client's dialect; None: as it came."""
         if status != 200:
             return self.error(status, body)
-        if not json_text.readable(body) or not (served := entries(json_text.read(body))):
+        if not (served := entries(json_text.read_or_none(body))):
             said: object = self.client.models(body) if self.client.models else None
         elif self.model_id and not find_model(served, self.settings.models, self.model_id):
             words = f"no model {self.model_id}"

@@ -38,10 +38,7 @@ class Heard:
             self._take(frame, at)
 
     def _take(self, frame: Frame, at: float) -> None:
-        try:
-            value = json_text.read(frame.data or frame.raw)
-        except json_text.UnreadableError:
-            return  # `[DONE]`, or a comment
+        value = json_text.read_or_none(frame.data or frame.raw)  # none: `[DONE]`, or a comment
         self.refused = self.refused or error_words(value)
         choices = value.get("choices") if isinstance(value, dict) else None
         for choice in choices if isinstance(choices, list) else ():

@@ -105,8 +105,4 @@ def link_to(
 
 
 def _refusal(status: int, body: bytes) -> str:
-    try:
-        words = error_words(json_text.read(body))
-    except json_text.UnreadableError:
-        words = ""
-    return words or f"HTTP {status}"
+    return error_words(json_text.read_or_none(body)) or f"HTTP {status}"

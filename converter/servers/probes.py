@@ -34,10 +34,7 @@ class Reply:
 
     def value(self) -> object:
         """Return the body's JSON, None when it is none or an error."""
-        try:
-            return json_text.read(self.body) if self.status == 200 else None
-        except json_text.UnreadableError:
-            return None
+        return json_text.read_or_none(self.body) if self.status == 200 else None
 
 
 type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]

@@ -8,6 +8,7 @@ from mitmproxy.net.http.status_codes import RESPONSES
 from converter.dialects.table import by_name
 from converter.exchange import Answer, Exchange
 from converter.servers.known_servers import Upstream
+from converter.wire import json_text
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
@@ -86,6 +87,12 @@ def replace(response: Response, answer: Answer) -> None:
     response.headers["content-type"] = answer.content_type
     response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")
     response.content = answer.body
+
+
+def model_of(request: bytes) -> str:
+    """Return the model that a request's body names, nothing for a body that is no JSON object."""
+    asked = json_text.read_or_none(request)
+    return str(asked.get("model") or "") if isinstance(asked, dict) else ""
 
 
 def made(answer: Answer) -> Response:

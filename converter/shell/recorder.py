@@ -24,8 +24,8 @@ from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
 from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
+from converter.shell.messages import model_of
 from converter.shell.thought_hook import announce
-from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
@@ -164,13 +164,5 @@ def _described(recording: Recording) -> str:
     """
     route, _ = find(recording.asked.method, recording.asked.path) or (None, "")
     kind = route.kind if route else "exchange"
-    model = re.split(r"[\\/]", _model(recording.asked.body).rstrip("\\/"))[-1].lower()
+    model = re.split(r"[\\/]", model_of(recording.asked.body).rstrip("\\/"))[-1].lower()
     return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))
-
-
-def _model(body: bytes) -> str:
-    try:
-        said = json_text.read(body)
-    except json_text.UnreadableError:
-        return ""
-    return str(said.get("model") or "") if isinstance(said, dict) else ""

@@ -24,11 +24,11 @@ from converter.recordings.notes import LET_GO
 from converter.settings import Settings
 from converter.shell.flow_record import told, told_of_reply
 from converter.shell.live_view import Running, rewritten
+from converter.shell.messages import model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
 from converter.shell.terminal.soft_wrap import WIDTH, wrapped
 from converter.transcript import reply, request, text
 from converter.transcript.turns import Transcript
-from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
@@ -170,28 +170,18 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     """Return how to read a reply: a server's as the addon did; what it has written itself is not to
     be split again.
     """
-    noted = told(flow) if isinstance(flow, HTTPFlow) else {}
+    if not isinstance(flow, HTTPFlow):
+        return settings.read(), Expected()
+    noted = told(flow)
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
     except (ValueError, TypeError, AttributeError):  # notes of another version
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not noted:
-        return chosen, Expected(begins, _model(flow))
+        asked = flow.request.get_content(strict=False) or b""
+        return chosen, Expected(begins, model_of(asked))  # its name may tell how it marks thoughts
     return rewritten(chosen), Expected()
-
-
-def _model(flow: Flow | None) -> str:
-    """Return the model that was asked for: its name may tell how it marks its thoughts."""
-    try:
-        asked = (
-            json_text.read(flow.request.get_content(strict=False) or b"")
-            if isinstance(flow, HTTPFlow)
-            else {}
-        )
-    except json_text.UnreadableError:
-        return ""
-    return str(asked.get("model") or "") if isinstance(asked, dict) else ""
 
 
 def facts_of(flow: Flow | None) -> dict[str, object]:

@@ -27,14 +27,6 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
     return Form.STREAM if content_type.lower().startswith(EVENT_STREAM) else Form.WHOLE
 
 
-def value_of(data: bytes) -> object:
-    """Return what the bytes say as JSON, None when they are none."""
-    try:
-        return json_text.read(data)
-    except json_text.UnreadableError:
-        return None
-
-
 def is_request(said: object) -> bool:
     """Tell a request from a reply."""
     return (
@@ -65,7 +57,7 @@ class Recogniser:
         if self.dialect is None and self.form is Form.STREAM:
             self.dialect = next(filter(None, map(_dialect_of, self._new_frames(last))), None)
         elif self.dialect is None and last:
-            self.dialect = recognise(value_of(self.held))
+            self.dialect = recognise(json_text.read_or_none(self.held))
         return self.dialect is not None
 
     def take(self) -> bytes:
@@ -82,4 +74,4 @@ class Recogniser:
 
 def _dialect_of(frame: Frame) -> Dialect | None:
     """Tell a dialect by a frame; None for one that could be of any."""
-    return None if frame.data is None else recognise(value_of(frame.data))
+    return None if frame.data is None else recognise(json_text.read_or_none(frame.data))

@@ -233,10 +233,7 @@ def _says_something(data: bytes) -> bool:
     """Tell whether a frame without any event has something in it all the same, of a shape that the
     decoder does not know.
     """
-    try:
-        said = json_text.read(data)
-    except json_text.UnreadableError:
-        return False
+    said = json_text.read_or_none(data)
     inner = [
         value
         for name in ("delta", "content_block")

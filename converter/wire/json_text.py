@@ -62,6 +62,14 @@ def read(data: bytes) -> object:
         raise UnreadableError(str(error)) from None
 
 
+def read_or_none(data: bytes) -> object:
+    """Return the value, None for bytes that are no JSON."""
+    try:
+        return read(data)
+    except UnreadableError:
+        return None
+
+
 def read_strictly(data: bytes) -> object:
     """Return the value of what any client's parser takes: UTF-8, no bare control characters, no
     NaN, no number that Python cannot read.

@@ -94,3 +94,10 @@ def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bo
     if named:
         assert refused.response
         assert refused.response.headers["request-id"].startswith("req_")
+
+
+@pytest.mark.parametrize(
+    ("body", "model"), [(b'{"model": "m"}', "m"), (b"{}", ""), (b"[]", ""), (b"no JSON", "")]
+)
+def test_the_model_of_a_request_is_what_it_names(body: bytes, model: str) -> None:
+    assert messages.model_of(body) == model

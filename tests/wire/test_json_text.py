@@ -131,3 +131,11 @@ def test_no_bytes_raise_anything_else(data: bytes) -> None:
     for read in (json_text.read, json_text.read_strictly, json_text.rescue):
         with contextlib.suppress(json_text.UnreadableError):
             json_text.write(read(data))
+
+
+def test_what_is_no_json_is_none() -> None:
+    assert [json_text.read_or_none(data) for data in (b'{"a":1}', b"[DONE]", b"")] == [
+        {"a": 1},
+        None,
+        None,
+    ]

@@ -11,10 +11,7 @@ def write(body: bytes) -> dict[str, object] | None:
     """Return the list (or the one model) that a chat-completions server told of; None for a body of
     another shape.
     """
-    try:
-        said = json_text.read(body)
-    except json_text.UnreadableError:
-        return None
+    said = json_text.read_or_none(body)
     if not isinstance(said, dict) or "has_more" in said or said.get("type") == "model":
         return None  # no list, or in these words already
     if isinstance(listed := said.get("data"), list):

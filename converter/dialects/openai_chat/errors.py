@@ -54,9 +54,6 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
 
 
 def _is_error(body: bytes) -> bool:
-    try:
-        said = json_text.read(body)
-    except json_text.UnreadableError:
-        return False
+    said = json_text.read_or_none(body)
     error = said.get("error") if isinstance(said, dict) else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

@@ -55,7 +55,7 @@ class Cleaner:
         return headers
 
     def _request(self, body: bytes) -> bytes:
-        said = kept(read_or_none(body), REQUEST)
+        said = kept(json_text.read_or_none(body), REQUEST)
         if not isinstance(said, dict):
             return b""
         if "system" in said:
@@ -164,14 +164,6 @@ def _unbilled(system: object) -> object:
 
 def _has_text(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str)
-
-
-def read_or_none(body: bytes) -> object:
-    """Return the JSON of a body; None for one that is none."""
-    try:
-        return json_text.read(body)
-    except json_text.UnreadableError:
-        return None
 
 
 def prefix_of(asked: Asked) -> str:

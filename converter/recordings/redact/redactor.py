@@ -13,7 +13,7 @@ from converter.endpoints import Endpoint, find
 from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.redact.allow_list import REQUEST, kept
-from converter.recordings.redact.cleaner import Cleaner, content_type_of, prefix_of, read_or_none
+from converter.recordings.redact.cleaner import Cleaner, content_type_of, prefix_of
 from converter.recordings.redact.json_tokens import (
     Path,
     tokens,
@@ -22,6 +22,7 @@ from converter.recordings.redact.normal_form import NormalForm
 from converter.recordings.redact.scrubber import Scrubber, is_path
 from converter.recordings.redact.secrets import secrets_of_body, secrets_of_headers, secrets_of_link
 from converter.recordings.replay import replayed
+from converter.wire import json_text
 
 _MODEL_FIELDS: set[Path] = {("model",), ("message", "model"), ("model_path",)}
 _LISTED_FIELDS: set[Path] = {
@@ -76,7 +77,7 @@ def cleaned_words(recording: Recording, text: str) -> str:
 def _replacing(recording: Recording) -> Scrubber:
     secrets: set[str] = set()
     for asked in (recording.asked, recording.sent):
-        said = read_or_none(asked.body)
+        said = json_text.read_or_none(asked.body)
         secrets |= {*secrets_of_headers(asked.headers), *secrets_of_link(asked.path)}
         secrets |= {*secrets_of_body(said, kept(said, REQUEST))}
         secrets |= {part for part in prefix_of(asked).split("/") if re.search(r"\d", part)}

@@ -6,7 +6,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter import endpoints
 from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
-from converter.wire import json_text
+from converter.shell.messages import model_of
 
 type Row = dict[str, object]
 
@@ -152,11 +152,7 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
     """Return the model that was asked for, which is read of a request once."""
     if before is not None:
         return str(before["model"])
-    try:
-        asked = json_text.read(flow.request.get_content(strict=False) or b"")
-    except json_text.UnreadableError:
-        return ""
-    return _short(str(asked.get("model") or "")) if isinstance(asked, dict) else ""
+    return _short(model_of(flow.request.get_content(strict=False) or b""))
 
 
 def _short(words: str) -> str:
