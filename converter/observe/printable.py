@@ -36,6 +36,16 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return the text, or its beginning with an ellipsis: at most so many characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def bounded(text: str, longest: int) -> str:
+    """Return what a log or a comment may hold: one line, nothing raw in it, of bounded length."""
+    return shortened(one_line(" ".join(text.split())), longest)
+
+
 def without_data(text: str) -> str:
     """Return the text with data URLs cut to a few words."""
     return _DATA_URL.sub(_cut_url, text) if ";base64," in text else text

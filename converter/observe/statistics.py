@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from converter.observe.printable import one_line
+from converter.observe.printable import bounded
 
 type Told = Mapping[str, object]
 
@@ -153,8 +153,7 @@ def _number(told: Told, name: str) -> int:
 
 def _short(name: str) -> str:
     """Return a name as it may stand on a terminal; servers choose it."""
-    shown = one_line(name)
-    return shown if len(shown) <= _WIDEST else shown[: _WIDEST - 1] + "…"
+    return bounded(name, _WIDEST)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -8,6 +8,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from converter.dialects.table import COMMON, by_name
 from converter.endpoints import find
 from converter.exchange import JSON, Exchange
+from converter.observe.printable import bounded
 from converter.settings import Settings
 from converter.shell.doors import (
     foreign_page,
@@ -16,7 +17,7 @@ from converter.shell.doors import (
     withhold_headers,
     withhold_keys,
 )
-from converter.shell.log_lines import bounded, in_a_line
+from converter.shell.log_lines import LONGEST, in_a_line
 
 _CLOUD = (".anthropic.com", ".claude.com")
 """Whose keys they are: a proxy before the API itself passes them on."""
@@ -41,9 +42,8 @@ class Doorkeeper:
         page = foreign_page(host or "", origin, settings.hosts)
         if not page:
             return None
-        words = (
-            f"refused, because a web page may have sent it ({bounded(page)}); think_hosts allows"
-        )
+        shown = bounded(page, LONGEST)
+        words = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
         _log.warning("think: %s: %s", in_a_line(flow), words)
         endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
         dialect = by_name(endpoint.dialect) if endpoint else COMMON

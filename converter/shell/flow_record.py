@@ -17,7 +17,7 @@ from converter.awaited_reply import AwaitedReply
 from converter.dialects.error_words import server_words
 from converter.exchange import Exchange
 from converter.limits import BODY_LIMIT
-from converter.observe.printable import one_line
+from converter.observe.printable import bounded
 from converter.observe.summary import in_words
 from converter.read_request import ReadRequest
 from converter.recordings import notes
@@ -30,7 +30,7 @@ from converter.shell.mitmproxy_internals import forget_state_before
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
-CLIENT_LEFT = "Client disconnected"
+_CLIENT_LEFT = "Client disconnected"
 _LONGEST = 120
 """Characters of a note in a comment, which is one cell of a table."""
 _POINTLESS = "the server's reply was "
@@ -139,7 +139,7 @@ class FlowRecord:
         refused = refusal_of(flow.response)
         failed = (
             bool(refused)
-            or (flow.error and not flow.error.msg.startswith(CLIENT_LEFT))
+            or (flow.error and not client_left(flow))
             or (rewriter and rewriter.summary.failure)
         )
         passed = rewriter.summary.failure if rewriter and not rewriter.failure else ""
@@ -194,13 +194,17 @@ class FlowRecord:
         return notes.without_chunks(told) if self.cut_off else told
 
 
+def client_left(flow: HTTPFlow) -> bool:
+    """Tell whether the client hung up, as SDKs do at the last event."""
+    return bool(flow.error and flow.error.msg.startswith(_CLIENT_LEFT))
+
+
 def refusal_of(response: Response | None) -> str:
     """Return the status and the words of an HTTP error, as they may stand in a comment."""
     if response is None or response.status_code < 400:
         return ""
     words = server_words(response.get_content(strict=False) or b"")
-    said = one_line(" ".join(words.split()))
-    shown = said if len(said) <= LONGEST_REFUSAL else said[: LONGEST_REFUSAL - 1] + "…"
+    shown = bounded(words, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 
 
@@ -208,8 +212,8 @@ def in_short(note: str) -> str:
     """Return the few words that a note begins with, before its colon, as they may stand in a
     comment. A narrow column shows only its first words, so nothing stands before the point.
     """
-    short = one_line(" ".join(note.split())).removeprefix(_POINTLESS).partition(": ")[0]
-    return short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
+    short = " ".join(note.split()).removeprefix(_POINTLESS).partition(": ")[0]
+    return bounded(short, _LONGEST)
 
 
 UNDER_WAY: dict[str, FlowRecord] = {}

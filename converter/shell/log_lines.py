@@ -2,7 +2,7 @@
 
 from mitmproxy.http import HTTPFlow
 
-from converter.observe.printable import one_line
+from converter.observe.printable import bounded
 
 LONGEST = 200
 """Characters of a header, a path or an address in a line of the log."""
@@ -11,17 +11,11 @@ LONGEST_LINE = 2000
 lines of it."""
 
 
-def bounded(text: str, longest: int = LONGEST) -> str:
-    """Return text in one line, nothing raw in it, of bounded length."""
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
 def path_of(flow: HTTPFlow) -> str:
     """Return a request's path without its query."""
-    return bounded(flow.request.path.partition("?")[0])
+    return bounded(flow.request.path.partition("?")[0], LONGEST)
 
 
 def in_a_line(flow: HTTPFlow) -> str:
     """Return a request's method and path."""
-    return bounded(f"{flow.request.method} {flow.request.path.partition('?')[0]}")
+    return bounded(f"{flow.request.method} {path_of(flow)}", LONGEST)

@@ -12,7 +12,7 @@ from mitmproxy.http import HTTPFlow
 from converter.observe.metrics import CONTENT_TYPE, Metrics
 from converter.observe.statistics import Reply
 from converter.option_readers import MetricsPlace
-from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
+from converter.shell.flow_record import FlowRecord, client_left
 from converter.shell.terminal.printer import address_of
 from converter.wire import json_text
 
@@ -125,7 +125,7 @@ class MetricsEndpoint:
 def outcome_of(flow: HTTPFlow, told: Mapping[str, object]) -> str:
     """Return how a request ended, in one or two words."""
     if flow.error and not told.get("finish"):
-        return "client left" if flow.error.msg.startswith(CLIENT_LEFT) else "broke off"
+        return "client left" if client_left(flow) else "broke off"
     if flow.response and flow.response.status_code >= 400:
         return "refused"
     return "ok" if told.get("finish") and not told.get("failure") else "failed"

@@ -19,11 +19,12 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import find
+from converter.observe.printable import bounded
 from converter.recordings import expectation, flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
-from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
+from converter.shell.log_lines import LONGEST_LINE, path_of
 from converter.shell.messages import model_of
 from converter.shell.thought_hook import announce
 

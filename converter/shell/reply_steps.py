@@ -19,7 +19,7 @@ from converter.settings import Settings
 from converter.shell import messages
 from converter.shell.aside import aside
 from converter.shell.exchange_listener import fault_of
-from converter.shell.flow_record import CLIENT_LEFT, FlowRecord
+from converter.shell.flow_record import FlowRecord, client_left
 from converter.shell.live_view import LiveView
 from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.recorder import Recorder
@@ -116,8 +116,8 @@ class ReplySteps:
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(flow, record, rewriter)
-        left = flow.error.msg.startswith(CLIENT_LEFT)
-        # SDKs hang up at the last event: that is no end too early
+        left = client_left(flow)
+        # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):
             level = logging.INFO if left else logging.WARNING
             words = flow.error.msg if left else fault_of(flow, flow.error.msg).words

@@ -6,7 +6,7 @@ A row: what mitmproxy's message holds, and what a person is told. `{said}` is wh
 import re
 from dataclasses import dataclass
 
-from converter.observe.printable import one_line
+from converter.observe.printable import bounded
 
 LONGEST = 300
 """Characters of a reason: a server that answers with something else than HTTP may say much."""
@@ -51,7 +51,9 @@ def server_fault(reason: str, address: str) -> ServerFault:
         return ServerFault(f"no model server at {address}: {words}")
     words = _find(BROKEN, reason)
     if not words:
-        return ServerFault(f"no reply from the model server at {address}: {_short(reason)}")
+        return ServerFault(
+            f"no reply from the model server at {address}: {bounded(reason, LONGEST)}"
+        )
     at_once = reason == "server closed connection"
     return ServerFault(f"the model server at {address} {words}", may_pass=at_once)
 
@@ -60,10 +62,5 @@ def _find(rows: tuple[tuple[str, str], ...], reason: str) -> str:
     for pattern, words in rows:
         if found := re.search(pattern, reason, re.DOTALL):
             said = found.groupdict().get("said") or reason
-            return words.replace("{said}", _short(said))
+            return words.replace("{said}", bounded(said, LONGEST))
     return ""
-
-
-def _short(text: str) -> str:
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -11,11 +11,11 @@ from mitmproxy.hooks import Hook
 from mitmproxy.http import HTTPFlow
 from mitmproxy.log import ALERT
 
-from converter.observe.printable import one_line
+from converter.observe.printable import bounded
 from converter.observe.thought_events import ThoughtEvent
 from converter.rewriter import Rewriter
 from converter.shell.flow_record import in_short
-from converter.shell.log_lines import LONGEST_LINE, bounded, in_a_line
+from converter.shell.log_lines import LONGEST_LINE, in_a_line
 from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -67,9 +67,7 @@ def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -
     """Say in one line of the log what a person should know; return it in a few words for the flow's
     comment.
     """
-    # servers' words are among them
-    said = [one_line(" ".join(note.split())) for note in words if note]
-    if said:
+    if said := [note for note in words if note]:  # servers' words are among them
         _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(said), LONGEST_LINE))
     return [in_short(note) for note in said]
 

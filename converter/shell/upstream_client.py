@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 
 from converter.initial_state import InitialState
+from converter.observe.printable import bounded
 from converter.servers.initial_state import initial_state, needs_prompt
 from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
 from converter.servers.model_names import Entry, entries
@@ -28,7 +29,7 @@ from converter.servers.probes import (
 )
 from converter.servers.profiles import GENERIC, Server
 from converter.shell import upstream_tls
-from converter.shell.log_lines import LONGEST_LINE, bounded
+from converter.shell.log_lines import LONGEST_LINE
 from converter.shell.upstream_http import NoReplyError, Secure, fetch
 
 PATIENCE = 3.0

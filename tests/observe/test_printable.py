@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.observe.printable import (
+    bounded,
     in_json,
     laid_out,
     one_line,
@@ -73,6 +74,11 @@ def test_data_is_cut_and_words_are_not() -> None:
     assert without_base64(f'{{"data": "{data}"}}') == '{"data": "[base64, 3.0 kB]"}'
     long = "a line with spaces " * 1000
     assert without_base64(long) == long
+
+
+def test_words_of_others_are_one_bounded_line() -> None:
+    assert bounded(" a\n\tb\x1b ", 9) == "a b␛"
+    assert [bounded("abc", length) for length in (2, 3)] == ["a…", "abc"]
 
 
 def test_looking_for_base64_takes_linear_time() -> None:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from converter.shell.log_lines import LONGEST, LONGEST_LINE, bounded, in_a_line, path_of
+from converter.shell.log_lines import LONGEST, LONGEST_LINE, in_a_line, path_of
 from converter.shell.thought_hook import report
 from tests.support.addon_flows import request
 
@@ -18,11 +18,6 @@ def test_a_request_is_named_in_bounded_words_without_its_query() -> None:
         assert len(said) == LONGEST
         assert "secret" not in said
     assert path_of(request("/v1/models?secret=1")) == "/v1/models"
-
-
-def test_text_is_one_line() -> None:
-    assert bounded("a\nb") == "a b"
-    assert bounded("abc", 2) == "a…"
 
 
 def test_what_is_reported_of_a_reply_is_one_line_of_bounded_length(

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from mitmproxy.http import HTTPFlow
 
 from converter import endpoints
-from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
+from converter.observe.printable import shortened
+from converter.shell.flow_record import FlowRecord, client_left, told
 from converter.shell.messages import model_of
 
 type Row = dict[str, object]
@@ -127,9 +128,7 @@ def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, ob
     if said := str(known.get("failure") or ""):
         return said
     if flow.error:
-        left = flow.error.msg.startswith(CLIENT_LEFT)
-        # SDKs hang up at the last event
-        return "" if left and known.get("finish") else flow.error.msg
+        return "" if client_left(flow) and known.get("finish") else flow.error.msg
     if flow.response is None:
         return "no reply"
     if flow.response.status_code >= 400:
@@ -156,4 +155,4 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
 
 
 def _short(words: str) -> str:
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+    return shortened(words, _LONGEST)

@@ -15,12 +15,13 @@ from typing import TextIO
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
+from converter.observe.printable import bounded
 from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
 from converter.rewriter import Rewriter
-from converter.shell.flow_record import CLIENT_LEFT, FlowRecord, told
+from converter.shell.flow_record import FlowRecord, client_left, told
 from converter.shell.heard_lines import is_heard
-from converter.shell.log_lines import LONGEST_LINE, bounded, path_of
+from converter.shell.log_lines import LONGEST, LONGEST_LINE, path_of
 from converter.shell.terminal.multiplexer import Multiplexer
 from converter.shell.terminal.writer import Writer
 
@@ -126,14 +127,10 @@ def in_a_line(flow: HTTPFlow, record: FlowRecord) -> str:
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""
     ended = str(summary.get("failure") or summary.get("finish") or "")
-    if flow.error and not (ended and _client_left(flow)):  # SDKs hang up at the last event
+    if flow.error and not (ended and client_left(flow)):
         ended = flow.error.msg
-    parts = [f"{path_of(flow)} {bounded(model)}", thoughts, _times(summary), failed, ended]
+    parts = [f"{path_of(flow)} {bounded(model, LONGEST)}", thoughts, _times(summary), failed, ended]
     return bounded(" · ".join(part.strip() for part in parts if part.strip()), LONGEST_LINE)
-
-
-def _client_left(flow: HTTPFlow) -> bool:
-    return bool(flow.error and flow.error.msg.startswith(CLIENT_LEFT))
 
 
 def _times(summary: Mapping[str, object]) -> str:
