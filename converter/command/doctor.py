@@ -142,11 +142,10 @@ def _rows(value: object, name: str) -> list[dict[str, object]]:
 
 
 def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
-    """Yield the positive numbers under any of these names, at any depth."""
-    if isinstance(value, dict):
-        told = (value.get(name) for name in names)
+    """Yield the positive numbers under any of these names, the outer ones first."""
+    waiting = [value]
+    for each in waiting:  # it grows meanwhile: a server may nest deeper than Python calls
+        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        waiting += [part for part in inner if isinstance(part, dict | list)]
+        told = [each.get(name) for name in names] if isinstance(each, dict) else []
         yield from (number for number in told if isinstance(number, int) and number > 0)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        if isinstance(each, dict | list):
-            yield from _numbers(each, names)

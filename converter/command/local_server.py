@@ -4,6 +4,7 @@ import sys
 
 from converter.command.addresses import CommandError
 from converter.command.link import Link, link_to
+from converter.servers.model_names import entries
 
 USUAL_PORTS = {
     8000: "vLLM, NIM, transformers serve",
@@ -36,8 +37,4 @@ def find_local_server() -> str:
 
 def listed_models(link: Link) -> list[str]:
     """Return the names of the models that a server lists."""
-    value = link.get("/v1/models")
-    rows = value.get("data") if isinstance(value, dict) else None
-    listed = rows if isinstance(rows, list) else []
-    named = [row.get("id") for row in listed if isinstance(row, dict)]
-    return [name for name in named if isinstance(name, str)]
+    return [str(model["id"]) for model in entries(link.get("/v1/models"))]

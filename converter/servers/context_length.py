@@ -32,7 +32,8 @@ _ROWS = (
     # LM Studio
     r"\(n_keep: (?P<tokens>\d+) >= n_ctx: (?P<most>\d+)\)",
 )
-_PATTERNS = tuple(map(re.compile, _ROWS))
+_PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
+"""Of more digits Python makes no number, and no server has as many tokens."""
 
 
 @dataclass(frozen=True, slots=True)

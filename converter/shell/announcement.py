@@ -11,17 +11,22 @@ import shlex
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.servers.model_names import entries
 from converter.shell.hang_up import hung_up
 from converter.shell.page.addon import address
+from converter.wire import json_text
 
 UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
+LONGEST_LIST = 1 << 20
+"""Bytes that are read of a list of models."""
 QUESTION = {
     "stream": True,
     "seed": 1,
@@ -105,11 +110,11 @@ def first_model(server: str) -> str:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:
-            return str(json.load(reply)["data"][0]["id"])
-    except urllib.error.HTTPError:
-        return UNKNOWN_MODEL  # it is there, and lists no models
+            listed = entries(json_text.read_or_none(reply.read(LONGEST_LIST)))
+    except (urllib.error.HTTPError, HTTPException):
+        listed = []  # it is there, and lists no models
     except OSError as error:
         logger.warning("%s does not answer yet: %s", server, getattr(error, "reason", error))
-    except (ValueError, LookupError, TypeError):
-        return UNKNOWN_MODEL  # it lists them in a shape of its own
-    return UNKNOWN_MODEL
+        listed = []
+    named = (str(model["id"]) for model in listed)
+    return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell

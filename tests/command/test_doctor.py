@@ -186,3 +186,10 @@ def test_llama_is_understood_however_it_was_started(
     )
     assert lines["tools"] == "as calls"
     assert (status, command) == (1, f"think-addon {llama.address}")
+
+
+def test_a_list_nested_beyond_measure_tells_no_context(capsys: pytest.CaptureFixture[str]) -> None:
+    deep = '{"data": ' + '{"a": ' * 3000 + '{"n_ctx": 8192}' + "}" * 3001
+    with served(TAGGED, rows={"/props": Says(deep.encode())}) as server:
+        _, lines, _ = report(capsys, server.address)
+    assert lines["context"].startswith("8,192 tokens: too few")

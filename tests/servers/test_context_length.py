@@ -49,7 +49,14 @@ def test_a_prompt_that_fills_the_context_is_too_long_by_itself(prompt: int, told
 
 
 @pytest.mark.parametrize(
-    "words", ["", "The model does not exist.", "maximum context length", "(5 tokens)"]
+    "words",
+    [
+        "",
+        "The model does not exist.",
+        "maximum context length",
+        "(5 tokens)",
+        f"(5 tokens) exceeds the available context size ({'9' * 5000} tokens)",
+    ],
 )
 def test_other_words_are_no_overflow(words: str) -> None:
     assert find(words) is None

@@ -3,6 +3,7 @@
 import json
 import logging
 import shlex
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,6 +14,7 @@ from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
 from converter.shell.announcement import (
+    LONGEST_LIST,
     UNKNOWN_MODEL,
     announcement,
     curl,
@@ -49,7 +51,15 @@ def test_the_first_model_listed_is_the_one_to_try() -> None:
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(401, b"{}"), (200, b"hello"), (200, b'{"data": []}'), (200, b"[]"), (200, b'{"data": null}')],
+    [
+        (401, b"{}"),
+        (200, b"hello"),
+        (200, b'{"data": []}'),
+        (200, b"[]"),
+        (200, b'{"data": null}'),
+        (200, b'{"data": [{"id": "\\u001b]0;owned\\u0007"}]}'),
+        (200, b'{"data": [{"id": "' + b"x" * LONGEST_LIST + b'"}]}'),
+    ],
 )
 def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     status: int, body: bytes, caplog: pytest.LogCaptureFixture
@@ -57,6 +67,21 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     with answering(status, body) as address:
         assert first_model(address) == UNKNOWN_MODEL
     assert not caplog.records
+
+
+def test_a_server_that_speaks_no_http_gets_one_too() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=_answer_otherwise, args=(listener,))
+        thread.start()
+        assert first_model(f"http://127.0.0.1:{listener.getsockname()[1]}") == UNKNOWN_MODEL
+        thread.join()
+
+
+def _answer_otherwise(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(1000)
+        connection.sendall(b"220 mail.example ESMTP\r\n")
 
 
 def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
