@@ -86,7 +86,7 @@ class ThinkAddon:
         try:
             self._settings, self._filter = options.chosen()
             self._in_force = options.in_force()
-            self._metrics.open(self._settings.metrics)
+            self._metrics.open(self._settings.metrics, self._settings.hosts)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & MEMORY:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 import socket
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from mitmproxy.http import HTTPFlow
 from converter.observe.metrics import CONTENT_TYPE, Metrics
 from converter.observe.statistics import Reply
 from converter.option_readers import MetricsPlace
+from converter.shell.doors import foreign_page, is_loopback
 from converter.shell.flow_record import FlowRecord, client_left
 from converter.shell.terminal.printer import address_of
 from converter.wire import json_text
@@ -20,6 +22,7 @@ PATHS = ("/metrics", "/metrics.json")
 SECONDS_BETWEEN_FILES = 1.0
 _PATIENCE = 5.0
 _LONGEST_REQUEST = 8192
+_HOST = re.compile(rb"\r\nhost:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 
 
@@ -29,12 +32,17 @@ class MetricsEndpoint:
     def __init__(self) -> None:
         self.metrics = Metrics()
         self._place: MetricsPlace | None = None
+        self._hosts: tuple[str, ...] = ()
         self._listens = False
         self._server: asyncio.Task[None] | None = None
         self._writing: asyncio.TimerHandle | None = None
 
-    def open(self, place: MetricsPlace | None) -> None:
-        """Move to another place, or to none. Raises ValueError when it cannot be had."""
+    def open(self, place: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
+        """Move to another place, or to none. Raises ValueError when it cannot be had.
+
+        `hosts`: names of web pages that may read the counts, beside local ones.
+        """
+        self._hosts = hosts
         if place == self._place:
             return
         listening = _listen(place) if self._listens and place and not place.file else None
@@ -48,7 +56,7 @@ class MetricsEndpoint:
         """Serve from now on; a port that is taken stops mitmproxy, with one line."""
         self._listens, place, self._place = True, self._place, None
         try:
-            self.open(place)
+            self.open(place, self._hosts)
         except ValueError as error:
             _log.error("think: %s", error)
 
@@ -96,7 +104,8 @@ class MetricsEndpoint:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _PATIENCE)
-            writer.write(self._reply(head))
+            here = writer.get_extra_info("sockname")[0]
+            writer.write(self._reply(head, is_loopback(str(here))))
             await asyncio.wait_for(writer.drain(), _PATIENCE)
         except (
             TimeoutError,
@@ -108,7 +117,11 @@ class MetricsEndpoint:
         finally:
             writer.close()
 
-    def _reply(self, head: bytes) -> bytes:
+    def _reply(self, head: bytes, on_loopback: bool) -> bytes:
+        named = _HOST.search(head)
+        host = named[1].decode("latin-1") if named else ""
+        if on_loopback and foreign_page(host, None, self._hosts):
+            return _http("403 Forbidden", "text/plain", b"think_hosts allows a web page's name\n")
         method, _, rest = head.partition(b" ")
         path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
         if path not in PATHS:

@@ -25,8 +25,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def fetch(address: str, body: bytes | None = None) -> str:
-    request = urllib.request.Request(address, data=body)
+def fetch(address: str, body: bytes | None = None, host: str = "127.0.0.1") -> str:
+    request = urllib.request.Request(address, data=body, headers={"host": host})
     with urllib.request.urlopen(request, timeout=30) as reply:
         return str(reply.read().decode())
 
@@ -57,6 +57,8 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
         (row,) = json.loads(fetch(f"{place}/metrics.json"))
         with pytest.raises(urllib.error.HTTPError, match="404"):
             fetch(place)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            fetch(f"{place}/metrics", host="evil.example")
         with pytest.raises(urllib.error.HTTPError, match="405"):
             fetch(f"{place}/metrics", b"x")
         address = server.address.removeprefix("http://")
