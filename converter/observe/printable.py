@@ -5,7 +5,7 @@ in a few words.
 import json
 import re
 
-_ACTING = re.compile(
+ACTING = re.compile(
     # control characters, C1 among them; a lone CR writes over its line
     "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
     # they turn or break lines, so that text reads as it is not
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
     """Return the text with all that acts on a terminal or a reader spelled out: `␛[2J`, `\\u202e`.
     Lines end with LF.
     """
-    return _ACTING.sub(_spelled, text).replace("\r\n", "\n")
+    return ACTING.sub(_spelled, text).replace("\r\n", "\n")
 
 
 def one_line(text: str) -> str:

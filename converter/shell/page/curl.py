@@ -9,14 +9,12 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.dialects.table import DIALECTS
+from converter.observe.printable import ACTING
 
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Headers that hold a key, and what stands in their place."""
 _KEPT = {"content-type", "accept", *(name for dialect in DIALECTS for name in dialect.headers)}
-_ACTING = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]|[\x00-\x08\x0b-\x1f]"
-)
-"""What a terminal would act on; in JSON it stands within strings, where it can be escaped."""
+_KEY_IN_LINK = re.compile(r"(?<=[?&])(?=[^=&]*(?:key|token|secret))([^=&]++)=[^&]*", re.IGNORECASE)
 
 
 def command(flow: HTTPFlow) -> str:
@@ -29,15 +27,15 @@ def command(flow: HTTPFlow) -> str:
         "curl",
         "-sN",
         *(["-X", flow.request.method] if flow.request.method != "POST" else []),
-        _address(flow),
+        _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
     ]
-    lines = [shlex.join(words)]
+    lines = [shlex.join(ACTING.sub("", word) for word in words)]
     for name, value in flow.request.headers.items():
         if name.lower() in _KEYS:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
         elif name.lower() in _KEPT:
-            lines.append(f"-H {shlex.quote(_ACTING.sub('', f'{name}: {value}'))}")
-    lines += [f"--data-binary {shlex.quote(_ACTING.sub(_escaped, body))}"] if body else []
+            lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
+    lines += [f"--data-binary {shlex.quote(_in_json(body))}"] if body else []
     return " \\\n  ".join(lines)
 
 
@@ -50,5 +48,6 @@ def _address(flow: HTTPFlow) -> str:
     return flow.request.url
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _in_json(body: str) -> str:
+    """Return the body with all that acts on a terminal escaped, for that stands within strings."""
+    return ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", body.replace("\r\n", "\n"))

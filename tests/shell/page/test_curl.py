@@ -51,6 +51,17 @@ def test_keys_are_named_and_not_told() -> None:
     assert '-H "X-Api-Key: $API_KEY"' in command
 
 
+def test_a_key_in_the_address_is_not_told() -> None:
+    flow = request(CHAT + "?api_key=sk-one&beta=true\x1b&access_token=sk-two")
+    (address,) = [word for word in words(curl.command(flow)) if "http" in word]
+    assert address.endswith("?api_key=API_KEY&beta=true&access_token=API_KEY")
+
+
+def test_line_ends_between_the_fields_stay_blanks() -> None:
+    flow = request(CHAT, b'{\r\n  "model": "small"\r\n}\r\n')
+    assert json.loads(words(curl.command(flow))[-1]) == {"model": "small"}
+
+
 def test_what_a_dialect_needs_is_told() -> None:
     flow = request(MESSAGES, anthropic_version="2023-06-01", content_type="application/json")
     told = words(curl.command(flow))
