@@ -19,7 +19,7 @@ type Json = dict[str, Any]
 
 OPENAI = OPENAI_CHAT
 STREAM, WHOLE = Form.STREAM, Form.WHOLE
-ASKED = ReplyContext("asked", "flow")
+ASKED = ReplyContext("asked", "flow", signature="ours")
 
 
 def choice(index: int = 0, /, **fields: object) -> Json:

@@ -12,7 +12,7 @@ from converter.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
 
 HEAD = Start("chatcmpl-1", "small")
-SIGNATURE = "ours"
+SIGNATURE = ASKED.signature
 SAID = ("text", "thinking", "partial_json")
 
 
@@ -28,19 +28,15 @@ def strictly_sequential(stream: list[Json]) -> bool:
     return kinds == [*expected, ("message_delta", None), ("message_stop", None)]
 
 
-def written(
-    events: Iterable[Event], signature: str = SIGNATURE, asked: ReplyContext = ASKED
-) -> list[Json]:
+def written(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
     """What the stream says of `events`, and at its end."""
-    machine = MessageEvents(signature, asked)
+    machine = MessageEvents(asked)
     return [*(said for event in events for said in machine.feed(event)), *machine.close()]
 
 
-def complete(
-    events: Iterable[Event], signature: str = SIGNATURE, asked: ReplyContext = ASKED
-) -> list[Json]:
+def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
     """The same, of a message that must be right."""
-    stream = written([HEAD, *events], signature, asked)
+    stream = written([HEAD, *events], asked)
     assert strictly_sequential(stream), stream
     return stream
 
@@ -73,13 +69,13 @@ def counts(stream: list[Json]) -> Json:
     return usage
 
 
-def streamed(events: Iterable[Event], signature: str = SIGNATURE) -> list[bytes]:
-    encoder = AnthropicStreamEncoder(signature, ASKED)
+def streamed(events: Iterable[Event]) -> list[bytes]:
+    encoder = AnthropicStreamEncoder(ASKED)
     return [*(piece for event in events for piece in encoder.feed([event])), *encoder.close()]
 
 
-def whole(events: Iterable[Event], signature: str = SIGNATURE) -> Json:
-    encoder = AnthropicWholeEncoder(signature, ASKED)
+def whole(events: Iterable[Event]) -> Json:
+    encoder = AnthropicWholeEncoder(ASKED)
     assert encoder.feed(list(events)) == []
     message: Json = json.loads(b"".join(encoder.close()))
     return message

@@ -71,8 +71,8 @@ ANTHROPIC = Dialect(
     reply="message of the Messages API",
     decoder=lambda _: AnthropicDecoder(),
     encoders={
-        Form.STREAM: lambda context: AnthropicStreamEncoder(context.signature, context),
-        Form.WHOLE: lambda context: AnthropicWholeEncoder(context.signature, context),
+        Form.STREAM: AnthropicStreamEncoder,
+        Form.WHOLE: AnthropicWholeEncoder,
     },
     read_request=_read_request,
     error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),

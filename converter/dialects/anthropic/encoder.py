@@ -13,10 +13,10 @@ PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 class AnthropicStreamEncoder(EventStreamEncoder):
-    """Events in, frames out. `signature`: of every thinking block."""
+    """Events in, frames out."""
 
-    def __init__(self, signature: str, context: ReplyContext) -> None:
-        self._message = MessageEvents(signature, context)
+    def __init__(self, context: ReplyContext) -> None:
+        self._message = MessageEvents(context)
         self._keeper = ThreadKeeper(context.own) if isinstance(context.own, Thread) else None
         super().__init__(self._message)
 
@@ -38,10 +38,10 @@ class AnthropicStreamEncoder(EventStreamEncoder):
 class AnthropicWholeEncoder(EventWholeEncoder):
     """Events in, one message out, at `close`; an error in its place has no role."""
 
-    def __init__(self, signature: str, context: ReplyContext) -> None:
+    def __init__(self, context: ReplyContext) -> None:
         self._whole = FoldedMessage()
         self._thread = context.own if isinstance(context.own, Thread) else None
-        super().__init__(MessageEvents(signature, context), self._whole)
+        super().__init__(MessageEvents(context), self._whole)
 
     def close(self) -> list[bytes]:
         """Return the message; its thread keeps it."""

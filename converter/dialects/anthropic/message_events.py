@@ -39,8 +39,7 @@ type _Content = Text | Thinking | ThinkingEnd | Vendor | Block
 class MessageEvents:
     """Events in, the stream's own events out, as values."""
 
-    def __init__(self, signature: str, context: ReplyContext) -> None:
-        self._signature = signature
+    def __init__(self, context: ReplyContext) -> None:
         self._context = context
         self._started = False
         self._over = False
@@ -188,7 +187,7 @@ class MessageEvents:
             return
         if self._open == "thinking":
             self._thought.end()
-            said = signature or self._signature
+            said = signature or self._context.signature
             yield self._delta({"type": "signature_delta", "signature": said})
         yield {"type": "content_block_stop", "index": self._index}
         self._open = None

@@ -95,7 +95,7 @@ def test_a_whole_call_has_an_object_for_input() -> None:
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
 def test_a_number_that_json_has_not_is_in_no_message(number: str) -> None:
-    encoder = AnthropicWholeEncoder("ours", ASKED)
+    encoder = AnthropicWholeEncoder(ASKED)
     encoder.feed([HEAD, ToolCall(0, "a", "f", f'{{"x":{number}}}'), Finish("tool_calls")])
     written = b"".join(encoder.close())
     assert b"NaN" not in written
@@ -116,7 +116,7 @@ def test_a_delta_without_words_costs_nothing() -> None:
 
 def test_deep_arguments_do_not_cost_the_message() -> None:
     deep = '{"x":' + "[" * 30_000 + "]" * 30_000 + "}"
-    encoder = AnthropicWholeEncoder("ours", ASKED)
+    encoder = AnthropicWholeEncoder(ASKED)
     encoder.feed([HEAD, Text("important"), ToolCall(0, "a", "f", deep), Finish("tool_calls")])
     assert b"important" in b"".join(encoder.close())
 
@@ -142,7 +142,7 @@ def test_the_stream_ends_with_no_mark_of_the_other_dialect() -> None:
 
 
 def test_comments_pass_at_once_and_wherever_they_come() -> None:
-    encoder = AnthropicStreamEncoder("ours", ASKED)
+    encoder = AnthropicStreamEncoder(ASKED)
     assert encoder.feed([PING]) == [PING.own.raw]
     encoder.feed([HEAD, Text("a")])
     assert encoder.feed([PING]) == [PING.own.raw]
@@ -156,7 +156,7 @@ def test_comments_have_no_place_in_a_whole_message() -> None:
 
 def test_other_frames_do_not_pass() -> None:
     assert (
-        AnthropicStreamEncoder("ours", ASKED).feed(
+        AnthropicStreamEncoder(ASKED).feed(
             [OpaqueFrame(Own("anthropic", raw=b"data: {}\n\n"))], b"data: {}\n\n"
         )
         == []
@@ -167,7 +167,7 @@ def test_other_frames_do_not_pass() -> None:
 def test_an_encoder_tells_why_the_client_got_an_error(
     kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
 ) -> None:
-    encoder = kind("ours", ASKED)
+    encoder = kind(ASKED)
     encoder.feed([HEAD, Text("a")])
     assert encoder.failure == ""
     encoder.feed([Failure("gone")])
@@ -178,7 +178,7 @@ def test_an_encoder_tells_why_the_client_got_an_error(
 def test_an_encoder_tells_what_was_mended(
     kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
 ) -> None:
-    encoder = kind("ours", ASKED)
+    encoder = kind(ASKED)
     encoder.feed([HEAD, ToolCall(0, "a", "f", "no object"), Finish("tool_calls")])
     encoder.close()
     assert "'f'" in encoder.notes[0]

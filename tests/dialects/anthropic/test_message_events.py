@@ -1,5 +1,7 @@
 """What a stream of the Messages API says, and in which order."""
 
+from dataclasses import replace
+
 import pytest
 
 from converter.dialects.dialect import ReplyContext
@@ -17,7 +19,7 @@ from converter.events import (
     Usage,
     Vendor,
 )
-from tests.support.frames_of import Json
+from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, blocks, complete, counts, ending, written
 
 STOP = Finish("stop")
@@ -97,7 +99,7 @@ def test_starts_of_blocks_are_empty() -> None:
 def test_a_signature_comes_just_before_a_thoughts_stop(
     signature: str, following: list[Event]
 ) -> None:
-    stream = complete([Thinking("a"), *following, STOP], signature=signature)
+    stream = complete([Thinking("a"), *following, STOP], replace(ASKED, signature=signature))
     stop = next(at for at, event in enumerate(stream) if event["type"] == "content_block_stop")
     assert stream[stop - 1]["delta"] == {"type": "signature_delta", "signature": signature}
     assert [

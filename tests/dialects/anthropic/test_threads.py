@@ -181,7 +181,7 @@ def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
     asked = ANTHROPIC.read_request(CREATE, {}, Purpose.REPLY, memory)
     assert isinstance(asked.own, threads.Thread)
-    encoder = AnthropicStreamEncoder("ours", ReplyContext("m", "one", own=asked.own))
+    encoder = AnthropicStreamEncoder(ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
     assert len(memory) == 0
     exchange(memory, CREATE)
