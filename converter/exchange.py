@@ -66,8 +66,7 @@ class Exchange:
     @property
     def native(self) -> bool:
         """Tell whether the request goes to the server's own endpoint of the client's dialect."""
-        option = self.client.native_option
-        return bool(option) and getattr(self.settings, option) == "native"
+        return self.client.native_option in self.settings.native
 
     @property
     def translated(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
+from converter.dialects.table import DIALECTS
 from converter.initial_state import InitialState
 from converter.option_readers import (
     FIELDS,
@@ -28,6 +29,7 @@ from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
 from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, History, Order, Server
 
+_NATIVE = tuple(dialect.native_option for dialect in DIALECTS if dialect.native_option)
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
@@ -49,6 +51,12 @@ class Option:
 def _choice(name: str, choices: tuple[str, ...], meaning: str) -> Option:
     """Return an option that is one of these names; the first is the default."""
     return Option(name, str, choices[0], meaning, one_of(choices), choices)
+
+
+def _native(name: str) -> Option:
+    """Return the option of a server's own endpoints of a dialect."""
+    meaning = f"translate {name.capitalize()} requests, or mend a server's own replies"
+    return _choice(name, ("translate", "native"), meaning)
 
 
 OPTIONS = (
@@ -95,16 +103,7 @@ OPTIONS = (
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
     Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
     Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
-    _choice(
-        "messages",
-        ("translate", "native"),
-        "translate Messages requests, or mend a server's own replies",
-    ),
-    _choice(
-        "responses",
-        ("translate", "native"),
-        "translate Responses requests, or mend a server's own replies",
-    ),
+    *map(_native, _NATIVE),
     Option(
         "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
     ),
@@ -176,7 +175,9 @@ RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_REC
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options as the machines take them: a field for each row."""
+    """The options as the machines take them: a field for each row. `native`: the rows of a server's
+    own endpoints that are set to use them.
+    """
 
     tags: tuple[ThinkTags, ...]
     start: InitialState
@@ -197,8 +198,7 @@ class Settings:
     print: bool
     metrics: MetricsPlace | None
     stats: bool
-    messages: str
-    responses: str
+    native: frozenset[str]
     memory_replies: int
     memory_megabytes: int
     keep: Keep | None
@@ -221,7 +221,8 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         option.name: _read_one(option, (written or {}).get(option.name, option.default))
         for option in OPTIONS
     }
-    return Settings(**values)  # type: ignore[arg-type]  # each row reads its own type
+    native = frozenset(name for name in _NATIVE if values.pop(name) == "native")
+    return Settings(**values, native=native)  # type: ignore[arg-type]  # each row reads its own type
 
 
 def _read_one(option: Option, written: object) -> object:

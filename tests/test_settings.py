@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from converter import settings
+from converter.dialects.table import DIALECTS
 from converter.initial_state import InitialState
 from converter.option_readers import Keep
 from converter.parsing.tag_matcher import FAMILIES
@@ -78,7 +79,14 @@ def test_the_defaults_are_those_of_the_contract() -> None:
 
 
 def test_every_option_is_a_field_of_the_settings() -> None:
-    assert [option.name for option in OPTIONS] == list(settings.Settings.__dataclass_fields__)
+    natives = {dialect.native_option for dialect in DIALECTS}
+    rows = [option.name for option in OPTIONS if option.name not in natives]
+    assert rows == [name for name in settings.Settings.__dataclass_fields__ if name != "native"]
+
+
+def test_a_servers_own_endpoints_are_used_where_their_option_says_so() -> None:
+    assert settings.read().native == set()
+    assert settings.read({"messages": "native"}).native == {"messages"}
 
 
 def test_every_option_has_a_meaning_of_one_line() -> None:
