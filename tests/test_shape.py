@@ -122,7 +122,6 @@ def test_no_dialect_knows_another(source: Path) -> None:
 NAMES_A_DIALECT = {
     "converter.dialects.table",  # its rows
     "converter.endpoints",  # its rows
-    "converter.shell.announcement",  # prints a command for each of two
 }
 """All others loop over the table, beside the laws and the redaction, which know each dialect by
 themselves.

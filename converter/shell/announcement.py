@@ -18,6 +18,7 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.dialects.table import DIALECTS, Dialect
 from converter.servers.model_names import entries
 from converter.shell.hang_up import hung_up
 from converter.shell.page.addon import address
@@ -27,14 +28,7 @@ UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
 LONGEST_LIST = 1 << 20
 """Bytes that are read of a list of models."""
-QUESTION = {
-    "stream": True,
-    "seed": 1,
-    "temperature": 0.7,
-    "max_tokens": 200,
-    "messages": [{"role": "user", "content": "12 * 7"}],
-}
-DIALECTS = {"OpenAI": "/v1/chat/completions", "Anthropic": "/v1/messages"}
+SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
 
 logger = logging.getLogger(__name__)
 
@@ -80,8 +74,8 @@ def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
     """Return what to tell the person who started the proxy."""
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
-    for name, path in DIALECTS.items():
-        lines.append(f"\n# Ask in the {name} dialect:\n{curl(proxy + path, model)}")
+    for dialect in DIALECTS:
+        lines.append(f"\n# Ask in the {dialect.title} dialect:\n{curl(proxy, dialect, model)}")
     lines += ["\n# Or point a client here:", *clients(proxy, model)]
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
 
@@ -93,10 +87,10 @@ def clients(proxy: str, model: str) -> list[str]:
     return [f"{anthropic} claude --model {shlex.quote(model)}", f"{openai} python my_program.py"]
 
 
-def curl(address: str, model: str) -> str:
-    """Return a command that asks the question, and shows the reply as it comes."""
-    body = json.dumps({"model": model} | QUESTION).replace("'", r"\u0027")
-    return f"curl -sN {address} -H 'content-type: application/json' -d '{body}'"
+def curl(proxy: str, dialect: Dialect, model: str) -> str:
+    """Return a command that asks the dialect's example, and shows the reply as it comes."""
+    body = json.dumps({"model": model, **SAMPLING, **dialect.example}).replace("'", r"\u0027")
+    return f"curl -sN {proxy}{dialect.path} -H 'content-type: application/json' -d '{body}'"
 
 
 def web_address() -> str | None:

@@ -13,6 +13,9 @@ import pytest
 from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
+from converter.conversation import Text, Turn
+from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
+from converter.endpoints import Purpose
 from converter.shell.announcement import (
     LONGEST_LIST,
     UNKNOWN_MODEL,
@@ -92,9 +95,18 @@ def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_command_survives_the_shell() -> None:
-    words = shlex.split(curl("http://127.0.0.1:8080/v1/messages", 'it\'s "quoted"'))
+    words = shlex.split(curl("http://127.0.0.1:8080", ANTHROPIC, 'it\'s "quoted"'))
     assert words[:3] == ["curl", "-sN", "http://127.0.0.1:8080/v1/messages"]
     assert json.loads(words[-1])["model"] == 'it\'s "quoted"'
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Dialect) -> None:
+    told = announcement("http://a", "http://b:8080", None, "m").splitlines()
+    words = shlex.split(told[told.index(f"# Ask in the {dialect.title} dialect:") + 1])
+    asked = dialect.read_request(json.loads(words[-1]), {}, Purpose.REPLY, None)
+    assert (asked.model, asked.stream) == ("m", True)
+    assert asked.turns == (Turn("user", (Text("12 * 7"),)),)
 
 
 def test_mitmweb_is_named_when_there_is_one() -> None:

@@ -111,6 +111,7 @@ TOY = Dialect(
     ),
     recognises=lambda said: "told" in said,
     path="/toy",
+    example={"ask": "12 * 7"},
     shown_by=("x-toy",),
     splices=False,
 )

@@ -79,6 +79,7 @@ ANTHROPIC = Dialect(
     error_reply=_error_reply,
     recognises=_recognises,
     path="/v1/messages",
+    example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
     error_event="error",
     native_option="messages",
     headers=("anthropic-version", "anthropic-beta"),

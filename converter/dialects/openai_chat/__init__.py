@@ -34,6 +34,7 @@ OPENAI_CHAT = Dialect(
     error_reply=error_reply,
     recognises=_recognises,
     path="/v1/chat/completions",
+    example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
     head=frozenset(SAME_IN_EVERY_FRAME),
     mend=mend,
     keeps_raw=True,

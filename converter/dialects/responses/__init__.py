@@ -77,6 +77,7 @@ RESPONSES = Dialect(
     error_reply=_error_reply,
     recognises=_recognises,
     path="/v1/responses",
+    example={"max_output_tokens": 200, "input": "12 * 7"},
     error_event="error",
     native_option="responses",
     headers=("openai-beta",),
