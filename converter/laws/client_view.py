@@ -13,49 +13,49 @@ from converter.laws.heard import ServerWords
 from converter.laws.response_view import as_message, read_response
 from converter.laws.server_words import listen
 from converter.laws.strict_reader import read_strictly
-from converter.laws.variants import IN_BLOCKS, Way, body_of
+from converter.laws.variants import IN_BLOCKS, Variant, body_of
 from converter.recordings.recording import Recording
 
-type Told = list[tuple[object, ...]]
+type View = list[tuple[object, ...]]
 _WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
 
 
-def message_of(recording: Recording, way: Way) -> dict[str, Any]:
+def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
     """Return what a client that reads blocks has at the end, in the words of a message, read
     strictly: an error under `error`, beside what came before.
     """
-    return read_message(body_of(recording, way), way)
+    return read_message(body_of(recording, variant), variant)
 
 
-def read_message(body: bytes, way: Way) -> dict[str, Any]:
+def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
-    if way.form is Form.WHOLE:
+    if variant.form is Form.WHOLE:
         message: dict[str, Any] = json.loads(body)
-        return as_message(message) if way.client is RESPONSES else message
+        return as_message(message) if variant.client is RESPONSES else message
     try:
-        if way.client is RESPONSES:
+        if variant.client is RESPONSES:
             return as_message(read_response(body))
         reader = read_strictly(body)
     except AssertionError as error:
-        raise BrokenLawError(str(way), str(error)) from error
+        raise BrokenLawError(str(variant), str(error)) from error
     return reader.message | ({"error": reader.error["error"]} if reader.error else {})
 
 
-def completion_of(recording: Recording, way: Way) -> ServerWords:
+def completion_of(recording: Recording, variant: Variant) -> ServerWords:
     """Return what a chat completions client has at the end; the words of a server, read back as
     such.
     """
-    return listen(body_of(recording, way), way.form, OPENAI_CHAT, recording.settings.map)
+    return listen(body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map)
 
 
-def told(recording: Recording, way: Way) -> Told:
+def view_of(recording: Recording, variant: Variant) -> View:
     """Return what this client was told."""
-    if way.client in IN_BLOCKS:
-        return list(told_message(message_of(recording, way)))
-    return list(told_completion(completion_of(recording, way)))
+    if variant.client in IN_BLOCKS:
+        return list(view_of_message(message_of(recording, variant)))
+    return list(view_of_completion(completion_of(recording, variant)))
 
 
-def told_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
     """Return a message's blocks, its end and its counts, or the error."""
     for block in message.get("content", ()):
         yield tuple(block.items())
@@ -68,7 +68,7 @@ def told_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
         )
 
 
-def told_completion(said: ServerWords, ordered: bool = True) -> Iterator[tuple[object, ...]]:
+def view_of_completion(said: ServerWords, ordered: bool = True) -> Iterator[tuple[object, ...]]:
     """Return what each choice says. `ordered`: how thinking and text follow each other counts,
     which a whole body does not tell.
     """

@@ -13,13 +13,13 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 class BrokenLawError(AssertionError):
-    """Raised by a law where it does not hold. `way`: the client and the cuts; `difference`: what
-    differs first.
+    """Raised by a law where it does not hold. `variant`: the client and the cuts; `difference`:
+    what differs first.
     """
 
-    def __init__(self, way: str, difference: str) -> None:
-        super().__init__(f"{way}: {difference}")
-        self.way = way
+    def __init__(self, variant: str, difference: str) -> None:
+        super().__init__(f"{variant}: {difference}")
+        self.variant = variant
         self.difference = difference
 
 
@@ -29,15 +29,15 @@ class Broken:
 
     recording: str
     law: str
-    way: str
+    variant: str
     difference: str
 
     def told(self, command: str) -> str:
         """Return all of it; `command`, what shows or accepts it, is the last line."""
-        return f"{self.recording} breaks {self.law}\n{self.way}: {self.difference}\n{command}"
+        return f"{self.recording} breaks {self.law}\n{self.variant}: {self.difference}\n{command}"
 
 
-def compare(way: str, expected: Sequence[object], got: Sequence[object]) -> None:
+def compare(variant: str, expected: Sequence[object], got: Sequence[object]) -> None:
     """Raise BrokenLawError with the first event that is not as expected."""
     for index, pair in enumerate(zip_longest(expected, got, fillvalue=_NOTHING)):
         if pair[0] != pair[1]:
@@ -51,21 +51,21 @@ def compare(way: str, expected: Sequence[object], got: Sequence[object]) -> None
                 0,
             )
             raise BrokenLawError(
-                way,
+                variant,
                 f"event {index}\n"
                 f"  expected: {_around(wanted, place)}\n"
                 f"  got:      {_around(came, place)}",
             )
 
 
-def compare_bytes(way: str, expected: bytes, got: bytes) -> None:
+def compare_bytes(variant: str, expected: bytes, got: bytes) -> None:
     """Compare two bodies: their events are the frames of a stream, or the values in a whole
     body.
     """
     if expected != got:
-        compare(way, events_of(expected), events_of(got))
+        compare(variant, events_of(expected), events_of(got))
         raise BrokenLawError(
-            way,
+            variant,
             f"the same values, other bytes\n"
             f"  expected: {expected[:200]!r}\n"
             f"  got:      {got[:200]!r}",

@@ -83,7 +83,7 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
     try:
         law.holds(recording, drawn)
     except BrokenLawError as error:
-        return [Broken(recording.name, str(law), error.way, error.difference)]
+        return [Broken(recording.name, str(law), error.variant, error.difference)]
     except NotInstalledError:
         raise
     except Exception as error:  # what a reader of ours stumbles over is no message either

@@ -9,7 +9,15 @@ from converter.dialects.table import Form
 from converter.laws.client_view import read_message
 from converter.laws.failures import BrokenLawError, compare_bytes
 from converter.laws.server_words import frames, listen
-from converter.laws.variants import IN_BLOCKS, Way, body_of, cut_anywhere, luck, rewrite, ways
+from converter.laws.variants import (
+    IN_BLOCKS,
+    Variant,
+    body_of,
+    cut_anywhere,
+    rewrite,
+    seeded_random,
+    variants,
+)
 from converter.recordings.recording import Recording
 
 _PIECES = 12
@@ -34,19 +42,19 @@ _GARBAGE = (
 
 def law_1(recording: Recording, drawn: int) -> None:
     """Check that all cuts, as recorded, byte by byte and drawn, give the bytes of the whole."""
-    body, drawing = recording.body, luck(recording, 1)
+    body, drawing = recording.body, seeded_random(recording, 1)
     cuts = {
         "as recorded": [chunk.data for chunk in recording.chunks],
         "byte by byte": [body[place : place + 1] for place in range(len(body))],
         **{f"drawn cut {number}": cut_anywhere(body, _PIECES, drawing) for number in range(drawn)},
     }
-    for way in ways(recording):
-        expected = body_of(recording, way, [body])
+    for variant in variants(recording):
+        expected = body_of(recording, variant, [body])
         for name, pieces in cuts.items():
             compare_bytes(
-                f"{way}, {name}, against one chunk",
+                f"{variant}, {name}, against one chunk",
                 expected,
-                b"".join(rewrite(recording, way, pieces)),
+                b"".join(rewrite(recording, variant, pieces)),
             )
 
 
@@ -54,12 +62,12 @@ def law_8(recording: Recording, drawn: int) -> None:
     """Cut off, changed and with more behind it, a reply raises nothing; a client of blocks reads
     a message or an error.
     """
-    drawing = luck(recording, 8)
+    drawing = seeded_random(recording, 8)
     for name, body in spoiled(recording.body, drawn, drawing):
-        for way in ways(recording):
-            out = b"".join(rewrite(recording, way, cut_anywhere(body, _PIECES, drawing)))
-            if way.client in IN_BLOCKS:
-                _check_message(out, Way(way.client, way.form), name)
+        for variant in variants(recording):
+            out = b"".join(rewrite(recording, variant, cut_anywhere(body, _PIECES, drawing)))
+            if variant.client in IN_BLOCKS:
+                _check_message(out, Variant(variant.client, variant.form), name)
 
 
 def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
@@ -74,27 +82,31 @@ def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[s
         yield f"with {garbage!r} behind it", body + garbage
 
 
-def _check_message(out: bytes, way: Way, name: str) -> None:
+def _check_message(out: bytes, variant: Variant, name: str) -> None:
     try:
-        read = read_message(out, way)
+        read = read_message(out, variant)
     except BrokenLawError as error:
-        raise BrokenLawError(f"{way}, {name}", error.difference) from error
+        raise BrokenLawError(f"{variant}, {name}", error.difference) from error
     except ValueError as error:
-        raise BrokenLawError(f"{way}, {name}", f"no JSON: {out[:200]!r}") from error
+        raise BrokenLawError(f"{variant}, {name}", f"no JSON: {out[:200]!r}") from error
     if not read.get("error") and read.get("type") != "message":
-        raise BrokenLawError(f"{way}, {name}", f"neither a message nor an error: {out[:200]!r}")
+        raise BrokenLawError(f"{variant}, {name}", f"neither a message nor an error: {out[:200]!r}")
 
 
 def law_9(recording: Recording, drawn: int) -> None:
     """Every stream of blocks or items is in order; one that broke off before its finish ends in an
     error, and no other does.
     """
-    streams = [way for way in ways(recording) if way == Way(way.client, Form.STREAM)]
-    for way in (way for way in streams if way.client in IN_BLOCKS):
-        _check_end(recording, way, recording.body, "all of it")
+    streams = [
+        variant
+        for variant in variants(recording)
+        if variant == Variant(variant.client, Form.STREAM)
+    ]
+    for variant in (variant for variant in streams if variant.client in IN_BLOCKS):
+        _check_end(recording, variant, recording.body, "all of it")
         if recording.server_form is Form.STREAM:
             for place in _endings(recording, drawn):
-                _check_end(recording, way, recording.body[:place], f"dead at byte {place}")
+                _check_end(recording, variant, recording.body[:place], f"dead at byte {place}")
 
 
 def _endings(recording: Recording, drawn: int) -> list[int]:
@@ -105,7 +117,7 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
     for frame in frames(recording.body):
         place += len(frame)
         ends.append(place)
-    drawing = luck(recording, 9)
+    drawing = seeded_random(recording, 9)
     chosen = ends[:: max(1, len(ends) // _ENDINGS)]
     unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])
     return sorted(
@@ -113,12 +125,12 @@ def _endings(recording: Recording, drawn: int) -> list[int]:
     )
 
 
-def _check_end(recording: Recording, way: Way, came: bytes, name: str) -> None:
-    message = read_message(body_of(recording, way, [came]), way)
+def _check_end(recording: Recording, variant: Variant, came: bytes, name: str) -> None:
+    message = read_message(body_of(recording, variant, [came]), variant)
     said = listen(came, recording.server_form, recording.server_dialect, recording.settings.map)
     if said.complete == bool(message.get("error")):
         found = message.get("error") or message.get("stop_reason")
         wanted = "a message" if said.complete else "an error"
         raise BrokenLawError(
-            f"{way}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}"
+            f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}"
         )

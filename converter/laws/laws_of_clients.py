@@ -4,13 +4,13 @@ import warnings
 from typing import Any
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
-from converter.laws.client_view import read_message, told_completion
+from converter.laws.client_view import read_message, view_of_completion
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.heard import ServerWords
 from converter.laws.limits import Case
 from converter.laws.response_view import as_message
 from converter.laws.server_words import listen
-from converter.laws.variants import Way, body_of, ways
+from converter.laws.variants import Variant, body_of, variants
 from converter.recordings.recording import Recording
 
 type Message = dict[str, Any]
@@ -31,8 +31,8 @@ def law_7(recording: Recording, _: int) -> None:
     with warnings.catch_warnings(action="ignore"):  # the SDKs' own, where warnings are errors
         sdk = readers()
         wire = sdk.Wire()
-        for way in ways(recording):
-            _READERS[way.client](Case(recording), way, wire, sdk)
+        for variant in variants(recording):
+            _READERS[variant.client](Case(recording), variant, wire, sdk)
 
 
 def readers() -> Any:
@@ -46,25 +46,25 @@ def readers() -> Any:
     return sdk_reading
 
 
-def _check_anthropic(case: Case, way: Way, wire: Any, sdk: Any) -> None:
-    body = body_of(case.recording, way)
-    plain = read_message(body, way)
+def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    body = body_of(case.recording, variant)
+    plain = read_message(body, variant)
     if plain.get("error"):
-        _check_error(way, body, plain, wire, sdk)
+        _check_error(variant, body, plain, wire, sdk)
         return
     try:
         seen = (
             [sdk.anthropic_whole(wire, body)]
-            if way.form is Form.WHOLE
+            if variant.form is Form.WHOLE
             else _streamed(body, wire, sdk)
         )
     except Exception as error:
         raise BrokenLawError(
-            str(way), f"the anthropic SDK raises {type(error).__name__}: {error}"
+            str(variant), f"the anthropic SDK raises {type(error).__name__}: {error}"
         ) from error
     for message in seen:
-        compare(f"{way}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
-        compare(f"{way}, the anthropic SDK's head", _head(plain), _head(message))
+        compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
+        compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
 
 
 def _streamed(body: bytes, wire: Any, sdk: Any) -> list[Message]:
@@ -73,13 +73,13 @@ def _streamed(body: bytes, wire: Any, sdk: Any) -> list[Message]:
     return [sdk.anthropic_accumulated(wire, body)]
 
 
-def _check_error(way: Way, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
+def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
     """An error in a stream, or in place of a message with the status that the addon gives it."""
-    words, status = plain["error"]["message"], 200 if way.form is Form.STREAM else 502
-    raised = sdk.anthropic_error(wire, body, way.form, status)
+    words, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
+    raised = sdk.anthropic_error(wire, body, variant.form, status)
     if words not in raised:
         raise BrokenLawError(
-            str(way),
+            str(variant),
             f"the anthropic SDK's error\n  expected: {words}\n  got:      {raised or 'no error'}",
         )
 
@@ -101,56 +101,60 @@ def _head(message: Message) -> list[tuple[object, ...]]:
     ]
 
 
-def _check_openai(case: Case, way: Way, wire: Any, sdk: Any) -> None:
+def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     """Of a chat completion cut short, or that says an error, a client gets what the server sent:
     nothing to judge.
     """
-    body = body_of(case.recording, way)
+    body = body_of(case.recording, variant)
     if case.recording.ended or not case.words.complete or case.words.unread:
         return
-    plain = listen(body, way.form, OPENAI_CHAT, case.recording.settings.map)
+    plain = listen(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
     try:
-        seen = sdk.openai_bodies(wire, body, way.form)
-        summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, way) else {}
+        seen = sdk.openai_bodies(wire, body, variant.form)
+        summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, variant) else {}
     except Exception as error:
         raise BrokenLawError(
-            str(way), f"the openai SDK raises {type(error).__name__}: {error}"
+            str(variant), f"the openai SDK raises {type(error).__name__}: {error}"
         ) from error
-    again = listen(seen, way.form, OPENAI_CHAT, case.recording.settings.map)
+    again = listen(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
     compare(
-        f"{way}, the openai SDK's view", list(told_completion(plain)), list(told_completion(again))
+        f"{variant}, the openai SDK's view",
+        list(view_of_completion(plain)),
+        list(view_of_completion(again)),
     )
     if summed:
         content = summed["choices"][0]["message"].get("content") or ""
         compare(
-            f"{way}, what the openai SDK puts together", [plain.choice().joined("text")], [content]
+            f"{variant}, what the openai SDK puts together",
+            [plain.choice().joined("text")],
+            [content],
         )
 
 
-def _sums_up(plain: ServerWords, way: Way) -> bool:
+def _sums_up(plain: ServerWords, variant: Variant) -> bool:
     ends = {heard.finish for heard in plain.choices.values()}
     parts = any(piece.kind == "raw" for heard in plain.choices.values() for piece in heard.pieces)
-    return way.form is Form.STREAM and not ends & set(_REFUSED) and not parts
+    return variant.form is Form.STREAM and not ends & set(_REFUSED) and not parts
 
 
-def _check_responses(case: Case, way: Way, wire: Any, sdk: Any) -> None:
-    body = body_of(case.recording, way)
-    plain = read_message(body, way)
-    if plain.get("error") and way.form is Form.WHOLE:
+def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    body = body_of(case.recording, variant)
+    plain = read_message(body, variant)
+    if plain.get("error") and variant.form is Form.WHOLE:
         raised = sdk.responses_error(wire, body, _FAILED)
-        compare(f"{way}, the openai SDK's error", [plain["error"]["message"]], [raised])
+        compare(f"{variant}, the openai SDK's error", [plain["error"]["message"]], [raised])
         return
     try:
-        seen = sdk.responses_read(wire, body, way.form)
+        seen = sdk.responses_read(wire, body, variant.form)
     except Exception as error:
         raise BrokenLawError(
-            str(way), f"the openai SDK raises {type(error).__name__}: {error}"
+            str(variant), f"the openai SDK raises {type(error).__name__}: {error}"
         ) from error
     for response in seen:
         again = as_message(response)
-        compare(f"{way}, the openai SDK's items", _blocks(plain), _blocks(again))
+        compare(f"{variant}, the openai SDK's items", _blocks(plain), _blocks(again))
         compare(
-            f"{way}, the openai SDK's head",
+            f"{variant}, the openai SDK's head",
             [plain["id"], plain["usage"]],
             [again["id"], again["usage"]],
         )

@@ -5,14 +5,21 @@ from functools import partial
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.initial_state import InitialState
-from converter.laws.client_view import completion_of, told, told_completion
+from converter.laws.client_view import completion_of, view_of, view_of_completion
 from converter.laws.expected import (
     reading_for,
 )
 from converter.laws.failures import compare
 from converter.laws.recut import recut_words
 from converter.laws.refold import fold, unfold
-from converter.laws.variants import IN_BLOCKS, Way, cut_anywhere, luck, ways, with_body
+from converter.laws.variants import (
+    IN_BLOCKS,
+    Variant,
+    cut_anywhere,
+    seeded_random,
+    variants,
+    with_body,
+)
 from converter.recordings.recording import Recording
 
 _PIECES = 6
@@ -21,7 +28,7 @@ _PIECES = 6
 def law_2(recording: Recording, drawn: int) -> None:
     """The words cut into characters, joined, and in drawn cuts: the same message."""
     streamed = as_stream(recording)
-    drawing = luck(recording, 2)
+    drawing = seeded_random(recording, 2)
     cuts: dict[str, Callable[[str], list[str]]] = {
         "in characters": list,
         "joined": lambda words: [words],
@@ -30,11 +37,11 @@ def law_2(recording: Recording, drawn: int) -> None:
         f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
         for number in range(drawn)
     }
-    before = {way: told(streamed, way) for way in ways(streamed)}
+    before = {variant: view_of(streamed, variant) for variant in variants(streamed)}
     for name, cut in cuts.items():
         recut = with_body(streamed, recut_words(streamed.body, cut))
-        for way, expected in before.items():
-            compare(f"{way}, the words {name}", expected, told(recut, way))
+        for variant, expected in before.items():
+            compare(f"{variant}, the words {name}", expected, view_of(recut, variant))
 
 
 def as_stream(recording: Recording) -> Recording:
@@ -56,14 +63,14 @@ def law_3(recording: Recording, _: int) -> None:
         if streamed is recording
         else recording
     )
-    clients = [client for client in IN_BLOCKS if next(ways(recording, client), None)]
+    clients = [client for client in IN_BLOCKS if next(variants(recording, client), None)]
     for client in clients:
-        to = [Way(client, form) for form in Form]
+        to = [Variant(client, form) for form in Form]
         _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
     starts = {"start": _start(recording)}
     settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
     for client in clients:
-        _check_same([Way(client, form) for form in Form], settled)
+        _check_same([Variant(client, form) for form in Form], settled)
     if recording.server_dialect is OPENAI_CHAT:
         _check_completions(*settled)
 
@@ -74,21 +81,27 @@ def _start(recording: Recording) -> str:
 
 
 def _check_same(
-    to: list[Way], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
+    to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
 ) -> None:
     pairs = [
-        (each, way)
+        (each, variant)
         for each in recordings
-        for way in to
-        if skip is None or (each is not skip[0] or way.form is not skip[1])
+        for variant in to
+        if skip is None or (each is not skip[0] or variant.form is not skip[1])
     ]
-    expected = told(*pairs[0])
-    for each, way in pairs[1:]:
+    expected = view_of(*pairs[0])
+    for each, variant in pairs[1:]:
         sent = "streamed" if each.server_form is Form.STREAM else "whole"
-        compare(f"{way}, the server's reply {sent}, against both whole", expected, told(each, way))
+        compare(
+            f"{variant}, the server's reply {sent}, against both whole",
+            expected,
+            view_of(each, variant),
+        )
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    said = [completion_of(each, Way(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)]
-    expected, got = (list(told_completion(each, ordered=False)) for each in said)
+    said = [
+        completion_of(each, Variant(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)
+    ]
+    expected, got = (list(view_of_completion(each, ordered=False)) for each in said)
     compare("chat completions client, streamed, against whole", expected, got)

@@ -10,7 +10,7 @@ from converter.exchange import Answer
 from converter.laws.failures import BrokenLawError, compare
 from converter.laws.laws_of_bytes import spoiled
 from converter.laws.laws_of_clients import readers
-from converter.laws.variants import luck
+from converter.laws.variants import seeded_random
 from converter.recordings.recording import Recording
 from converter.recordings.replay import for_client
 
@@ -43,14 +43,14 @@ def error_4(recording: Recording, _: int) -> None:
     said = [plain.status, plain.body] if words else [plain.status, bool(_words(plain.body))]
     expected = recording.body if words else True
     compare("chat completions client", [recording.answered.status, expected], said)
-    for client, (way, names) in _SHAPES.items():
+    for client, (variant, names) in _SHAPES.items():
         made = json.loads(answer(recording, client).body)
-        compare(way, names, sorted(made.get("error", ())))
+        compare(variant, names, sorted(made.get("error", ())))
         said = made["error"]["message"]
         # too long a prompt is said in the API's words
         if words and "tokens" not in words and words not in said:
             raise BrokenLawError(
-                way, f"the server's words\n  expected: {words}\n  got:      {said}"
+                variant, f"the server's words\n  expected: {words}\n  got:      {said}"
             )
 
 
@@ -66,14 +66,14 @@ def _words(body: bytes) -> str:
 
 def error_7(recording: Recording, _: int) -> None:
     """The SDKs raise the error of this status."""
-    for client, (way, _names) in _SHAPES.items():
+    for client, (variant, _names) in _SHAPES.items():
         made = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
             raised = _raised(client, made)
         words = json.loads(made.body)["error"]["message"]
         if words not in raised or made.status < 400:
             raise BrokenLawError(
-                way,
+                variant,
                 f"the SDK's error of status {made.status}\n"
                 f"  expected: {words}\n"
                 f"  got:      {raised or 'none'}",
@@ -89,9 +89,9 @@ def _raised(client: Dialect, made: Answer) -> str:
 
 def error_8(recording: Recording, drawn: int) -> None:
     """Give clients of other dialects an error for any body, and raise nothing."""
-    for name, body in spoiled(recording.body, drawn, luck(recording, 8)):
+    for name, body in spoiled(recording.body, drawn, seeded_random(recording, 8)):
         answer(recording, OPENAI_CHAT, body)
-        for client, (way, keys) in _SHAPES.items():
+        for client, (variant, keys) in _SHAPES.items():
             made = answer(recording, client, body)
             if sorted(json.loads(made.body).get("error", ())) != keys:
-                raise BrokenLawError(f"{way}, {name}", f"no error: {made.body[:200]!r}")
+                raise BrokenLawError(f"{variant}, {name}", f"no error: {made.body[:200]!r}")

@@ -20,7 +20,7 @@ from converter.laws.failures import BrokenLawError, compare
 from converter.laws.heard import Heard, ServerWords
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
-from converter.laws.variants import IN_BLOCKS, Way, body_of, ways
+from converter.laws.variants import IN_BLOCKS, Variant, body_of, variants
 from converter.parsing.reading import Reading
 from converter.recordings.recording import Recording
 
@@ -37,78 +37,80 @@ def law_4(recording: Recording, _: int) -> None:
     other field.
     """
     case = Case(recording)
-    for way in ways(recording):
-        if way.client in IN_BLOCKS:
-            _check_message(case, way)
+    for variant in variants(recording):
+        if variant.client in IN_BLOCKS:
+            _check_message(case, variant)
         else:
-            _check_completion(case, way)
+            _check_completion(case, variant)
 
 
-def _explain(case: Case, way: Way, heard: Heard, got: str) -> None:
+def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
     settings = case.recording.settings
-    reading = reading_for(case.recording, is_whole(case.recording, way.form))
+    reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [words for words, _ in calls_in_text(heard, reading)]
     explanation = Explanation(reading.families, settings.attributes, calls)
     sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
     if place := explanation.missing(sent, told_words):
-        compare(f"{way}, the words", [sent[place[0] :]], [told_words[place[1] :]])
+        compare(f"{variant}, the words", [sent[place[0] :]], [told_words[place[1] :]])
 
 
-def _check_message(case: Case, way: Way) -> None:
-    message, heard = message_of(case.recording, way), case.words.choice()
+def _check_message(case: Case, variant: Variant) -> None:
+    message, heard = message_of(case.recording, variant), case.words.choice()
     if case.recording.awaited().request.shown and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
-        _explain(case, way, heard, "".join(texts))
+        _explain(case, variant, heard, "".join(texts))
     if message.get("error") or not case.words.complete:
         return
-    called = _check_calls(case, way, message)
+    called = _check_calls(case, variant, message)
     cut = heard.finish in _CUT
-    compare(f"{way}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
+    compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
-        _check_stop(way, message, heard, called)
+        _check_stop(variant, message, heard, called)
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
     if type(output) is int and message["usage"]:
-        compare(f"{way}, the output tokens", [output], [message["usage"]["output_tokens"]])
+        compare(f"{variant}, the output tokens", [output], [message["usage"]["output_tokens"]])
 
 
-def _check_calls(case: Case, way: Way, message: Json) -> bool:
+def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
     """Compare the calls of a message; return whether there are any."""
     heard = case.words.choice()
     calls = [(call["name"], _object(call["arguments"])) for call in heard.calls.values()]
     blocks = [block for block in message["content"] if block["type"] == "tool_use"]
     got = [(block["name"], block["input"]) for block in blocks]
-    read = _read_calls(case, way, heard)
-    _check_read(way, read, got)
+    read = _read_calls(case, variant, heard)
+    _check_read(variant, read, got)
     expected = calls + (got if read else [])
     if all(name and isinstance(given, dict) for name, given in expected):
-        compare(f"{way}, the calls", expected, got)
+        compare(f"{variant}, the calls", expected, got)
     if case.recording.server_dialect is OPENAI_CHAT and heard.finish not in _CUT:
         wants = message["stop_reason"] == "tool_use"
-        compare(f"{way}, whether the client is to call a tool", [bool(got)], [wants])
+        compare(f"{variant}, whether the client is to call a tool", [bool(got)], [wants])
     return bool(expected)
 
 
-def _check_stop(way: Way, message: Json, heard: Heard, called: bool) -> None:
+def _check_stop(variant: Variant, message: Json, heard: Heard, called: bool) -> None:
     """Compare the string of the request's at which the reply stopped."""
     if called or heard.finish in _CALLED:
         return
     told_stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ())]
     stops = [said for said in told_stops if isinstance(said, str)]
-    stops = [] if way.client is RESPONSES else stops  # it has no place for one
-    compare(f"{way}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
+    stops = [] if variant.client is RESPONSES else stops  # it has no place for one
+    compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
-def _read_calls(case: Case, way: Way, heard: Heard) -> list[Call]:
-    reading = reading_for(case.recording, is_whole(case.recording, way.form))
+def _read_calls(case: Case, variant: Variant, heard: Heard) -> list[Call]:
+    reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     in_text = [call for _, call in calls_in_text(heard, reading)]
     return in_text or calls_in_thoughts(heard, reading)
 
 
-def _check_read(way: Way, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
+def _check_read(variant: Variant, read: list[Call], got: Sequence[tuple[str, object]]) -> None:
     """Calls that were read from text: the oracle's, in order."""
     matching = [same(call, *told_call) for call, told_call in zip(read, got, strict=False)]
     if read and not (all(matching) and len(read) == len(got)):
-        compare(f"{way}, the calls in the text", [(c.name, c.arguments) for c in read], list(got))
+        compare(
+            f"{variant}, the calls in the text", [(c.name, c.arguments) for c in read], list(got)
+        )
 
 
 def _object(written: str) -> object:
@@ -118,33 +120,32 @@ def _object(written: str) -> object:
         return None
 
 
-def _check_completion(case: Case, way: Way) -> None:
-    sent, got = case.words, completion_of(case.recording, way)
-    if sent.choices or way.form is Form.STREAM:  # a body without a choice is answered by an error
-        compare(f"{way}, the fields of frames", list(sent.heads.items()), list(got.heads.items()))
-    compare(f"{way}, counts and marks of the stream", _marks_of(sent), _marks_of(got))
+def _check_completion(case: Case, variant: Variant) -> None:
+    sent, got = case.words, completion_of(case.recording, variant)
+    if sent.choices or variant.form is Form.STREAM:  # a body without a choice: an error answers it
+        heads = (list(words.heads.items()) for words in (sent, got))
+        compare(f"{variant}, the fields of frames", *heads)
+    compare(f"{variant}, counts and marks of the stream", _marks_of(sent), _marks_of(got))
     for index, heard in sent.choices.items():
-        told_choice = got.choice(index)
-        read = _read_calls(case, way, heard)
-        told_calls = list(told_choice.calls.values())
-        got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
-        _check_read(way, read, got_calls if read else [])
-        compare(f"{way}, the calls", list(heard.calls.values()), [] if read else told_calls)
-        finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
-        compare(f"{way}, the finish", [finish], [told_choice.finish])
-        compare(
-            f"{way}, fields beside the words",
-            list(heard.others.items()),
-            list(told_choice.others.items()),
-        )
-        lost = heard.thoughts_lost_in(told_choice)
-        compare(f"{way}, the server's own names of thinking", [], lost)
-        if way.form is Form.STREAM:
-            _explain(case, way, heard, told_choice.joined("text", "raw", "thinking"))
-    if untouched(case) and (out := body_of(case.recording, way)) != case.recording.body:
-        raise BrokenLawError(
-            str(way), f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}"
-        )
+        _check_choice(case, variant, heard, got.choice(index))
+    if untouched(case) and (out := body_of(case.recording, variant)) != case.recording.body:
+        words = f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}"
+        raise BrokenLawError(str(variant), words)
+
+
+def _check_choice(case: Case, variant: Variant, heard: Heard, got: Heard) -> None:
+    read, calls = _read_calls(case, variant, heard), list(got.calls.values())
+    typed = [(call["name"], _object(call["arguments"])) for call in calls]
+    _check_read(variant, read, typed if read else [])
+    compare(f"{variant}, the calls", list(heard.calls.values()), [] if read else calls)
+    finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
+    compare(f"{variant}, the finish", [finish], [got.finish])
+    others = (list(choice.others.items()) for choice in (heard, got))
+    compare(f"{variant}, fields beside the words", *others)
+    lost = heard.thoughts_lost_in(got)
+    compare(f"{variant}, the server's own names of thinking", [], lost)
+    if variant.form is Form.STREAM:
+        _explain(case, variant, heard, got.joined("text", "raw", "thinking"))
 
 
 def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
@@ -172,31 +173,31 @@ def law_5(recording: Recording, _: int) -> None:
     text.
     """
     case = Case(recording)
-    for way in ways(recording):
-        reading = reading_for(recording, is_whole(recording, way.form))
-        if way.client in IN_BLOCKS:
-            _check_blocks(case, way, reading)
+    for variant in variants(recording):
+        reading = reading_for(recording, is_whole(recording, variant.form))
+        if variant.client in IN_BLOCKS:
+            _check_blocks(case, variant, reading)
             continue
-        said, name = completion_of(recording, way), recording.settings.fields[0]
+        said, name = completion_of(recording, variant), recording.settings.fields[0]
         for index, heard in case.words.choices.items():
             thinking, content = openai_words(parts(heard, reading))
             choice = said.choice(index)
             got = (choice.thoughts.get(name, "").strip("\r\n"), choice.joined("text", "raw"))
             names = ("thinking", "text")
-            where = f"{way}, choice {index}, against the oracle"
+            where = f"{variant}, choice {index}, against the oracle"
             expected = list(zip(names, (thinking, content), strict=True))
             compare(where, expected, list(zip(names, got, strict=True)))
 
 
-def _check_blocks(case: Case, way: Way, reading: Reading) -> None:
-    message = message_of(case.recording, way)
+def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
+    message = message_of(case.recording, variant)
     if "content" not in message:
         return
     shown = case.recording.awaited().request.shown
     told_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in told_blocks]
     expected = anthropic_blocks(parts(case.words.choice(), reading), shown)
-    compare(f"{way}, against the oracle", expected, got)
+    compare(f"{variant}, against the oracle", expected, got)
 
 
 def law_6(recording: Recording, _: int) -> None:
@@ -204,37 +205,29 @@ def law_6(recording: Recording, _: int) -> None:
     thinking is text.
     """
     case = Case(recording)
-    for way in ways(recording):
-        reading = reading_for(recording, is_whole(recording, way.form))
-        for choice, texts in _told_texts(recording, way):
+    for variant in variants(recording):
+        reading = reading_for(recording, is_whole(recording, variant.form))
+        for choice, texts in _told_texts(recording, variant):
             found = parts(case.words.choice(choice), reading)
-            openai = way.client is OPENAI_CHAT
-            allowed = (
-                [*openai_words(found)] if openai else [text for _, text in anthropic_blocks(found)]
-            )
+            openai = variant.client is OPENAI_CHAT
+            blocks = openai_words(found) if openai else [said for _, said in anthropic_blocks(found)]
             for mark in literal_marks(reading.families):
-                left, right = count(mark, texts), count(mark, allowed)
-                if left > right:
-                    event, told_text = next(
-                        (event, text) for event, text in enumerate(texts) if count(mark, [text])
-                    )
-                    words = (
-                        f"event {event}: {mark!r} is told {left} times where {right} are text\n"
-                        f"  got: {told_text[:200]!r}"
-                    )
-                    raise BrokenLawError(f"{way}, choice {choice}", words)
+                _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 
 
-def _told_texts(recording: Recording, way: Way) -> Iterator[tuple[int, list[str]]]:
-    if way.client in IN_BLOCKS:
-        yield (
-            0,
-            [
-                str(block.get(block["type"], ""))
-                for block in message_of(recording, way).get("content", ())
-            ],
-        )
+def _check_mark(where: str, mark: str, texts: Sequence[str], allowed: Sequence[str]) -> None:
+    left, right = count(mark, texts), count(mark, allowed)
+    if left > right:
+        event = next(event for event, text in enumerate(texts) if count(mark, [text]))
+        words = f"event {event}: {mark!r} is told {left} times where {right} are text"
+        raise BrokenLawError(where, f"{words}\n  got: {texts[event][:200]!r}")
+
+
+def _told_texts(recording: Recording, variant: Variant) -> Iterator[tuple[int, list[str]]]:
+    if variant.client in IN_BLOCKS:
+        blocks = message_of(recording, variant).get("content", ())
+        yield 0, [str(block.get(block["type"], "")) for block in blocks]
         return
-    for index, heard in completion_of(recording, way).choices.items():
+    for index, heard in completion_of(recording, variant).choices.items():
         name = recording.settings.fields[0]
         yield index, [heard.thoughts.get(name, ""), heard.joined("text", "raw")]

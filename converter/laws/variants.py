@@ -1,4 +1,4 @@
-"""The ways a recorded reply can go: which client, streamed or whole, and how the server's bytes
+"""The variants of a recorded reply: which client, streamed or whole, and how the server's bytes
 were cut.
 """
 
@@ -27,7 +27,7 @@ _FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Variant:
     """A client, and the form in which it wants the reply."""
 
     client: Dialect
@@ -37,8 +37,8 @@ class Way:
         return f"{_NAMES[self.client]}, {_FORMS[self.form]}"
 
 
-def ways(recording: Recording, dialect: Dialect | None = None) -> Iterator[Way]:
-    """Return all ways a reply can go, or those to a client of one dialect.
+def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
+    """Return all variants of a reply, or those to a client of one dialect.
 
     A reply of a server's own endpoint goes to clients of its dialect only, and between two of a
     dialect the form stays.
@@ -47,42 +47,44 @@ def ways(recording: Recording, dialect: Dialect | None = None) -> Iterator[Way]:
     for client in DIALECTS if server is OPENAI_CHAT else (server,):
         if dialect in (None, client):
             forms = [recording.server_form] if client is server else Form
-            yield from (Way(client, form) for form in forms)
+            yield from (Variant(client, form) for form in forms)
 
 
-def rewrite(recording: Recording, way: Way, pieces: Iterable[bytes] | None = None) -> list[bytes]:
+def rewrite(
+    recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
+) -> list[bytes]:
     """Return what the client gets when the server's bytes come in these pieces, or as they came.
     Raises BrokenLawError.
     """
-    out, _ = rewritten(recording, way, pieces)
+    out, _ = rewritten(recording, variant, pieces)
     return out
 
 
 def rewritten(
-    recording: Recording, way: Way, pieces: Iterable[bytes] | None = None
+    recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
 ) -> tuple[list[bytes], Rewriter]:
     """The same, and what rewrote it. A fault that the rewriter survived is still a fault."""
-    rewriter = recording.rewriter(way.client, way.form)
+    rewriter = recording.rewriter(variant.client, variant.form)
     came = [chunk.data for chunk in recording.chunks] if pieces is None else pieces
     try:
         out = [piece for chunk in came for piece in rewriter.feed(chunk)] + rewriter.close()
     except Exception as error:
         raise BrokenLawError(
-            str(way), f"the addon raised {type(error).__name__}: {error}"
+            str(variant), f"the addon raised {type(error).__name__}: {error}"
         ) from error
     for note in rewriter.notes:
         if "fault of the addon" in note:
-            raise BrokenLawError(str(way), f"the addon noted a {note}")
+            raise BrokenLawError(str(variant), f"the addon noted a {note}")
     if not all(out):
         raise BrokenLawError(
-            str(way), f"piece {out.index(b'')} is empty, which would end a chunked reply"
+            str(variant), f"piece {out.index(b'')} is empty, which would end a chunked reply"
         )
     return out, rewriter
 
 
-def body_of(recording: Recording, way: Way, pieces: Iterable[bytes] | None = None) -> bytes:
+def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None) -> bytes:
     """Return it in one piece."""
-    return b"".join(rewrite(recording, way, pieces))
+    return b"".join(rewrite(recording, variant, pieces))
 
 
 def with_body(
@@ -100,7 +102,7 @@ def with_body(
     return replace(recording, chunks=(Chunk(0.0, body),), answered=answered, options=merged)
 
 
-def luck(recording: Recording, law: int) -> random.Random:
+def seeded_random(recording: Recording, law: int) -> random.Random:
     """Return what draws for this recording and law, the same each time."""
     return random.Random(f"{recording.name} {law}")
 

@@ -7,23 +7,24 @@ from converter.laws.client_view import (
     completion_of,
     message_of,
     read_message,
-    told,
-    told_completion,
+    view_of,
+    view_of_completion,
 )
 from converter.laws.failures import BrokenLawError
-from converter.laws.variants import Way
+from converter.laws.variants import Variant
 from tests.support.frames import ROLE, text
 from tests.support.recordings_of import recording, streamed
 
-OPENAI = Way(OPENAI_CHAT, Form.STREAM)
-STREAM, WHOLE = (Way(ANTHROPIC, form) for form in Form)
+OPENAI = Variant(OPENAI_CHAT, Form.STREAM)
+STREAM, WHOLE = (Variant(ANTHROPIC, form) for form in Form)
 
 
 def test_an_anthropic_client_is_told_blocks_and_an_end() -> None:
     said = streamed("<think>t</think>", "a")
-    assert told(said, STREAM) == told(said, WHOLE)
+    assert view_of(said, STREAM) == view_of(said, WHOLE)
     kinds = [
-        event[0] if event[0] != ("type", "thinking") else "thinking" for event in told(said, STREAM)
+        event[0] if event[0] != ("type", "thinking") else "thinking"
+        for event in view_of(said, STREAM)
     ]
     assert kinds == [
         "thinking",
@@ -41,8 +42,8 @@ def test_an_error_stands_beside_what_came_before() -> None:
     message = message_of(cut, STREAM)
     assert [block["text"] for block in message["content"]] == ["a"]
     assert "cut short" in message["error"]["message"]
-    assert told(cut, STREAM)[-1][:2] == ("error", "api_error")
-    assert told(cut, WHOLE) == told(cut, STREAM)[-1:]
+    assert view_of(cut, STREAM)[-1][:2] == ("error", "api_error")
+    assert view_of(cut, WHOLE) == view_of(cut, STREAM)[-1:]
 
 
 def test_a_stream_that_is_out_of_order_breaks_the_law() -> None:
@@ -51,7 +52,7 @@ def test_a_stream_that_is_out_of_order_breaks_the_law() -> None:
 
 
 def test_a_chat_completions_client_is_told_runs_and_sums() -> None:
-    events = told(streamed("<think>t</think>", "a", "<think>u</think>", "b"), OPENAI)
+    events = view_of(streamed("<think>t</think>", "a", "<think>u</think>", "b"), OPENAI)
     assert [event[1:] for event in events[:4]] == [
         ("thinking", "t"),
         ("text", "a"),
@@ -59,5 +60,5 @@ def test_a_chat_completions_client_is_told_runs_and_sums() -> None:
         ("text", "b"),
     ]
     assert (0, "content", "ab") in events
-    unordered = list(told_completion(completion_of(streamed("a"), OPENAI), ordered=False))
+    unordered = list(view_of_completion(completion_of(streamed("a"), OPENAI), ordered=False))
     assert unordered[0] == (0, "content", "a")

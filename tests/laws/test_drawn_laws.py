@@ -47,10 +47,10 @@ def openai(
 @law(120)
 @given(st.data(), replies(late=True), WAYS, SETTINGS)
 def test_law_1_bytes_cut_anywhere_give_the_same_bytes(
-    data: st.DataObject, reply: Reply, way: tuple[Dialect, Form | None], settings: Settings
+    data: st.DataObject, reply: Reply, variant: tuple[Dialect, Form | None], settings: Settings
 ) -> None:
     body = reply.stream()
-    client, form = way
+    client, form = variant
     whole = rewrite([body], client, Form.STREAM, form, settings)
     in_pieces = rewrite(data.draw(cut(body)), client, Form.STREAM, form, settings)
     assert b"".join(in_pieces) == b"".join(whole)
@@ -59,10 +59,10 @@ def test_law_1_bytes_cut_anywhere_give_the_same_bytes(
 @law(15)
 @given(replies(most=1), WAYS, st.sampled_from(Form))
 def test_law_1_single_bytes_give_the_same_bytes(
-    reply: Reply, way: tuple[Dialect, Form | None], server_form: Form
+    reply: Reply, variant: tuple[Dialect, Form | None], server_form: Form
 ) -> None:
     body = reply.stream() if server_form is Form.STREAM else reply.whole()
-    client, form = way
+    client, form = variant
     in_bytes = rewrite(
         [body[place : place + 1] for place in range(len(body))], client, server_form, form
     )

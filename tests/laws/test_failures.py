@@ -10,7 +10,7 @@ from converter.laws.failures import Broken, BrokenLawError, compare, compare_byt
 def difference(expected: list[object], got: list[object]) -> str:
     with pytest.raises(BrokenLawError) as raised:
         compare("a client", expected, got)
-    assert raised.value.way == "a client"
+    assert raised.value.variant == "a client"
     return raised.value.difference
 
 

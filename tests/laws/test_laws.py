@@ -156,7 +156,7 @@ def test_a_law_finds_its_fault(
     (law,) = (law for law in LAWS if law.number == number)
     (broken,) = check_one(law, good)
     assert (broken.recording, broken.law) == ("sample", str(law))
-    assert broken.way
+    assert broken.variant
     assert broken.difference
 
 
@@ -165,7 +165,7 @@ def test_law_9_finds_a_last_frame_that_is_lost_without_its_blank_line(
 ) -> None:
     monkeypatch.setattr(FrameDecoder, "close", lambda _: [])
     (broken,) = check_one(LAWS[8], streamed("<think>a</think>b"), 0)
-    assert "dead at byte" in broken.way
+    assert "dead at byte" in broken.variant
 
 
 def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,20 +174,20 @@ def test_law_1_finds_what_depends_on_the_cuts(monkeypatch: pytest.MonkeyPatch) -
         Rewriter, "feed", lambda self, chunk, *at: feed(self, chunk.replace(b"5.", b"6."), *at)
     )
     (broken,) = check_one(LAWS[0], GOOD["tags"]())
-    assert "byte by byte" in broken.way or "cut" in broken.way
+    assert "byte by byte" in broken.variant or "cut" in broken.variant
     assert broken.difference.startswith("event ")
 
 
 def test_law_2_finds_what_depends_on_the_pieces_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.parsing.mark_search.MarkSearch.undecided", lambda *_: 0)
     (broken,) = check_one(LAWS[1], GOOD["tags"]())
-    assert "the words" in broken.way
+    assert "the words" in broken.variant
 
 
 def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.dialects.anthropic.folded_message._fill", lambda *_: None)
     (broken,) = check_one(LAWS[2], GOOD["tags"]())
-    assert "against both whole" in broken.way
+    assert "against both whole" in broken.variant
 
 
 def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ def test_error_laws_find_an_error_that_lost_its_words(
     )
     (law,) = (law for law in ERROR_LAWS if law.number == number)
     (broken,) = check_one(law, GOOD["an error"]())
-    assert broken.way == "Anthropic client"
+    assert broken.variant == "Anthropic client"
 
 
 def test_error_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,11 +171,11 @@ FRAMES = likely(
 def test_law_8_random_bytes_raise_nothing(
     data: st.DataObject,
     body: bytes,
-    way: tuple[Dialect, Form | None],
+    variant: tuple[Dialect, Form | None],
     server_form: Form,
     settings: Settings,
 ) -> None:
-    client, client_form = way
+    client, client_form = variant
     out = b"".join(rewrite(data.draw(cut(body)), client, server_form, client_form, settings))
     if client is OPENAI_CHAT:
         assert b'"error"' in out  # no bytes at random have a finish
@@ -188,7 +188,7 @@ def test_law_8_random_bytes_raise_nothing(
 def test_law_8_random_json_raises_nothing(
     data: st.DataObject,
     values: list[object],
-    way: tuple[Dialect, Form | None],
+    variant: tuple[Dialect, Form | None],
     server_form: Form,
     settings: Settings,
 ) -> None:
@@ -198,7 +198,7 @@ def test_law_8_random_json_raises_nothing(
         if server_form is Form.STREAM
         else (lines or [b""])[0]
     )
-    client, client_form = way
+    client, client_form = variant
     pieces = data.draw(cut(body))
     out = b"".join(rewrite(pieces, client, server_form, client_form, settings))
     assert out == b"".join(rewrite([body], client, server_form, client_form, settings))

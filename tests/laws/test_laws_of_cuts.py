@@ -25,6 +25,8 @@ def test_a_cut_that_changes_the_message_breaks_the_law(
 ) -> None:
     law(streamed("<think>a</think>", "b"), 1)
     said = iter(range(100))
-    monkeypatch.setattr("converter.laws.laws_of_cuts.told", lambda *_: [("text", str(next(said)))])
+    monkeypatch.setattr(
+        "converter.laws.laws_of_cuts.view_of", lambda *_: [("text", str(next(said)))]
+    )
     with pytest.raises(BrokenLawError, match="expected: text '0'"):
         law(streamed("<think>a</think>", "b"), 1)

@@ -1,17 +1,24 @@
-"""The ways of a reply: which clients, which forms, which cuts."""
+"""The variants of a reply: which clients, which forms, which cuts."""
 
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
-from converter.laws import variants as ways
 from converter.laws.failures import BrokenLawError
-from converter.laws.variants import Way, body_of, cut_anywhere, luck, rewrite, with_body
+from converter.laws.variants import (
+    Variant,
+    body_of,
+    cut_anywhere,
+    rewrite,
+    seeded_random,
+    variants,
+    with_body,
+)
 from converter.recordings.recording import Recording
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native, of_whole, streamed
 
-BOTH_FORMS = [Way(ANTHROPIC, form) for form in Form]
-OTHERS = [*BOTH_FORMS, *(Way(RESPONSES, form) for form in Form)]
+BOTH_FORMS = [Variant(ANTHROPIC, form) for form in Form]
+OTHERS = [*BOTH_FORMS, *(Variant(RESPONSES, form) for form in Form)]
 
 
 @pytest.mark.parametrize(
@@ -20,21 +27,21 @@ OTHERS = [*BOTH_FORMS, *(Way(RESPONSES, form) for form in Form)]
 def test_a_reply_goes_to_all_clients_to_those_of_other_dialects_in_both_forms(
     recording: Recording, form: Form
 ) -> None:
-    assert list(ways.ways(recording)) == [Way(OPENAI_CHAT, form), *OTHERS]
-    assert list(ways.ways(recording, ANTHROPIC)) == BOTH_FORMS
-    assert list(ways.ways(recording, OPENAI_CHAT)) == [Way(OPENAI_CHAT, form)]
+    assert list(variants(recording)) == [Variant(OPENAI_CHAT, form), *OTHERS]
+    assert list(variants(recording, ANTHROPIC)) == BOTH_FORMS
+    assert list(variants(recording, OPENAI_CHAT)) == [Variant(OPENAI_CHAT, form)]
 
 
 def test_a_servers_own_messages_reply_goes_to_anthropic_clients_as_it_came() -> None:
     recording = native(STREAMS["pings"][0])
-    assert list(ways.ways(recording)) == [Way(ANTHROPIC, Form.STREAM)]
-    assert list(ways.ways(recording, OPENAI_CHAT)) == []
+    assert list(variants(recording)) == [Variant(ANTHROPIC, Form.STREAM)]
+    assert list(variants(recording, OPENAI_CHAT)) == []
 
 
 def test_a_reply_is_rewritten_with_the_options_that_were_in_force() -> None:
     recording = with_body(streamed("a"), streamed("[T]b[/T]c").body, tags=["[T] [/T]"])
-    assert b"[T]" not in body_of(recording, Way(OPENAI_CHAT, Form.STREAM))
-    assert b"[T]" in body_of(streamed("[T]b[/T]c"), Way(OPENAI_CHAT, Form.STREAM))
+    assert b"[T]" not in body_of(recording, Variant(OPENAI_CHAT, Form.STREAM))
+    assert b"[T]" in body_of(streamed("[T]b[/T]c"), Variant(OPENAI_CHAT, Form.STREAM))
 
 
 def test_another_body_may_have_another_form() -> None:
@@ -47,25 +54,28 @@ def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
 ) -> None:
     monkeypatch.setattr("converter.parsing.think_parser.ThinkParser.feed", lambda *_: 1 / 0)
     with pytest.raises(BrokenLawError, match=r"fault of the addon.*ZeroDivisionError"):
-        rewrite(streamed("a"), Way(OPENAI_CHAT, Form.STREAM))
+        rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 
 
 def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.rewriter.Rewriter.close", lambda _: [b""])
     with pytest.raises(BrokenLawError, match="is empty"):
-        rewrite(streamed("a"), Way(OPENAI_CHAT, Form.STREAM))
+        rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 
 
 @pytest.mark.parametrize("whole", ["", "a", "ab", "abcdefgh" * 9])
 def test_drawn_cuts_lose_nothing_hold_no_empty_piece_and_are_the_same_each_time(whole: str) -> None:
     cuts = [
         [cut_anywhere(whole, 5, drawing) for _ in range(20)]
-        for drawing in (luck(streamed("a"), 1), luck(streamed("a"), 1))
+        for drawing in (seeded_random(streamed("a"), 1), seeded_random(streamed("a"), 1))
     ]
     assert cuts[0] == cuts[1]
     assert {"".join(pieces) for pieces in cuts[0]} == {whole}
     assert all(len(pieces) <= 5 and (all(pieces) or not whole) for pieces in cuts[0])
     assert (
-        cuts[0] != [cut_anywhere(whole, 5, luck(streamed("a", name="other"), 1)) for _ in range(20)]
+        cuts[0]
+        != [
+            cut_anywhere(whole, 5, seeded_random(streamed("a", name="other"), 1)) for _ in range(20)
+        ]
         or len(whole) < 3
     )
