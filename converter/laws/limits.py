@@ -43,9 +43,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A law is not asked where `holds` tells so of a case."""
+    """Laws that are not asked where `holds` tells so of a case."""
 
-    law: int
+    laws: tuple[int, ...]
     why: str
     holds: Callable[[Case], bool]
 
@@ -89,10 +89,6 @@ def _no_text(case: Case) -> bool:
     return False
 
 
-def _markers(case: Case) -> bool:
-    return case.recording.settings.markers
-
-
 def _call_unknown_to_the_oracle(case: Case) -> bool:
     if case.recording.awaited().expected.tools is None:
         return False
@@ -105,88 +101,57 @@ def _leaves_out(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
 
 
-_ONE_PLACE = (
-    "a whole reply has one place for thinking, text and calls each, "
-    "so it cannot tell what came between"
-)
-_TWO_THOUGHTS = (
-    "the server's reasoning fields tell different thoughts; its decoder decides which one is told"
-)
-_NO_SHAPE = (
-    "a frame that is not of the dialect's shape passes as it came, "
-    "so nobody can say what words it holds"
-)
-_NO_UTF8 = (
-    "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came"
-)
 LIMITS = (
     Limit(
-        2, "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
+        (2,), "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
     ),
-    Limit(3, "a reply that broke off has no whole form", lambda case: not case.words.complete),
+    Limit((3,), "a reply that broke off has no whole form", lambda case: not case.words.complete),
     Limit(
-        3,
-        _ONE_PLACE,
+        (3,),
+        "a whole reply has one place for thinking, text and calls each, "
+        "so it cannot tell what came between",
         _out_of_order,
     ),
     Limit(
-        4,
+        (4,),
         "the budget that think_budget=proxy keeps withholds thinking",
         lambda case: case.budget is not None,
     ),
     Limit(
-        4,
+        (4,),
         "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
         lambda case: _leaves_out(case.recording),
     ),
     Limit(
-        4,
-        _TWO_THOUGHTS,
+        (4, 5),
+        "the server's reasoning fields tell different thoughts; "
+        "its decoder decides which one is told",
         _many_thoughts,
     ),
     Limit(
-        4,
-        _NO_SHAPE,
+        (4, 5, 6),
+        "a frame that is not of the dialect's shape passes as it came, "
+        "so nobody can say what words it holds",
         _unread,
     ),
     Limit(
-        4,
+        (4, 5),
         "the oracle knows three forms of tool calls in text, and none that is cut off",
         _call_unknown_to_the_oracle,
     ),
     Limit(
-        5,
-        "the oracle knows three forms of tool calls in text, and none that is cut off",
-        _call_unknown_to_the_oracle,
-    ),
-    Limit(
-        5,
+        (5,),
         "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",
-        _markers,
+        lambda case: case.recording.settings.markers,
     ),
     Limit(
-        5,
+        (5,),
         "a call ends the block before it, wherever it stands; law 4 sees to the words",
         _words_behind_a_call,
     ),
     Limit(
-        5,
-        _TWO_THOUGHTS,
-        _many_thoughts,
-    ),
-    Limit(
-        5,
-        _NO_SHAPE,
-        _unread,
-    ),
-    Limit(
-        6,
-        _NO_SHAPE,
-        _unread,
-    ),
-    Limit(
-        7,
-        _NO_UTF8,
+        (7,),
+        "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came",
         _no_text,
     ),
 )
@@ -194,4 +159,4 @@ LIMITS = (
 
 def limit_of(law: int, case: Case) -> Limit | None:
     """Return why a law is not asked of a recording, None when it is."""
-    return next((limit for limit in LIMITS if limit.law == law and limit.holds(case)), None)
+    return next((limit for limit in LIMITS if law in limit.laws and limit.holds(case)), None)
