@@ -68,7 +68,7 @@ def _serve(serve: argparse.ArgumentParser) -> None:
 
 
 _COMMANDS = {
-    "add": ("keep an exchange of a flow file, cleaned", _add),
+    "add": ("keep an exchange of a flow file, redacted", _add),
     "list": ("what there is", _list),
     "show": ("what came in and what goes out, chunk by chunk", _show),
     "bless": ("accept what comes out now as right", _bless),

@@ -14,7 +14,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.redact.redactor import cleaned_words
+from converter.recordings.redact.redactor import redacted_words
 from converter.recordings.replay import replayed
 from converter.recordings.whole_file import write_whole
 from converter.transcript import reply
@@ -65,7 +65,7 @@ def keep(recording_file: Path, recording: Recording, expected: Expectation) -> P
     recording taken from it as well.
     """
     said = {
-        name: cleaned_words(recording, words) for name, words in asdict(expected).items() if words
+        name: redacted_words(recording, words) for name, words in asdict(expected).items() if words
     }
     said |= {name: "" for name in ("thinking", "text") if getattr(expected, name) == ""}
     path = path_of(recording_file)

@@ -15,7 +15,7 @@ from converter.dialects.table import DIALECTS, Dialect
 from converter.recordings import expectation, flow_file
 from converter.recordings.golden import golden
 from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import dialects_of, replayed
 from converter.recordings.whole_file import write_whole
 
@@ -82,7 +82,7 @@ class Library:
         """Clean a recording and write it, with its goldens; return its file. With `replace` it may
         take another one's place.
         """
-        path, clean = self.path(recording.name), cleaned(recording)
+        path, clean = self.path(recording.name), redacted(recording)
         # a long reply's are most of the work
         replays = {client: replayed(clean, client) for client in dialects_of(clean)}
         data = flow_file.dumps(clean, replays.get(clean.client))
@@ -114,7 +114,7 @@ class Library:
         """
         try:
             recording = self.load(name)
-            clean = cleaned(recording)
+            clean = redacted(recording)
             goldens = self._goldens(recording)
             unmet = self.unmet(recording)
         except RecordingError as error:

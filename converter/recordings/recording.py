@@ -68,7 +68,7 @@ class Recording:
 
     `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
     why it broke off. `places`: the hosts and addresses that it went through, which are in no
-    recording that was cleaned.
+    recording that was redacted.
     """
 
     name: str

@@ -9,14 +9,14 @@ from mitmproxy.io import FlowReader
 
 from converter.dialects.table import ANTHROPIC
 from converter.recordings import as_flow, flow_file
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from tests.support.raw_exchanges import STREAMS, exchange
 
-CLEAN = cleaned(exchange())
+CLEAN = redacted(exchange())
 
 
 def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None:
-    clean = cleaned(exchange(client=ANTHROPIC))
+    clean = redacted(exchange(client=ANTHROPIC))
     (flow,) = FlowReader(io.BytesIO(flow_file.dumps(clean))).stream()
     assert isinstance(flow, HTTPFlow)
     assert flow.response
@@ -31,7 +31,7 @@ def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None
 
 
 def test_a_reply_that_was_not_changed_has_nothing_to_revert_to() -> None:
-    assert not as_flow.to_flow(cleaned(exchange(STREAMS["no usage at all"]))).modified()
+    assert not as_flow.to_flow(redacted(exchange(STREAMS["no usage at all"]))).modified()
 
 
 def test_recordings_of_two_names_are_two_flows_in_a_viewer() -> None:

@@ -16,11 +16,11 @@ from mitmproxy.test import tflow
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import as_flow, flow_file
 from converter.recordings.recording import Recording, RecordingError
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from tests.recordings.conftest import Capture
 from tests.support.raw_exchanges import STREAMS, WHOLE, exchange
 
-CLEAN = cleaned(exchange())
+CLEAN = redacted(exchange())
 FILE = flow_file.dumps(CLEAN)
 
 
@@ -42,7 +42,7 @@ def changed(change: Callable[[HTTPFlow], object]) -> bytes:
 def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
     name: str, client: Dialect, tmp_path: Path
 ) -> None:
-    clean = cleaned(exchange(STREAMS[name], client, name="hello"))
+    clean = redacted(exchange(STREAMS[name], client, name="hello"))
     path = tmp_path / "hello.mitm"
     flow_file.save(clean, path)
     before = path.read_bytes()
@@ -60,13 +60,13 @@ def test_what_was_saved_is_loaded_and_saved_again_is_the_same_bytes(
     ],
 )
 def test_whole_and_broken_and_empty_replies_come_back(recording: Recording) -> None:
-    clean = cleaned(recording)
+    clean = redacted(recording)
     assert flow_file.loads(flow_file.dumps(clean), clean.name) == clean
 
 
-def test_real_captures_come_back_as_they_were_cleaned(capture: Capture) -> None:
+def test_real_captures_come_back_as_they_were_redacted(capture: Capture) -> None:
     for raw in flow_file.read_all(capture.file, "real"):
-        clean = cleaned(raw)
+        clean = redacted(raw)
         assert flow_file.loads(flow_file.dumps(clean), "real") == clean
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.recordings.golden import golden, one_line, shown
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from tests.support.frames import stream
 from tests.support.raw_exchanges import STREAMS, exchange
 
@@ -54,7 +54,7 @@ PIECES = [
 
 def test_a_golden_tells_what_came_in_and_what_went_out_and_when() -> None:
     options = {"start": "text", "signature": "mine", "tags": ["auto"]}
-    recording = cleaned(
+    recording = redacted(
         exchange(PIECES, ANTHROPIC, options=options, ended="\x1b[31mClient disconnected.")
     )
     assert golden(recording, ANTHROPIC) == EXPECTED
@@ -68,7 +68,7 @@ def test_what_goes_on_as_it_came_is_said_once() -> None:
 
 
 def test_what_every_frame_repeats_is_said_once() -> None:
-    text = golden(cleaned(exchange()), OPENAI_CHAT)
+    text = golden(redacted(exchange()), OPENAI_CHAT)
     assert text.count("1700000000") == 2  # as the server writes it, and as we do
     assert text.count("⟨#1⟩") > 5
     assert text.count("⟨#2⟩") == 3
@@ -85,7 +85,7 @@ def test_the_notes_of_a_reply_stand_at_its_end() -> None:
 @pytest.mark.parametrize("name", STREAMS)
 @pytest.mark.parametrize("client", DIALECTS)
 def test_a_golden_is_the_same_each_time(name: str, client: Dialect) -> None:
-    clean = cleaned(exchange(STREAMS[name]))
+    clean = redacted(exchange(STREAMS[name]))
     assert golden(clean, client) == golden(replace(clean), client)
 
 

@@ -131,7 +131,7 @@ def test_a_damaged_file_is_one_line_and_harms_no_other(library: Library) -> None
     assert library.check("other", laws.check) == []
 
 
-def test_a_recording_that_nobody_cleaned_is_told_of(library: Library) -> None:
+def test_a_recording_that_nobody_redacted_is_told_of(library: Library) -> None:
     library.keep(exchange())
     flow_file_of_a_hand = library.path("hello")
     flow_file_of_a_hand.write_bytes(

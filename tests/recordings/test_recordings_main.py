@@ -17,7 +17,7 @@ from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.recordings import as_flow
 from converter.recordings.__main__ import _COMMANDS, main
 from converter.recordings.library import Library
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from tests.recordings.conftest import PLANTED, Capture
 from tests.support.frames import stream
 from tests.support.harness import SECONDS_TO_START, TESTS, Program
@@ -164,7 +164,7 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     what: str, kept: Path, capsys: Output
 ) -> None:
     client = ANTHROPIC if what == "a Messages request" else OPENAI_CHAT
-    flow = as_flow.to_flow(cleaned(exchange(name="bad", client=client)))
+    flow = as_flow.to_flow(redacted(exchange(name="bad", client=client)))
     _damage(flow, what)
     with (kept / "bad.mitm").open("wb") as file:
         FlowWriter(file).add(flow)

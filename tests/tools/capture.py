@@ -15,7 +15,7 @@ the model of tests/model under the name `tiny-think`:
 - `--transformers`: `transformers serve`, started beside a folder `tiny-think`.
 
 Each exchange passes a mitmdump of its own, with the addon, and is written with `-w`; the last flow
-is then cleaned and put into the library with its goldens. `--keep` has the flows as they were
+is then redacted and put into the library with its goldens. `--keep` has the flows as they were
 before that. Another processor may give other words for one seed.
 """
 
@@ -30,7 +30,7 @@ from pathlib import Path
 
 from converter.recordings import flow_file
 from converter.recordings.library import Library
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.harness import VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
@@ -91,7 +91,7 @@ class Camera:
     def _keep(self, flow: Path) -> None:
         """Put the last exchange of a flow file into the library, if it comes out again as it did."""
         *_, last = flow_file.read_all(flow)
-        clean = cleaned(last)
+        clean = redacted(last)
         if replayed(clean, clean.client).body != clean.got.body:
             raise SystemExit(
                 f"{flow.stem} is not kept: its client got something else than this version gives"

@@ -1,8 +1,8 @@
 """A recording as it may be kept and shown: without secrets, the same bytes for the same exchange.
 
 What is kept of a request is an allow-list. What was left out is also looked for in all that is
-kept, because a server may have repeated it. Cleaning twice is cleaning once, and what the rewriter
-makes of a cleaned reply is the cleaned reply of the client.
+kept, because a server may have repeated it. To redact twice is to redact once, and what the
+rewriter makes of a redacted reply is the redacted reply of the client.
 """
 
 import re
@@ -13,12 +13,12 @@ from converter.endpoints import Endpoint, find
 from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.redact.allow_list import REQUEST, kept
-from converter.recordings.redact.cleaner import Cleaner, content_type_of, prefix_of
 from converter.recordings.redact.json_tokens import (
     Path,
     tokens,
 )
-from converter.recordings.redact.normal_form import NormalForm
+from converter.recordings.redact.normaliser import Normaliser
+from converter.recordings.redact.redaction import Redaction, content_type_of, prefix_of
 from converter.recordings.redact.scrubber import Scrubber, is_path
 from converter.recordings.redact.secrets import secrets_of_body, secrets_of_headers, secrets_of_link
 from converter.recordings.replay import replayed
@@ -32,25 +32,25 @@ _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-
 """A model that is a path, perhaps: to know costs less than to cut all up."""
 
 
-def cleaned(recording: Recording) -> Recording:
+def redacted(recording: Recording) -> Recording:
     """Return the recording in its normal form, with nothing in it that is not on the list.
 
     Raises RecordingError for a request that the addon does not act on.
     """
     endpoint = _endpoint(recording.asked)
-    cleaner = Cleaner(_replacing(recording), NormalForm(endpoint is Endpoint.MODELS))
-    asked, sent = cleaner.asked(recording.asked), cleaner.asked(recording.sent)
+    redaction = Redaction(_scrubber(recording), Normaliser(endpoint is Endpoint.MODELS))
+    asked, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
     answered, options = recording.answered, recording.options
-    chunks = cleaner.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
+    chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
     clean = replace(
         recording,
         asked=asked,
         sent=sent,
         answered=Answered(answered.status, content_type_of(answered.content_type)),
         chunks=chunks,
-        got=cleaner.got(recording, chunks),
+        got=redaction.got(recording, chunks),
         options={name: options[name] for name in settings.RECORDED if name in options},
-        ended=cleaner.replacing.words(recording.ended),
+        ended=redaction.scrubber.words(recording.ended),
         places=frozenset(),
     )
     if not endpoint.is_chat or clean.client.splices:
@@ -67,14 +67,14 @@ def _endpoint(asked: Asked) -> Endpoint:
     return known[0]
 
 
-def cleaned_words(recording: Recording, text: str) -> str:
-    """Return a text about a recording, such as what it should read, without what `cleaned` takes
+def redacted_words(recording: Recording, text: str) -> str:
+    """Return a text about a recording, such as what it should read, without what `redacted` takes
     from the recording.
     """
-    return _replacing(recording).text(text)
+    return _scrubber(recording).text(text)
 
 
-def _replacing(recording: Recording) -> Scrubber:
+def _scrubber(recording: Recording) -> Scrubber:
     secrets: set[str] = set()
     for asked in (recording.asked, recording.sent):
         said = json_text.read_or_none(asked.body)

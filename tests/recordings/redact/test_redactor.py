@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import flow_file
 from converter.recordings.recording import Asked, Chunk, Recording, RecordingError
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import dialects_of, replayed
 from converter.wire.sse import FrameDecoder, write_frame
 from tests.recordings.conftest import ECHO, PLANTED, Capture
@@ -36,18 +36,18 @@ def all_bytes(recording: Recording) -> bytes:
 
 @pytest.mark.parametrize("client", DIALECTS)
 @pytest.mark.parametrize("name", STREAMS)
-def test_what_comes_of_a_cleaned_reply_is_the_cleaned_reply(name: str, client: Dialect) -> None:
+def test_what_comes_of_a_redacted_reply_is_the_redacted_reply(name: str, client: Dialect) -> None:
     raw = exchange(STREAMS[name], client)
-    clean = cleaned(raw)
+    clean = redacted(raw)
     assert clean != raw
     assert replayed(clean, client).body == clean.got.body
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
     assert [len(chunk.data) > 0 for chunk in clean.chunks] == [True] * len(raw.chunks)
 
 
 @pytest.mark.parametrize("client", DIALECTS)
 def test_the_same_of_a_whole_reply(client: Dialect) -> None:
-    clean = cleaned(exchange(WHOLE, client, Form.WHOLE))
+    clean = redacted(exchange(WHOLE, client, Form.WHOLE))
     assert replayed(clean, client).body == clean.got.body
     assert json.loads(clean.body)["id"] == "chatcmpl-recording"
 
@@ -57,21 +57,21 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
     frames = [
         write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
     ]
-    clean = cleaned(exchange(frames, ANTHROPIC, options={"messages": "native"}))
+    clean = redacted(exchange(frames, ANTHROPIC, options={"messages": "native"}))
     assert replayed(clean, ANTHROPIC).body == clean.got.body
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
 
 
 def test_the_same_of_real_replies(capture: Capture) -> None:
     found = list(flow_file.read_all(capture.file))
     assert len(found) == 8
     for raw in found:
-        clean = cleaned(raw)
-        assert cleaned(clean) == clean
+        clean = redacted(raw)
+        assert redacted(clean) == clean
         for client in dialects_of(raw):
             if client is raw.client:
                 assert replayed(clean, client).body == clean.got.body
-            with_other = cleaned(
+            with_other = redacted(
                 replace(raw, got=replace(raw.got, body=replayed(raw, client).body))
             )
             assert with_other.got.body == replayed(clean, client).body
@@ -81,7 +81,7 @@ def test_no_planted_secret_is_in_a_real_recording(capture: Capture) -> None:
     ports = [address.rpartition(":")[2].encode() for address in capture.addresses]
     assert all(word in capture.file.read_bytes() for word in [*PLANTED, *ports])
     for raw in flow_file.read_all(capture.file):
-        kept = all_bytes(cleaned(raw))
+        kept = all_bytes(redacted(raw))
         assert [word for word in [*PLANTED, *ports] if word in kept] == []
 
 
@@ -93,7 +93,7 @@ def test_a_secret_that_the_server_says_is_hidden_even_when_it_is_cut(capture: Ca
         said = said.replace(secret, masked)
     words = "".join(
         json.loads(frame.data or b"{}").get("delta", {}).get("text", "")
-        for frame in FrameDecoder().feed(cleaned(echo).got.body)
+        for frame in FrameDecoder().feed(redacted(echo).got.body)
     )
     assert words == said
 
@@ -161,11 +161,11 @@ def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(body)), max_size=5)) | {0, len(body)})
     chunks = tuple(Chunk(0.1, body[start:end]) for start, end in pairwise(cuts))
     raw = with_reply(replace(planted(secret, place), chunks=chunks, ended=f"lost {secret}"))
-    clean = cleaned(raw)
+    clean = redacted(raw)
     kept = all_bytes(clean)
     assert secret.encode() not in kept
     assert json.dumps(secret)[1:-1].encode() not in kept
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
     assert len(clean.chunks) <= len(chunks)
     for frame in FrameDecoder().feed(clean.body):
         assert frame.data is None or frame.data == b"[DONE]" or json.loads(frame.data)
@@ -176,12 +176,12 @@ def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject
     st.sampled_from([SSE, JSON]),
     st.sampled_from(DIALECTS),
 )
-def test_whatever_a_server_sends_is_cleaned_once(
+def test_whatever_a_server_sends_is_redacted_once(
     pieces: list[bytes], kind: str, client: Dialect
 ) -> None:
     raw = exchange(pieces, client, Form.STREAM if kind == SSE else Form.WHOLE)
-    clean = cleaned(raw)
-    assert cleaned(clean) == clean
+    clean = redacted(raw)
+    assert redacted(clean) == clean
     assert clean.body == raw.body or b"{" in raw.body or b"[" in raw.body
 
 
@@ -191,9 +191,9 @@ def test_whatever_a_server_sends_is_cleaned_once(
         lambda inner: st.lists(inner, max_size=3),
     )
 )
-def test_whatever_a_client_asks_is_cleaned_once(content: object) -> None:
-    clean = cleaned(exchange(asked={"stop": content, "seed": content}))
-    assert cleaned(clean) == clean
+def test_whatever_a_client_asks_is_redacted_once(content: object) -> None:
+    clean = redacted(exchange(asked={"stop": content, "seed": content}))
+    assert redacted(clean) == clean
 
 
 def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
@@ -208,7 +208,7 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
         asked=replace(raw.asked, path=f"/tenant-7/llm{CHAT}"),
         ended="no gpu.lan:81, no 10.0.0.9",
     )
-    clean = cleaned(raw)
+    clean = redacted(raw)
     assert (clean.asked.path, clean.ended, clean.places) == (
         CHAT,
         "no 127.0.0.1:8000, no 127.0.0.1",
@@ -230,18 +230,18 @@ def test_hosts_prefixes_and_paths_of_models_are_left_behind() -> None:
 )
 def test_a_part_of_the_path_is_looked_for_in_the_reply(prefix: str, said: str, kept: str) -> None:
     raw = exchange([whole(said)], form=Form.WHOLE)
-    clean = cleaned(replace(raw, asked=replace(raw.asked, path=f"{prefix}{CHAT}")))
+    clean = redacted(replace(raw, asked=replace(raw.asked, path=f"{prefix}{CHAT}")))
     assert json.loads(clean.body)["choices"][0]["message"]["content"] == kept
     assert clean.asked.path == CHAT
 
 
 def test_the_endpoint_stays_whatever_was_left_out() -> None:
-    clean = cleaned(exchange(headers={"x-original-uri": CHAT}, query="?a=completions"))
+    clean = redacted(exchange(headers={"x-original-uri": CHAT}, query="?a=completions"))
     assert clean.asked.path == CHAT
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
 
 
 def test_what_the_addon_does_not_act_on_is_no_recording() -> None:
     raw = exchange()
     with pytest.raises(RecordingError, match="no request that the addon acts on"):
-        cleaned(replace(raw, asked=replace(raw.asked, path="/favicon.ico")))
+        redacted(replace(raw, asked=replace(raw.asked, path="/favicon.ico")))

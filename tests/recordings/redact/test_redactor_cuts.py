@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converter.dialects.table import DIALECTS, Dialect
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.frames import HEAD, stream
 from tests.support.raw_exchanges import exchange
@@ -48,23 +48,23 @@ def test_a_place_survives_nowhere_however_it_is_cut(
     cuts = sorted(drawn.draw(st.sets(st.integers(0, len(text)), max_size=12)) | {0, len(text)})
     frames = stream(*(text[start:end] for start, end in pairwise(cuts)))
     asked = {"model": MODEL, "mcp_servers": [{"type": "url", "url": LINK}]}
-    clean = cleaned(exchange(frames, client, asked=asked, places=PLACES))
+    clean = redacted(exchange(frames, client, asked=asked, places=PLACES))
     assert place not in said(clean.body)
     assert place not in said(clean.got.body)
     assert said(clean.body).startswith("<think>")
     assert said(clean.got.body).replace(" ", "").endswith("ok" if thought else said(clean.body)[-1])
     assert uncounted(replayed(clean, client).body) == uncounted(clean.got.body)
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
 
 
 def test_a_place_in_one_frame_is_renamed_and_one_over_several_is_hidden() -> None:
-    clean = cleaned(exchange(stream("gpu.lan:81 ", "gpu.", "lan:81"), places=["gpu.lan:81"]))
+    clean = redacted(exchange(stream("gpu.lan:81 ", "gpu.", "lan:81"), places=["gpu.lan:81"]))
     assert said(clean.body) == "127.0.0.1:8000 " + "x" * 10
 
 
 @pytest.mark.parametrize("client", DIALECTS)
 def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> None:
-    clean = cleaned(exchange([MARK + b"".join(stream("a"))], client))
+    clean = redacted(exchange([MARK + b"".join(stream("a"))], client))
     ids = {
         json.loads(line[line.index(b"{") :])["id"]
         for line in clean.body.splitlines()
@@ -73,7 +73,7 @@ def test_ids_and_times_behind_a_byte_order_mark_are_normal(client: Dialect) -> N
     assert clean.body.startswith(MARK)
     assert (ids, b'"created": 1,' in clean.body) == ({"chatcmpl-recording"}, False)
     assert replayed(clean, client).body == clean.got.body
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean
 
 
 def test_a_model_s_path_behind_a_byte_order_mark_is_found() -> None:
@@ -81,19 +81,19 @@ def test_a_model_s_path_behind_a_byte_order_mark_is_found() -> None:
         json.dumps(HEAD["model"]).encode(), json.dumps(MODEL).encode(), 1
     )
     assert b"bob" in body
-    assert b"bob" not in cleaned(exchange([MARK + body])).body
+    assert b"bob" not in redacted(exchange([MARK + body])).body
 
 
 @given(
     st.sampled_from(["accept", "content-type", "anthropic-version", "anthropic-beta"]),
     st.text(max_size=20),
 )
-def test_a_header_of_whatever_value_is_cleaned_once(name: str, value: str) -> None:
-    clean = cleaned(exchange(headers={name: value}, places=["a.b"]))
-    assert cleaned(clean) == clean
+def test_a_header_of_whatever_value_is_redacted_once(name: str, value: str) -> None:
+    clean = redacted(exchange(headers={name: value}, places=["a.b"]))
+    assert redacted(clean) == clean
 
 
 def test_a_header_that_becomes_too_long_is_left_out() -> None:
-    clean = cleaned(exchange(headers={"anthropic-beta": "a.b " * 120}, places=["a.b"]))
+    clean = redacted(exchange(headers={"anthropic-beta": "a.b " * 120}, places=["a.b"]))
     assert "anthropic-beta" not in clean.asked.headers
-    assert cleaned(clean) == clean
+    assert redacted(clean) == clean

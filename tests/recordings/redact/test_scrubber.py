@@ -8,9 +8,9 @@ def test_a_secret_becomes_as_many_x() -> None:
 
 
 def test_also_as_json_and_addresses_write_it() -> None:
-    replacing = Scrubber(['a"b/é c'], [], [])
-    assert replacing.text('x a\\"b/é c y') == "x " + "x" * 8 + " y"
-    assert "b" not in replacing.text("a%22b%2F%C3%A9%20c")
+    scrubber = Scrubber(['a"b/é c'], [], [])
+    assert scrubber.text('x a\\"b/é c y') == "x " + "x" * 8 + " y"
+    assert "b" not in scrubber.text("a%22b%2F%C3%A9%20c")
 
 
 def test_also_the_beginning_of_one_at_the_end() -> None:
@@ -23,19 +23,19 @@ def test_what_stands_in_too_many_places_is_no_secret(word: str) -> None:
 
 
 def test_places_become_this_machine() -> None:
-    replacing = Scrubber(
+    scrubber = Scrubber(
         [],
         ["gpu.lan:8080", "gpu.lan", "10.1.2.3:55", "llm", "llm:80", "fe80::1", "127.0.0.1:9999"],
         [],
     )
-    assert replacing.text("http://gpu.lan:8080/x gpu.lan.") == "http://127.0.0.1:8000/x 127.0.0.1."
-    assert replacing.text("notgpu.lan gpu.lan.org") == "notgpu.lan gpu.lan.org"
+    assert scrubber.text("http://gpu.lan:8080/x gpu.lan.") == "http://127.0.0.1:8000/x 127.0.0.1."
+    assert scrubber.text("notgpu.lan gpu.lan.org") == "notgpu.lan gpu.lan.org"
     assert (
-        replacing.text("an llm at http://llm/ and http://llm:80")
+        scrubber.text("an llm at http://llm/ and http://llm:80")
         == "an llm at http://127.0.0.1/ and http://127.0.0.1:8000"
     )
     assert (
-        replacing.text("10.1.2.3:55 fe80::1 127.0.0.1:9999")
+        scrubber.text("10.1.2.3:55 fe80::1 127.0.0.1:9999")
         == "127.0.0.1:8000 127.0.0.1 127.0.0.1:8000"
     )
 
@@ -67,9 +67,9 @@ def test_a_model_s_path_with_a_secret_in_it_becomes_its_last_part() -> None:
 
 
 def test_a_model_s_path_becomes_its_last_part_and_its_folder_is_nowhere() -> None:
-    replacing = Scrubber([], [], ["/home/bob/models/a.gguf", "qwen/qwen3"])
+    scrubber = Scrubber([], [], ["/home/bob/models/a.gguf", "qwen/qwen3"])
     assert (
-        replacing.text("no /home/bob/models/b.gguf, but /home/bob/models/a.gguf")
+        scrubber.text("no /home/bob/models/b.gguf, but /home/bob/models/a.gguf")
         == "no b.gguf, but a.gguf"
     )
 

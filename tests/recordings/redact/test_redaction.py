@@ -1,11 +1,11 @@
-"""The cleaner of one recording, part by part."""
+"""The redaction of one recording, part by part."""
 
 import json
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, Form
 from converter.recordings.recording import Answered, Asked
-from converter.recordings.redact.redactor import cleaned
+from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.frames import text
 from tests.support.raw_exchanges import CHAT, exchange, with_reply
@@ -15,7 +15,7 @@ def test_borders_still_cut_the_body() -> None:
     body = b"".join(text("a", "b"))
     at = body.index(b"chatcmpl-1") + len("chatcmpl-1")
     raw = exchange([body[:at], body[at:]])
-    first, second = cleaned(raw).chunks
+    first, second = redacted(raw).chunks
     assert first.data.endswith(b'"chatcmpl-r')
     assert second.data.startswith(b'ecording", "created": 1700000000')
 
@@ -29,7 +29,7 @@ def test_times_are_rounded_and_never_run_backwards() -> None:
             for chunk, at in zip(raw.chunks, [-1, 0.5, 0.12345, 2.00049], strict=True)
         ),
     )
-    assert [(chunk.at, chunk.data) for chunk in cleaned(raw).chunks] == [
+    assert [(chunk.at, chunk.data) for chunk in redacted(raw).chunks] == [
         (0, b"a"),
         (0.5, b"c"),
         (2.0, b"d"),
@@ -38,7 +38,7 @@ def test_times_are_rounded_and_never_run_backwards() -> None:
 
 def test_a_system_block_without_text_is_kept_as_it_is() -> None:
     system = [{"type": "text"}, {"type": "text", "text": "be brief"}]
-    clean = cleaned(exchange(asked={"system": system}))
+    clean = redacted(exchange(asked={"system": system}))
     assert json.loads(clean.asked.body)["system"] == system
 
 
@@ -48,7 +48,7 @@ def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
         query="?beta=true&x=1",
         options={"start": "text", "events": "/var/e"},
     )
-    clean = cleaned(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
+    clean = redacted(replace(raw, answered=Answered(200, "text/event-stream; charset=utf-8; x=y")))
     assert set(clean.asked.headers) == {"accept", "content-type"}
     assert clean.asked.path == f"{CHAT}?beta=true"
     assert clean.options == {"start": "text"}
@@ -57,11 +57,11 @@ def test_only_listed_headers_options_and_parts_of_the_query_are_kept() -> None:
 
 def test_a_request_that_is_no_json_is_left_out() -> None:
     raw = exchange()
-    assert cleaned(replace(raw, asked=replace(raw.asked, body=b"{oops"))).asked.body == b""
+    assert redacted(replace(raw, asked=replace(raw.asked, body=b"{oops"))).asked.body == b""
 
 
 def test_claude_codes_billing_line_is_left_out() -> None:
-    clean = cleaned(
+    clean = redacted(
         exchange(
             asked={
                 "system": [
@@ -76,7 +76,7 @@ def test_claude_codes_billing_line_is_left_out() -> None:
 def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
     asked = Asked("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
-    clean = cleaned(with_reply(replace(raw, asked=asked, sent=asked)))
+    clean = redacted(with_reply(replace(raw, asked=asked, sent=asked)))
     assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
     assert replayed(clean, ANTHROPIC).body == clean.got.body
     assert b'"id":"m"' in clean.got.body

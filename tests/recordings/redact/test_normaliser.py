@@ -1,12 +1,12 @@
 import pytest
 
 from converter.recordings.redact.json_tokens import tokens
-from converter.recordings.redact.normal_form import CREATED, NormalForm
+from converter.recordings.redact.normaliser import CREATED, Normaliser
 
 
 def normal(*bodies: bytes, listed: bool = False) -> list[list[object]]:
     """The values of each body, names left out."""
-    form = NormalForm(listed)
+    form = Normaliser(listed)
     return [[form.of(token) for token in tokens(body, False) if not token.name] for body in bodies]
 
 

@@ -54,7 +54,7 @@ _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
 """Kimi's ids tell the tool and the call's place; they are the same each time."""
 
 
-class NormalForm:
+class Normaliser:
     """Ids and times of one exchange; its bodies are read in the order in which they were sent.
 
     `listed`: the reply lists models, whose ids are their names.

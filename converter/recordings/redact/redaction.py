@@ -1,4 +1,4 @@
-"""The cleaner of one recording: requests by the allow-list, replies token by token."""
+"""The redaction of one recording: requests by the allow-list, replies token by token."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,7 @@ from converter.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import Path, Token, pieces
-from converter.recordings.redact.normal_form import NormalForm
+from converter.recordings.redact.normaliser import Normaliser
 from converter.recordings.redact.scrubber import Scrubber
 from converter.recordings.redact.weaving import moved, woven, written
 from converter.wire import json_text
@@ -24,11 +24,11 @@ _MODELS_PATH = "/v1/models"
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaner:
-    """The tools that clean the parts of one exchange, in the order in which they were sent."""
+class Redaction:
+    """The tools that redact the parts of one exchange, in the order in which they were sent."""
 
-    replacing: Scrubber
-    normal: NormalForm
+    scrubber: Scrubber
+    normaliser: Normaliser
 
     def asked(self, asked: Asked) -> Asked:
         """Return a request with nothing in it that is not on the list."""
@@ -36,7 +36,7 @@ class Cleaner:
         known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = (
             known
-            + self.replacing.text(path.removeprefix(known))
+            + self.scrubber.text(path.removeprefix(known))
             + (f"?{QUERY}" if QUERY in query.split("&") else "")
         )
         return Asked(asked.method, path, self._headers(asked), self._request(asked.body))
@@ -45,7 +45,7 @@ class Cleaner:
         said = {
             name: asked.headers[name] for name in HEADERS if is_kept(name, asked.headers.get(name))
         }
-        replaced = {name: self.replacing.text(value) for name, value in said.items()}
+        replaced = {name: self.scrubber.text(value) for name, value in said.items()}
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         known = find(asked.method, asked.path)
@@ -64,7 +64,7 @@ class Cleaner:
         return json_text.write(json_text.read(clean))
 
     def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
-        """Return what the client got, cleaned; `chunks` are the server's, cleaned."""
+        """Return what the client got, redacted; `chunks` are the server's, redacted."""
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
             # passed on as it came, as most streams are
@@ -74,7 +74,7 @@ class Cleaner:
         return Answered(got.status, content_type_of(got.content_type), body)
 
     def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
-        """Cut the cleaned body where the original was cut."""
+        """Cut the redacted body where the original was cut."""
         ends = list(accumulate(len(chunk.data) for chunk in chunks))
         body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
         times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
@@ -84,7 +84,7 @@ class Cleaner:
     def body(
         self, body: bytes, stream: bool, borders: Sequence[int] = ()
     ) -> tuple[bytes, list[int]]:
-        """Return a body cleaned, and where the borders are in it."""
+        """Return a body redacted, and where the borders are in it."""
         before = pieces(body, stream)
         gaps = {gap: self._between(gap) for gap in set(before.gaps)}
         after = woven([gaps[gap] for gap in before.gaps], self._written(before.tokens, stream))
@@ -97,7 +97,7 @@ class Cleaner:
         texts = {token: str(token.value) for token in found}
         alone = {
             token: self._new(
-                token, text if stream and not token.name else self.replacing.hidden(text)
+                token, text if stream and not token.name else self.scrubber.hidden(text)
             )
             for token, text in texts.items()
         }
@@ -118,7 +118,7 @@ class Cleaner:
                 paths[token.path].append(place)
         for places in paths.values():
             parts = [texts[found[place]] for place in places]
-            clean = self.replacing.hidden_over(parts)
+            clean = self.scrubber.hidden_over(parts)
             if clean is not parts:
                 yield from (
                     (place, new)
@@ -128,10 +128,10 @@ class Cleaner:
 
     def _new(self, token: Token, hidden: str) -> bytes:
         """Return what to write for a token, of which this is left without secrets."""
-        value = self.normal.of(token)
+        value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
-                value = self.replacing.renamed(hidden)
+                value = self.scrubber.renamed(hidden)
             elif hidden != str(value):
                 value = 0
         if value == token.value:
@@ -139,10 +139,10 @@ class Cleaner:
         return written(value) if isinstance(value, str) else str(value).encode()
 
     def _between(self, gap: bytes) -> bytes:
-        """Return what is no JSON, cleaned: a page, a comment, a string that was cut short."""
+        """Return what is no JSON, redacted: a page, a comment, a string that was cut short."""
         text = gap.decode("utf-8", "surrogateescape")
         return (
-            self.replacing.text(text).encode("utf-8", "surrogateescape")
+            self.scrubber.text(text).encode("utf-8", "surrogateescape")
             if text.strip(" \t\r\n,:{}[]")
             else gap
         )
