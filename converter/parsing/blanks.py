@@ -20,7 +20,7 @@ class BlanksTrimmer:
     """
 
     def __init__(self) -> None:
-        self._held: list[Text] = []
+        self._held: Text | None = None
         self._behind_thought = True  # or at the head, where an empty one stood
 
     def feed(self, event: Event) -> list[Event]:
@@ -29,48 +29,37 @@ class BlanksTrimmer:
             case Text() if not event.refusal:
                 return self._hear(event)
             case Thinking():
-                self._held = []
+                self._held = None
                 self._behind_thought = True
                 return [event]
             case ThinkingEnd():
                 return [event]
             case ToolCall() | Finish() if self._behind_thought:
-                self._held = []  # nothing but blanks stands between the thought and it
+                self._held = None  # nothing but blanks stands between the thought and it
                 return [event]
             case _:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
         """Return what is held: no thought follows."""
-        held, self._held = self._held, []
-        return [] if self._behind_thought else list(held)
+        held, self._held = self._held, None
+        return [held] if held and not self._behind_thought else []
 
     def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Thinking], str] | None:
         """Return thinking alone: any text may end in blanks that wait."""
-        return (
-            (Thinking, "") if self._behind_thought and not self._held and kind is Thinking else None
-        )
+        passes = self._behind_thought and self._held is None and kind is Thinking
+        return (Thinking, "") if passes else None
 
     def _hear(self, event: Text) -> list[Event]:
-        self._held.append(event)
-        if sum(len(text.text) for text in self._held) > HELD_LIMIT:
-            return self._release(self._joined())
-        said = self._joined().text
-        if not said.strip():
+        said = (self._held.text if self._held else "") + event.text
+        words = said if len(said) > HELD_LIMIT else said.rstrip()
+        blanks = said[len(words) :]
+        self._held = replace(event, text=blanks) if blanks else None
+        if not words:
             return []
-        words = said.rstrip()
-        text = self._joined()
-        out = self._release(replace(text, text=words))
-        self._held = [replace(text, text=said[len(words) :])] if len(words) < len(said) else []
-        return out
-
-    def _joined(self) -> Text:
-        return replace(self._held[-1], text="".join(text.text for text in self._held))
-
-    def _release(self, text: Text) -> list[Event]:
-        behind, self._behind_thought, self._held = self._behind_thought, False, []
-        left = replace(text, text=_without_blank_lines(text.text)) if behind else text
-        return [left] if left.text else []
+        behind, self._behind_thought = self._behind_thought, False
+        left = _without_blank_lines(words) if behind else words
+        return [replace(event, text=left)] if left else []
 
 
 def _without_blank_lines(text: str) -> str:
