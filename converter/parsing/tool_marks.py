@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from converter.parsing.tool_calls.form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
+from converter.parsing.tool_calls.surroundings import CLAUSE_ENDS, QUOTES
 
-_QUOTES = "\"'`“‘«‹„「『(["
-_CLAUSE_ENDS = ",;"
+_QUOTES = QUOTES + "`"
 BEFORE_LIMIT = 64
 """Characters before a mark that tell where it stands."""
 _BLANKS_LIMIT = 64
@@ -81,7 +81,7 @@ def where(before: str) -> Place:
     last = words[-1:]
     if not words or words == line:
         return Place.QUOTED if words and last in _QUOTES else Place.AT_BREAK
-    return Place.IN_SENTENCE if last.isalnum() or last in _CLAUSE_ENDS else Place.BEHIND_SENTENCE
+    return Place.IN_SENTENCE if last.isalnum() or last in CLAUSE_ENDS else Place.BEHIND_SENTENCE
 
 
 def begins_call(before: str, behind: str, last: bool) -> bool | None:

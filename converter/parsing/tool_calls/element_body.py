@@ -11,12 +11,16 @@ from converter.parsing.tool_calls.call import Calls, Schema
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.source import Refused, Source, Step
 from converter.parsing.tool_calls.tag_body import marks_of
-from converter.parsing.tool_calls.values import literal, part, type_names, value
+from converter.parsing.tool_calls.values import (
+    NESTED_LIMIT,
+    NO_STRING,
+    literal,
+    part,
+    type_names,
+    value,
+)
 
-NESTED_LIMIT = 64
-"""Elements within elements; models write three or four."""
 ITEM = "item"
-_ANY = frozenset({"null", "boolean", "number", "array", "object"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class Elements:
 
     def _text(self, source: Source, types: frozenset[str], name: str) -> Step[str]:
         pieces: list[str] = []
-        writer = value(types or _ANY, pieces.append)
+        writer = value(types or NO_STRING, pieces.append)
         if not (yield from source.until(marks_of(f"{self.mark}</{name}>"), writer.feed)):
             raise Refused
         writer.close()

@@ -8,12 +8,10 @@ from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.source import Refused, Source, Step
 from converter.parsing.tool_calls.tag_body import marks_of
-from converter.parsing.tool_calls.values import Words, typed
+from converter.parsing.tool_calls.values import NESTED_LIMIT, Words, literal, typed
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""
-NESTED_LIMIT = 64
-"""Values within values; models write three or four."""
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _SCALAR_END = re.compile(r"[,}\]]")
@@ -50,9 +48,7 @@ class Gemma:
             if separator and not (yield from source.accept(",")):
                 raise Refused
             name = yield from self._key(source)
-            call.say(separator)
-            _say_string(call, name)
-            call.say(": ")
+            call.say(f"{separator}{literal(name)}: ")
             yield from self._value(source, call, depth)
             separator = ", "
         call.say("}" if depth else "")
@@ -108,9 +104,3 @@ def _scalar(source: Source, call: Call) -> Step[None]:
     if found.start() > SCALAR_LIMIT:
         raise Refused
     call.say(typed(source.take(found.start()).strip(), _TYPES))
-
-
-def _say_string(call: Call, text: str) -> None:
-    words = Words(call.say)
-    words.feed(text)
-    words.close()

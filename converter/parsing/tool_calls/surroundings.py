@@ -1,12 +1,12 @@
 """The text before a mark: whether it is quoted there, or said in the middle of a sentence."""
 
 from converter.parsing.code_spans import CodeSpans
+from converter.parsing.tool_calls.source import BLANKS
 
-BLANKS = " \t\r\n"
 QUOTES = "\"'“‘«‹„「『(["
 QUOTED_LINES = "+->"
 """What a line of a diff or a quotation begins with."""
-_CLAUSE_ENDS = ",;"
+CLAUSE_ENDS = ",;"
 
 
 class Surroundings:
@@ -41,5 +41,5 @@ class Surroundings:
     @property
     def in_sentence(self) -> bool:
         """Tell whether a word and a blank stand before the mark, on its line."""
-        said = self._last.isalnum() or (self._last != "" and self._last in _CLAUSE_ENDS)
+        said = self._last.isalnum() or (self._last != "" and self._last in CLAUSE_ENDS)
         return self._line != "" and self._blank and said

@@ -14,14 +14,13 @@ from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, object_of
 from converter.parsing.tool_calls.source import Refused, Says, Source, Step
-from converter.parsing.tool_calls.values import Value, types_of, value
+from converter.parsing.tool_calls.values import NO_STRING, Value, types_of, value
 
 _HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
 _WORD = re.compile(r"\s*([\w.:/-]+)(?=[^\w.:/-])")
 _NO_WORD = re.compile(r"\s*[^\s\w.:/-]")
-_ANY = frozenset({"null", "boolean", "number", "array", "object"})
 _CDATA = "<![CDATA[", "]]>"
 
 
@@ -192,7 +191,7 @@ def _types(said: str) -> frozenset[str]:
     """Return the types that a parameter's tag tells by itself."""
     if _IS_STRING.search(said):
         return frozenset({"string"})
-    return _ANY if _IS_JSON.search(said) else frozenset()
+    return NO_STRING if _IS_JSON.search(said) else frozenset()
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,10 @@ REFERENCE_LIMIT = 16
 """References and unions within one another; a schema may go round in circles."""
 VALUE_LIMIT = 1 << 18
 """Characters of a value that waits for its end; a longer one goes out as a string."""
+NESTED_LIMIT = 64
+"""Values within values; models write three or four."""
+NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
+"""All types but a string's, for a value that shows its type by itself."""
 _NULLS = ("null", "None")
 _WORDS = {"true": "true", "false": "false", "True": "true", "False": "false"}
 _PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.events import Text, ToolCall
-from converter.parsing.tool_calls.element_body import NESTED_LIMIT
+from converter.parsing.tool_calls.values import NESTED_LIMIT
 from tests.parsing.tool_calls.test_tag_body import read
 
 MARK = "]<]minimax[>["
