@@ -18,11 +18,11 @@ from converter.observe import statistics
 from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
-from converter.shell.flow_record import told_of_reply
+from converter.shell.page.conversation import transcript_of
 from converter.shell.recorder import Recorder
 from converter.shell.terminal.printer import reply_of
 from converter.shell.thought_hook import announce
-from converter.transcript import markdown, neutral, reply, request, terminal
+from converter.transcript import markdown, neutral, terminal
 from converter.transcript.turns import Facts, Transcript
 
 _log = logging.getLogger(__name__)
@@ -52,12 +52,8 @@ class Commands:
         """Offer the key, unless the user has one of their own there."""
         keys = getattr(ctx.master, "keymap", None)
         if keys and not any(keys.get(context, KEY) for context in [*KEY_CONTEXTS, "global"]):
-            keys.add(
-                KEY,
-                "console.command think.record @focus",
-                KEY_CONTEXTS,
-                "Keep this flow as a recording",
-            )
+            line = "console.command think.record @focus"
+            keys.add(KEY, line, KEY_CONTEXTS, "Keep this flow as a recording")
 
     @command.command("think.show")  # type: ignore[untyped-decorator]
     def show(self, flow: Flow, target: str = "log") -> None:
@@ -129,14 +125,7 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
     """Return request and reply as one transcript, and what else is known of the reply."""
     if not isinstance(flow, HTTPFlow) or not _asks(flow):
         raise exceptions.CommandError("this flow is no conversation with a model")
-    asked = request.read(flow.request.get_content(strict=False) or b"")
-    if flow.response is None or not (body := flow.response.get_content(strict=False)):
-        return asked, {}
-    said = reply.read(body, content_type=flow.response.headers.get("content-type", ""))
-    whole = Transcript(
-        (*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside
-    )
-    return whole, told_of_reply(flow)
+    return transcript_of(flow)
 
 
 def _asks(flow: HTTPFlow) -> bool:
@@ -176,12 +165,7 @@ def _or_error[Result](do: Callable[[], Result]) -> Result:
     """Do it, or say why not; any other exception would end mitmproxy's console (12.2)."""
     try:
         return do()
-    except (
-        RecordingError,
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # a home, a name, a path that the system has not
+    except (RecordingError, OSError, ValueError, RuntimeError) as error:  # no such home, say
         raise exceptions.CommandError(" ".join(str(error).split())) from None
 
 

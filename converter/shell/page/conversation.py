@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import HTTPFlow, Response
 
 from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
@@ -35,9 +35,9 @@ class _Body:
     """A reply, and how to read it."""
 
     data: bytes
-    content_type: str = ""
-    settings: Settings = AS_WRITTEN
-    expected: Expected | None = None
+    content_type: str
+    settings: Settings
+    expected: Expected | None
 
     def read(self) -> Transcript:
         return reply.read(self.data, self.settings, self.content_type, expected=self.expected)
@@ -73,11 +73,10 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     return read
 
 
-def markdown_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
+def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     """Return request and reply as one transcript, and what else is known of the reply."""
-    asked = request.read(
-        flow.request.get_content(strict=False) or b"", reading_of(flow, of_server=True)[0]
-    )
+    chosen, _ = reading_of(flow, of_server=True)
+    asked = request.read(flow.request.get_content(strict=False) or b"", chosen)
     got = _got(flow)
     if got is None:
         return asked, {}
@@ -153,29 +152,23 @@ def _status(flow: HTTPFlow) -> str:
 
 def _got(flow: HTTPFlow) -> _Body | None:
     """Return what the client got. A reply that the addon has not written is read as a server's."""
-    if flow.response is None:
-        return None
-    data, content_type = (
-        flow.response.get_content(strict=False) or b"",
-        flow.response.headers.get("content-type", ""),
-    )
-    return (
-        _Body(data, content_type)
-        if told(flow)
-        else _Body(data, content_type, *reading_of(flow, of_server=True))
-    )
+    if told(flow):
+        return _body(flow.response)
+    return _body(flow.response, *reading_of(flow, of_server=True))
 
 
 def _sent(flow: HTTPFlow) -> _Body | None:
     """Return what the server sent, if the client got something else."""
-    response = backup_of(flow)
+    return _body(backup_of(flow), *reading_of(flow, of_server=True))
+
+
+def _body(
+    response: Response | None, chosen: Settings = AS_WRITTEN, expected: Expected | None = None
+) -> _Body | None:
     if response is None:
         return None
-    data, content_type = (
-        response.get_content(strict=False) or b"",
-        response.headers.get("content-type", ""),
-    )
-    return _Body(data, content_type, *reading_of(flow, of_server=True))
+    content_type = response.headers.get("content-type", "")
+    return _Body(response.get_content(strict=False) or b"", content_type, chosen, expected)
 
 
 def _thoughts_kept_back(

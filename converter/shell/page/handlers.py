@@ -18,7 +18,7 @@ from converter.recordings.recording import RecordingError
 from converter.shell import mitmweb_internals as mitmweb
 from converter.shell.page import curl
 from converter.shell.page.addon import PATH, Page, RefusedError
-from converter.shell.page.conversation import markdown_of
+from converter.shell.page.conversation import transcript_of
 from converter.shell.page.watcher import Watcher
 from converter.transcript import markdown
 
@@ -173,7 +173,7 @@ class Written(_Handler):
             if form == "curl":
                 self.text(curl.command(flow))
             else:
-                self.text(await asyncio.to_thread(lambda: markdown.write(*markdown_of(flow))))
+                self.text(await asyncio.to_thread(lambda: markdown.write(*transcript_of(flow))))
         except ValueError as error:
             self.refuse(error)
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.page.conversation import markdown_of
+from converter.shell.page.conversation import transcript_of
 from converter.transcript.turns import Field, Media, Part
 
 LIMIT = 64 * 1024 * 1024
@@ -44,7 +44,7 @@ class Search:
 
 
 def _said_in(flow: HTTPFlow) -> str:
-    whole, _ = markdown_of(flow)
+    whole, _ = transcript_of(flow)
     parts = [part for turn in whole.turns for part in turn.parts]
     return "\n".join([*(words for part in parts for words in _words(part)), *whole.rest]).casefold()
 

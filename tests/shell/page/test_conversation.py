@@ -8,7 +8,7 @@ import pytest
 from mitmproxy.http import HTTPFlow
 
 from converter.shell.flow_record import UNDER_WAY
-from converter.shell.page.conversation import Follower, conversation, markdown_of
+from converter.shell.page.conversation import Follower, conversation, transcript_of
 from tests.support.addon_flows import (
     ASKED,
     CHAT,
@@ -137,8 +137,8 @@ def test_tool_calls_come_at_the_end_of_a_running_reply() -> None:
 
 def test_both_are_one_transcript() -> None:
     flow = kept(request(CHAT), response(), whole("".join(TAGGED)))
-    transcript, facts = markdown_of(flow)
+    transcript, facts = transcript_of(flow)
     assert [turn.role for turn in transcript.turns] == ["user", "assistant"]
     assert facts["finish"] == "stop"
     flow.response = None
-    assert [turn.role for turn in markdown_of(flow)[0].turns] == ["user"]
+    assert [turn.role for turn in transcript_of(flow)[0].turns] == ["user"]
