@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import socket
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -62,9 +63,24 @@ class Web(Program):
             "think_server=generic",
             *arguments,
         ]
+        self._mark = 0
         super().__init__(command, folder / "web.log", cwd=folder)
+        self.recordings = folder / "recordings"
         self.wait_for("Web server listening")
         self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
+
+    @property
+    def output(self) -> str:
+        """What it has said in this test."""
+        return super().output[self._mark :]
+
+    def forget(self) -> None:
+        """Have no flow, no recording and no output, as if it had just been started."""
+        self.call("view.clear")
+        if self.recordings.is_file():
+            self.recordings.unlink()
+        shutil.rmtree(self.recordings, ignore_errors=True)
+        self._mark += len(self.output)
 
     def call(self, name: str, *arguments: str) -> Any:
         """What the command returns; its error is raised."""
@@ -101,12 +117,20 @@ class CommandError(Exception):
     """What the command bar would show in red."""
 
 
-@pytest.fixture
-def web(server: ScriptedServer, tmp_path: Path) -> Iterator[Web]:
-    server.answer(GOOD)
-    with Web(server.address, tmp_path) as program:
+@pytest.fixture(scope="module")
+def one_web(
+    scripted_server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Web]:
+    with Web(scripted_server.address, tmp_path_factory.mktemp("web")) as program:
         yield program
-    assert not FAULTS.search(program.output), program.output
+
+
+@pytest.fixture
+def web(server: ScriptedServer, one_web: Web) -> Iterator[Web]:
+    server.answer(GOOD)
+    one_web.forget()
+    yield one_web
+    assert not FAULTS.search(one_web.output), one_web.output
 
 
 def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
@@ -170,25 +194,23 @@ def test_stats_counts_all_flows_or_those_chosen(web: Web, tmp_path: Path) -> Non
         assert [line.split()[2] for line in again.call("think.stats", "@all")[1:-1]] == ["2"]
 
 
-def test_record_keeps_the_chosen_flow(web: Web, tmp_path: Path, dialect: Dialect) -> None:
+def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
     web.ask(dialect)
     assert web.call("think.record", "@focus", "odd-reply") is None
     web.wait_for("recording: kept recordings/odd-reply.mitm")
-    library = Library(tmp_path / "recordings")
+    library = Library(web.recordings)
     assert library.names() == ["odd-reply"]
     assert library.check("odd-reply", lambda _: []) == []
     assert len(list(library.folder.iterdir())) == 1 + len(DIALECTS)
 
 
-def test_record_without_a_flow_takes_the_last_reply_and_says_which(
-    web: Web, tmp_path: Path
-) -> None:
+def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> None:
     web.ask(OPENAI)
     web.ask(ANTHROPIC)
     web.call("think.record", "the-last")
     web.wait_for("recording: the last reply, POST /v1/messages")
     web.wait_for("recording: kept recordings/the-last.mitm")
-    assert Library(tmp_path / "recordings").load("the-last").asked.path == "/v1/messages"
+    assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
 
 
 def test_record_wants_one_flow_and_a_name(web: Web) -> None:
@@ -217,8 +239,8 @@ def _again(web: Web, _: Path) -> None:
     web.call("think.record", "@focus", "twice")
 
 
-def _unwritable(web: Web, folder: Path) -> None:
-    (folder / "recordings").write_text("in the way")
+def _unwritable(web: Web, _: Path) -> None:
+    web.recordings.write_text("in the way")
     web.call("think.record", "@focus", "x")
 
 

@@ -15,7 +15,15 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import DONE, END, ROLE, delta, stream, text, whole
-from tests.support.harness import ADDON, MITMDUMP, VARIANTS, LlamaServer, Program, start_proxy
+from tests.support.harness import (
+    ADDON,
+    MITMDUMP,
+    VARIANTS,
+    LlamaServer,
+    Program,
+    Proxy,
+    start_proxy,
+)
 from tests.support.on_terminal import OnTerminal
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
 
@@ -102,21 +110,19 @@ LINES = {
 @pytest.mark.parametrize(("reply", "streamed", "expected"), LINES.values(), ids=LINES)
 def test_an_exchange_is_one_short_line_of_the_log(
     server: ScriptedServer,
-    tmp_path: Path,
+    proxy: Proxy,
     dialect: Dialect,
     reply: Reply,
     streamed: bool,
     expected: str,
 ) -> None:
     server.answer(reply)
-    with start_proxy(
-        [f"reverse:{server.address}"], ["--set", "think_server=generic"], tmp_path, "line"
-    ) as proxy:
-        with Client(proxy.ports[0]) as client:
-            response = client.send(f"{dialect.path}?key=sesame", question(streamed))
-            with suppress(HTTPException, OSError):  # it may break off
-                response.read()
-        [line] = proxy.wait_for(LINE)
+    before = len(proxy.wait_for(LINE, 0))
+    with Client(proxy.ports[0]) as client:
+        response = client.send(f"{dialect.path}?key=sesame", question(streamed))
+        with suppress(HTTPException, OSError):  # it may break off
+            response.read()
+    line = proxy.wait_for(LINE, before + 1)[-1]
     assert re.fullmatch(expected.format(path=dialect.path), line), line
     assert "sesame" not in proxy.output.replace(f"{server.address}{dialect.path}?key=sesame", "")
 
