@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
-from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser
+from converter.parsing.findings import Findings
+from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser, PhraseStage
 from converter.parsing.thought import BLANKS_LIMIT
 from tests.support.strategies import cut, law
 
@@ -454,3 +455,9 @@ def test_a_stream_holds_little_whatever_comes(said: str) -> None:
         assert len(parser._held) <= LONGEST
         assert len(parser._thought._held) <= BLANKS_LIMIT
     PhraseParser().feed(said)
+
+
+def test_a_model_that_tags_its_thoughts_is_not_searched_for_phrases() -> None:
+    stage, said = PhraseStage(0, Findings()), Text("Let me think about it.\n")
+    stage.feed(Thinking("why"))
+    assert [*stage.feed(said), *stage.close()] == [said]

@@ -349,5 +349,6 @@ def test_a_row_is_certain_when_no_row_before_it_was_silent() -> None:
     heard = dict.fromkeys(IDENTITY_PATHS, NOT_FOUND)
     vllm = next(row for row in SERVERS if row.name == "vllm")
     assert is_certain(vllm, heard)
+    assert is_certain(vllm, {**heard, "/version": None})
     assert not is_certain(vllm, {**heard, "/v1/metadata": None})
     assert is_certain(SERVERS[0], {**heard, "/version": None})

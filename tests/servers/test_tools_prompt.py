@@ -74,6 +74,11 @@ def test_results_in_a_row_and_the_words_behind_them_are_one_turn() -> None:
     assert last == {"role": "user", "content": f"{one}\n{one}\nSo?"}
 
 
+def test_answers_in_a_row_stay_turns_of_their_own() -> None:
+    said = {"role": "assistant", "content": "I look."}
+    assert told(ASKED, said, said)["messages"][1:] == [ASKED, said, said]
+
+
 def test_a_turn_with_an_image_stays_as_it_is() -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
     assert told(ASKED, image)["messages"][1:] == [ASKED, image]

@@ -134,6 +134,7 @@ def test_a_name_that_takes_too_long_is_not(monkeypatch: pytest.MonkeyPatch) -> N
     [
         "localhost:8080",
         "LOCALHOST",
+        "localhost.:8080",
         "127.0.0.1:8080",
         "[::1]:8080",
         "192.168.1.5",

@@ -44,6 +44,12 @@ def server() -> Iterator[ByPathServer]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer to answer than a reply would wait."""
+    monkeypatch.setattr(upstream_client, "GRACE", 30.0)
+
+
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream_client, "PATIENCE", SHORT)
@@ -321,6 +327,13 @@ def test_a_server_counts(server: ByPathServer) -> None:
     assert _run(_count(_at(server))) == [7]
 
 
+def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
+    assert first == second == [{"id": "small", "owned_by": "vllm"}]
+    assert server.paths() == ["/v1/models"]
+
+
 def test_a_server_that_is_gone_counts_nothing() -> None:
     assert _run(_count(_gone())) == [None]
 
@@ -363,9 +376,8 @@ def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
 
 
 def test_nobody_waits_for_an_answer_that_cannot_decide(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+    server: ByPathServer,
 ) -> None:
-    monkeypatch.setattr(upstream_client, "GRACE", 30.0)
     times: list[float] = []
     with _hanging(server, "/tokenize"):
         begins = _timed(_begins(_at(server), BEGUN), times)
@@ -376,7 +388,7 @@ def test_nobody_waits_for_an_answer_that_cannot_decide(
 def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
     times: list[float] = []
     assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [LIKELY]
-    assert times[0] < upstream_client.GRACE
+    assert times[0] < 1
 
 
 @pytest.mark.parametrize("name", ["llama.cpp", None])

@@ -90,6 +90,7 @@ def test_a_long_string_written_in_steps_is_the_same(text: str) -> None:
         (b'{"a":NaN,"b":-Infinity,"c":1}', {"a": None, "b": None, "c": 1}),
         (b'{"a":[1,2, ],"b":"x,]",}', {"a": [1, 2], "b": "x,]"}),
         (b'{"a":1}}', {"a": 1}),
+        (b' \n{"a":1,}', {"a": 1}),
         (b'{"a":"b\xffc"}', {"a": "b\ufffdc"}),
         (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"b":1}', None),
     ],

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
 
-from converter.wire.partial_json import PartialJson, complete_part, is_open
+from converter.wire.partial_json import SCALAR_LIMIT, PartialJson, complete_part, is_open
 from tests.support.strategies import cut, law
 
 SCALARS = (
@@ -136,6 +136,12 @@ def test_strings_do_not_wait_for_their_end() -> None:
     assert not machine.complete
     assert machine.feed("}") == "}"
     assert machine.complete
+
+
+def test_a_bare_value_without_an_end_does_not_wait_for_one() -> None:
+    read, number = PartialJson(), "1" * (SCALAR_LIMIT + 1)
+    assert read.feed('{"a":' + number[1:]) == '{"a":'
+    assert read.feed("1") == number
 
 
 def test_what_could_not_be_part_of_it_is_told() -> None:

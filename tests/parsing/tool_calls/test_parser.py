@@ -105,6 +105,12 @@ def test_ids_are_counted_and_choices_kept() -> None:
     ]
 
 
+def test_a_refused_call_takes_no_number() -> None:
+    none, two = '{"name": "none", "arguments": {}}', '{"name": "now", "arguments": {}}'
+    events = read(f"<tool_call>\n{none}\n{two}\n{two}\n</tool_call>")
+    assert [event.index for event in events if isinstance(event, ToolCall)] == [0, 1]
+
+
 def test_calls_beyond_the_number_asked_for_are_text() -> None:
     first, rest = read(f"{ONE_LINE}\n{CALL}", asked=Asked(TOOLS, most=1))
     assert isinstance(first, ToolCall)
