@@ -1,7 +1,8 @@
-"""A request for a server's own Responses endpoint: thoughts go back in the way that servers take.
+"""A request for a server's own Responses endpoint, without what such servers refuse.
 
 A client may have kept a thought as its summary alone (LangChain and the AI SDK do), or sealed here;
 llama.cpp (November 2026) refuses a reasoning item without the raw text, and knows no other's seal.
+`transformers serve` (5.23) refuses every field that the API does not have.
 """
 
 from collections.abc import Mapping
@@ -11,9 +12,14 @@ from converter.dialects.responses import thoughts
 
 type Body = Mapping[str, object]
 
+NOT_OF_THE_API = "client_metadata"
+"""Codex sends it with each request; only OpenAI's own servers for Codex read it."""
+
 
 def mend(body: Body) -> Body:
     """Return the request, the same one where nothing is to be mended."""
+    if NOT_OF_THE_API in body:
+        body = {name: value for name, value in body.items() if name != NOT_OF_THE_API}
     items = body.get("input")
     if not isinstance(items, list):
         return body
