@@ -79,9 +79,17 @@ class RedactedThinking:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture."""
+    """A picture; `detail`: how closely to look at it, in OpenAI's words, if the client said so."""
 
     source: Source
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Something to be heard."""
+
+    source: Data
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +115,11 @@ class ToolResult:
     """The result of a called tool."""
 
     tool_use_id: str
-    content: tuple[Text | Image | Document, ...] = ()
+    content: tuple[Text | Image | Sound | Document, ...] = ()
     is_error: bool = False
 
 
-type Block = Text | Thinking | RedactedThinking | Image | Document | ToolUse | ToolResult
+type Block = Text | Thinking | RedactedThinking | Image | Sound | Document | ToolUse | ToolResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from converter.conversation import (
     Data,
     Document,
     Image,
+    Sound,
     Text,
     Thinking,
     ToolResult,
@@ -22,6 +23,8 @@ from converter.dialects.openai_chat.messages import TOOL_ERROR
 from converter.dialects.openai_parts import document_of, read_arguments, source_of
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.wire.checked import Fields
+
+type Part = Text | Thinking | Image | Sound | Document
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
@@ -91,7 +94,7 @@ class Messages:
             name, function.required("name", str), read_arguments(function.values.get("arguments"))
         )
 
-    def _parts(self, message: Fields) -> tuple[Text | Thinking | Image | Document, ...]:
+    def _parts(self, message: Fields) -> tuple[Part, ...]:
         content = message.values.get("content")
         if content is None or content == "":
             return ()
@@ -101,7 +104,7 @@ class Messages:
             block for part in message.children("content") if (block := self._part(part)) is not None
         )
 
-    def _part(self, part: Fields) -> Text | Thinking | Image | Document | None:
+    def _part(self, part: Fields) -> Part | None:
         kind = part.optional("type", str) or "text"
         if kind in _PARTS:
             return _PARTS[kind](part)
@@ -138,15 +141,16 @@ def _thinking(part: Fields) -> Thinking:
 
 def _image(part: Fields) -> Image:
     value = part.values.get("image_url")
-    if not isinstance(value, str):  # llama.cpp and Ollama take the bare string as well
-        value = Fields(value, part.place_of("image_url")).required("url", str)
-    return Image(source_of(value))
+    if isinstance(value, str):  # llama.cpp and Ollama take the bare string as well
+        return Image(source_of(value))
+    image = Fields(value, part.place_of("image_url"))
+    return Image(source_of(image.required("url", str)), image.optional("detail", str) or "")
 
 
-def _audio(part: Fields) -> Document:
+def _audio(part: Fields) -> Sound:
     audio = Fields(part.values.get("input_audio"), part.place_of("input_audio"))
     kind = audio.optional("format", str) or "wav"
-    return Document(Data(f"audio/{kind}", audio.required("data", str)))
+    return Sound(Data(f"audio/{kind}", audio.required("data", str)))
 
 
 def _linked(part: Fields) -> Document:
@@ -161,7 +165,7 @@ def _file(part: Fields) -> Document:
     return document_of(Fields(part.values.get("file"), part.place_of("file")))
 
 
-_PARTS: dict[str, Callable[[Fields], Text | Thinking | Image | Document]] = {
+_PARTS: dict[str, Callable[[Fields], Part]] = {
     "text": _text,
     "input_text": _text,
     "output_text": _text,

@@ -16,13 +16,14 @@ from converter.conversation import (
     Block,
     Conversation,
     Image,
+    Sound,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.attachments import part_of, readable
+from converter.dialects.openai_chat.attachments import Part, part_of, readable
 from converter.servers.profiles import GENERIC, History, Order, Server
 
 type Message = dict[str, object]
@@ -33,8 +34,10 @@ INLINE_SYSTEM = "<system-reminder>\n{}\n</system-reminder>"
 # several templates skip a tool message without text, and the call then looks unanswered
 NO_OUTPUT = "(no output)"
 TOOL_ERROR = "[The tool reported an error.]"
-IMAGE_BELOW = "[image: in the next user message]"
-IMAGE_ABOVE = "[image from the result of tool call {}]"
+BELOW = "[{}: in the next user message]"
+ABOVE = "[{} from the result of tool call {}]"
+NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
+"""What a tool message cannot hold, and what it is called there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +151,18 @@ def _user(blocks: Sequence[Block], settings: RequestSettings) -> list[Message]:
     return messages or [{"role": "user", "content": ""}]
 
 
-def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Text | Image | ToolResult]:
-    """The blocks as text, images and tool results of text alone; the images of a run of results
+def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Part | ToolResult]:
+    """The blocks as parts and tool results of text alone; the images and sounds of a run of results
     follow it.
     """
-    waiting: list[Text | Image] = []
+    waiting: list[Part] = []
     for block in blocks:
         if isinstance(block, ToolResult):
             content = tuple(readable(block.content, links))
             yield ToolResult(block.tool_use_id, content, block.is_error)
-            above = Text(IMAGE_ABOVE.format(block.tool_use_id))
-            for image in content:
-                waiting += [above, image] if isinstance(image, Image) else []
+            for part in content:
+                if name := NAMES.get(type(part)):
+                    waiting += [Text(ABOVE.format(name, block.tool_use_id)), part]
         else:
             yield from waiting
             waiting = []
@@ -167,12 +170,15 @@ def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Text | Image | T
     yield from waiting
 
 
-def _tool_messages(blocks: Iterable[Text | Image | ToolResult]) -> list[Message]:
+def _tool_messages(blocks: Iterable[Part | ToolResult]) -> list[Message]:
     return [_tool_message(block) for block in blocks if isinstance(block, ToolResult)]
 
 
 def _tool_message(block: ToolResult) -> Message:
-    texts = [part.text if isinstance(part, Text) else IMAGE_BELOW for part in block.content]
+    texts = [
+        part.text if isinstance(part, Text) else BELOW.format(NAMES[type(part)])
+        for part in block.content
+    ]
     content = join_texts(texts) or NO_OUTPUT
     return {
         "role": "tool",
@@ -181,13 +187,13 @@ def _tool_message(block: ToolResult) -> Message:
     }
 
 
-def _user_message(blocks: Iterable[Text | Image | ToolResult]) -> list[Message]:
+def _user_message(blocks: Iterable[Part | ToolResult]) -> list[Message]:
     parts = [
         block
         for block in blocks
-        if isinstance(block, Image) or (isinstance(block, Text) and block.text.strip())
+        if isinstance(block, Image | Sound) or (isinstance(block, Text) and block.text.strip())
     ]
-    if any(isinstance(part, Image) for part in parts):
+    if not all(isinstance(part, Text) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]
     text = join_texts(part.text for part in parts if isinstance(part, Text))
     return [{"role": "user", "content": text}] if text else []

@@ -6,13 +6,14 @@ from converter.conversation import (
     Data,
     Document,
     Image,
+    Sound,
     Stored,
     Text,
 )
 from converter.dialects.openai_parts import document_of, source_of
 from converter.wire.checked import Fields
 
-type Part = Text | Image | Document
+type Part = Text | Image | Sound | Document
 
 
 def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
@@ -38,13 +39,14 @@ def _text(part: Fields) -> Text:
 
 def _image(part: Fields) -> Image:
     url = part.optional("image_url", str)
-    return Image(source_of(url) if url else Stored(part.optional("file_id", str) or ""))
+    source = source_of(url) if url else Stored(part.optional("file_id", str) or "")
+    return Image(source, part.optional("detail", str) or "")
 
 
-def _audio(part: Fields) -> Document:
+def _audio(part: Fields) -> Sound:
     audio = part.child("input_audio") or part
     kind = audio.optional("format", str) or "wav"
-    return Document(Data(f"audio/{kind}", audio.optional("data", str) or ""))
+    return Sound(Data(f"audio/{kind}", audio.optional("data", str) or ""))
 
 
 _PARTS: dict[str, Callable[[Fields], Part]] = {

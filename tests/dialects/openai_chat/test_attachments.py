@@ -12,8 +12,10 @@ from converter.conversation import (
     Document,
     Image,
     Link,
+    Sound,
     Stored,
     Text,
+    ToolResult,
     Turn,
 )
 from converter.dialects.openai_chat.messages import RequestSettings, write_messages
@@ -73,6 +75,41 @@ def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) 
 def test_a_document_may_hold_images() -> None:
     parts = write(user(Document((Text("a"), PNG))))[0]["content"]
     assert [part["type"] for part in parts] == ["text", "text", "image_url", "text"]
+
+
+@pytest.mark.parametrize(
+    ("detail", "sent"),
+    [
+        ("", {}),
+        ("auto", {}),
+        ("low", {"detail": "low"}),
+        ("high", {"detail": "high"}),
+        ("original", {"detail": "high"}),
+    ],
+)
+def test_an_image_is_looked_at_as_closely_as_the_client_asked(
+    detail: str, sent: dict[str, str]
+) -> None:
+    (message,) = write(user(Image(Link("http://x/a.png"), detail)))
+    assert message["content"][0]["image_url"] == {"url": "http://x/a.png", **sent}
+
+
+SOUND = Sound(Data("audio/mp3", "SUQz"))
+SOUND_PART = {"type": "input_audio", "input_audio": {"data": "SUQz", "format": "mp3"}}
+
+
+def test_a_sound_goes_to_the_server() -> None:
+    (message,) = write(user("listen", SOUND))
+    assert message["content"] == [{"type": "text", "text": "listen"}, SOUND_PART]
+
+
+def test_a_sound_of_a_tools_result_follows_it() -> None:
+    result, below = write(user(ToolResult("a", (SOUND,))))
+    assert result["content"] == "[sound: in the next user message]"
+    assert below["content"] == [
+        {"type": "text", "text": "[sound from the result of tool call a]"},
+        SOUND_PART,
+    ]
 
 
 def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:

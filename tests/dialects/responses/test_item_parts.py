@@ -10,6 +10,7 @@ from converter.conversation import (
     Document,
     Image,
     Link,
+    Sound,
     Stored,
     Text,
     Turn,
@@ -41,7 +42,8 @@ TEXT = base64.b64encode(b"a = 1").decode()
         ({"type": "input_text", "text": "a"}, Text("a")),
         ({"type": "output_text", "text": "a", "annotations": []}, Text("a")),
         ({"type": "refusal", "refusal": "no"}, Text("no")),
-        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"))),
+        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"), "auto")),
+        ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
         ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
         ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
         ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Link("http://h/a.pdf"))),
@@ -52,7 +54,7 @@ TEXT = base64.b64encode(b"a = 1").decode()
         ),
         (
             {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
-            Document(Data("audio/mp3", "aGk=")),
+            Sound(Data("audio/mp3", "aGk=")),
         ),
     ],
 )  # fmt: skip
