@@ -161,22 +161,24 @@ class ResponsesDecoder:
             yield Thinking(new)
 
     def _arguments(self, event: Fields, item: _Item) -> Iterator[Event]:
-        delta = as_words(event["delta"])
-        item.said += len(delta)
-        yield ToolCall(item.index, "", "", delta)
+        """Arguments of a call that goes on whole are in it."""
+        if item.called:
+            delta = as_words(event["delta"])
+            item.said += len(delta)
+            yield ToolCall(item.index, "", "", delta)
 
     def _added(self, event: Fields, item: _Item) -> Iterator[Event]:
+        """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
+        or when it is done (`transformers serve` 5.23).
+        """
         said = _dict(event["item"])
         if _is_plain_call(said):
-            yield from self._call(said, item)
+            yield self._call(said, item, "")
 
-    def _call(self, said: Fields, item: _Item) -> Iterator[Event]:
+    def _call(self, said: Fields, item: _Item, arguments: str) -> ToolCall:
         self._called = item.called = True
-        arguments = _string(said.get("arguments"))
-        item.said += len(arguments)
-        yield ToolCall(
-            item.index, _string(said.get("call_id")), _string(said.get("name")), arguments
-        )
+        name = _string(said.get("name"))
+        return ToolCall(item.index, _string(said.get("call_id")), name, arguments)
 
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Tell what of the item no delta told."""
@@ -195,9 +197,10 @@ class ResponsesDecoder:
             yield Block(NAME, said)
 
     def _call_done(self, said: Fields, item: _Item) -> Iterator[Event]:
+        rest = _string(said.get("arguments"))[item.said :]
         if not item.called:
-            yield from self._call(said, item)
-        elif rest := _string(said.get("arguments"))[item.said :]:
+            yield self._call(said, item, rest)
+        elif rest:
             yield ToolCall(item.index, "", "", rest)
 
 

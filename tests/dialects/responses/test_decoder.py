@@ -118,6 +118,20 @@ def test_arguments_that_no_delta_told_are_told_by_the_item() -> None:
     assert read(done) == [ToolCall(0, "c", "f", '{"a":1}')]
 
 
+def test_arguments_told_when_a_call_begins_are_told_once() -> None:
+    added = {"type": "response.output_item.added", "output_index": 0, "item": CALL}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
+    assert read(added, done) == [ToolCall(0, "c", "f", ""), ToolCall(0, "", "", '{"a":1}')]
+    assert read(added, delta("function_call_arguments", '{"a":1}'), done) == read(added, done)
+
+
+def test_arguments_of_a_call_that_goes_on_whole_come_with_it() -> None:
+    call = {**CALL, "namespace": "n"}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": call}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": call}
+    assert read(added, delta("function_call_arguments", "{}"), done) == [Block(NAME, call)]
+
+
 def test_items_that_nobody_numbered_are_known_by_their_ids() -> None:
     def added(name: str) -> dict[str, Any]:
         item = {**CALL, "id": name, "call_id": f"call_{name}", "arguments": ""}
