@@ -488,6 +488,16 @@ OTHERS = (
         options=("think_tools=off",),
     ),
     messages("transformers-tool-result-anthropic-stream", TRANSFORMERS, RESULT, tools=[TOOL]),
+    own_responses(
+        "transformers-own-responses-cut-in-thought-stream", TRANSFORMERS, SUM, max_output_tokens=8
+    ),
+    own_responses(
+        "transformers-own-responses-tool-text-whole",
+        TRANSFORMERS,
+        TWO_PLACES,
+        tools=[FLAT_TOOL],
+        stream=False,
+    ),
     chat("transformers-refused-whole", TRANSFORMERS, SUM, structured_outputs=BAD_GRAMMAR),
 )
 SHOTS = (*LLAMA, *OTHERS)

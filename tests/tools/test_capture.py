@@ -93,6 +93,12 @@ SHOWN: dict[str, Callable[[Recording], object]] = {
     ),
     "vllm-parsers-reasoning-stream": lambda recording: b'{"reasoning":' in recording.body,
     "transformers-tags-stream": lambda recording: b"[DONE]" not in recording.body,
+    "transformers-own-responses-cut-in-thought-stream": lambda recording: (
+        b'"status":"incomplete"' not in recording.body and recording.body.count(b".delta") == 8
+    ),
+    "transformers-own-responses-tool-text-whole": lambda recording: (
+        b"function_call" not in recording.body and recording.got.body.count(b"function_call") == 2
+    ),
     "transformers-tool-text-stream": lambda recording: b"tool_calls" not in recording.body,
 }
 """By what a recording shows that it is what its name says; a shot taken again may have missed it.
