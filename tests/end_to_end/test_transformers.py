@@ -10,22 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import codex
+from tests.support.agents_sdk import run as run_agent
 from tests.support.claude_code import NO_TOOLS, ask, install
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.npm import installed
-from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
-from tests.support.transformers_server import PREFIX, MissingError, served
+from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS, responses_loop
+from tests.support.transformers_server import PLAIN, PREFIX, MissingError, served
 
 
 @pytest.fixture(scope="session")
-def transformers(
-    request: pytest.FixtureRequest,
-    proxy_folder: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Proxy]:
-    """In front of it. It is downloaded once; where that cannot be, the tests are left out, and say
-    so.
-    """
+def serving(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Its address. It is downloaded once; where that cannot be, the tests are left out, and say so."""
     with ExitStack() as stack:
         try:
             address = stack.enter_context(served(tmp_path_factory.mktemp("transformers")))
@@ -35,8 +33,22 @@ def transformers(
             words = f"\ntransformers serve is NOT tested: {missing}"
             reporter.write_line(words, yellow=True, bold=True)
             pytest.skip(str(missing))
-        modes = [f"reverse:{address}"]
-        yield stack.enter_context(start_proxy(modes, [], proxy_folder, "transformers"))
+        yield address
+
+
+@pytest.fixture(scope="session")
+def transformers(serving: str, proxy_folder: Path) -> Iterator[Proxy]:
+    """In front of its chat completions."""
+    with start_proxy([f"reverse:{serving}"], [], proxy_folder, "transformers") as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="session")
+def own_responses(serving: str, proxy_folder: Path) -> Iterator[Proxy]:
+    """In front of its own Responses endpoint."""
+    options = ["--set", "think_responses=native"]
+    with start_proxy([f"reverse:{serving}"], options, proxy_folder, "own_responses") as proxy:
+        yield proxy
 
 
 @pytest.mark.parametrize("client", LOOPS)
@@ -54,6 +66,54 @@ def test_an_agent_works_to_the_end(
     number = "1 call" if question == IN_OSLO else "2 calls"
     transformers.wait_for(f"{number} read from text: hermes")
     transformers.check(mark)
+
+
+@pytest.mark.parametrize("question", [IN_OSLO, IN_BOTH])
+def test_its_own_responses_carry_an_agent_to_the_end(
+    own_responses: Proxy, streamed: bool, question: str
+) -> None:
+    mark = own_responses.mark()
+    loop = responses_loop(own_responses.ports[0], streamed, question)
+    assert loop.cities == (["Oslo"] if question == IN_OSLO else ["Oslo", "Rome"])
+    assert loop.kinds[0] == ["reasoning", *["function_call"] * len(loop.cities)]
+    assert loop.kinds[1] == ["reasoning", "message"]
+    assert "21 degrees" in loop.answer
+    own_responses.check(mark)
+
+
+@pytest.mark.parametrize("endpoint", ["transformers", "own_responses"])
+def test_codex_thinks_and_answers(
+    request: pytest.FixtureRequest, endpoint: str, tmp_path: Path
+) -> None:
+    """It sends a field that the API does not have, for which the server's own endpoint refused it."""
+    program = installed(request, "Codex", codex.install)
+    proxy: Proxy = request.getfixturevalue(endpoint)
+    mark = proxy.mark()
+    for resume in (False, True):
+        session = codex.ask(
+            program,
+            proxy.ports[0],
+            tmp_path,
+            "12 * 7",
+            model=PLAIN,
+            tools=False,
+            resume=resume,
+        )
+        assert (session.status, session.end["type"]) == (0, "turn.completed")
+        assert "reasoning" in session.kinds
+        assert session.end["usage"]["output_tokens"] > 0
+    proxy.check(mark)
+
+
+@pytest.mark.parametrize("endpoint", ["transformers", "own_responses"])
+def test_the_agents_sdk_works_to_the_end(request: pytest.FixtureRequest, endpoint: str) -> None:
+    proxy: Proxy = request.getfixturevalue(endpoint)
+    mark = proxy.mark()
+    seen = run_agent(f"http://127.0.0.1:{proxy.ports[0]}", IN_BOTH)
+    assert sorted(seen.cities) == ["Oslo", "Rome"], "they run at once"
+    assert "21 degrees" in seen.answer
+    assert "weather in Oslo and Rome" in seen.deltas["response.reasoning_summary_text.delta"]
+    proxy.check(mark)
 
 
 def test_claude_code_works_to_the_end(

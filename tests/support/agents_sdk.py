@@ -1,0 +1,69 @@
+"""The OpenAI Agents SDK as a client: an agent that can look up the weather, asked by the Responses
+API and streamed to its end.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents import (
+    Agent,
+    FunctionTool,
+    ModelSettings,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    RunResultStreaming,
+)
+from openai import AsyncOpenAI
+
+from tests.tools.shots import CITY
+
+SUNNY = "sunny, 21 degrees"
+QUIET = RunConfig(tracing_disabled=True)  # it would tell OpenAI of every run
+
+
+@dataclass
+class Seen:
+    """What a person sees of a run: the cities asked for, the kinds of raw events, and the items."""
+
+    cities: list[str] = field(default_factory=list)
+    deltas: dict[str, str] = field(default_factory=dict)
+    items: list[str] = field(default_factory=list)
+    answer: str = ""
+
+
+async def watch(run: RunResultStreaming, seen: Seen) -> None:
+    async for event in run.stream_events():
+        if event.type == "raw_response_event" and isinstance(
+            delta := getattr(event.data, "delta", None), str
+        ):
+            seen.deltas[event.data.type] = seen.deltas.get(event.data.type, "") + delta
+        elif event.type == "run_item_stream_event":
+            seen.items.append(event.item.type)
+    seen.answer = str(run.final_output)
+
+
+def run(address: str, question: str, **options: Any) -> Seen:
+    """One question to an agent that can look up the weather, streamed to its end."""
+    seen = Seen()
+
+    async def weather(_: object, arguments: str) -> str:
+        seen.cities.append(json.loads(arguments)["city"])
+        return SUNNY
+
+    async def all_of_it() -> None:
+        async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+            agent = Agent(
+                name="weatherman",
+                model=OpenAIResponsesModel("tiny-think", client),
+                model_settings=ModelSettings(temperature=0, max_tokens=200),
+                tools=[tool],
+                **options,
+            )
+            await watch(Runner.run_streamed(agent, question, run_config=QUIET), seen)
+
+    tool = FunctionTool("get_weather", "Get the weather of a city.", CITY, weather, False)
+    asyncio.run(all_of_it())
+    return seen
