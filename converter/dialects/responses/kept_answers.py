@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from converter.conversation import RequestError
 from converter.dialects.dialect import Body, KeptRequest
-from converter.dialects.responses import state
+from converter.dialects.responses import conversations, state
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.state import UnknownError
@@ -55,7 +55,7 @@ def _refused(message: str, status: int) -> tuple[int, Body]:
 
 def _create(memory: Memory, asking: KeptRequest, _: str) -> Json:
     body = json_text.read(asking.body or b"{}")
-    return state.create_conversation(memory, body, f"conv_{asking.id}", asking.created_at)
+    return conversations.create(memory, body, f"conv_{asking.id}", asking.created_at)
 
 
 def _retrieve(memory: Memory, asking: KeptRequest, key: str) -> Json:
@@ -105,7 +105,7 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("DELETE", _RESPONSE, _kept(state.delete)),
         ("GET", _RESPONSE + "/input_items", _list_input),
         ("POST", r"/(?P<key>conversations)", _create),
-        ("GET", _CONVERSATION, _kept(state.retrieve_conversation)),
-        ("DELETE", _CONVERSATION, _kept(state.delete_conversation)),
+        ("GET", _CONVERSATION, _kept(conversations.retrieve)),
+        ("DELETE", _CONVERSATION, _kept(conversations.delete)),
     )
 )

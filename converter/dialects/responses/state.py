@@ -97,40 +97,6 @@ def input_of(memory: Memory, key: str) -> list[Json]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def create_conversation(memory: Memory, body: object, key: str, created_at: int) -> Json:
-    """Begin a conversation of this id, with the items that the request brings."""
-    request = Fields(body)
-    own = [
-        with_id(item, f"{key}_in{at}")
-        for at, item in enumerate(request.optional("items", list) or [])
-    ]
-    metadata = request.optional("metadata", dict) or {}
-    conversation = {
-        "id": key,
-        "object": "conversation",
-        "created_at": created_at,
-        "metadata": metadata,
-    }
-    memory.keep(key, json_text.write({"conversation": conversation, "input": own}), names=[key])
-    return conversation
-
-
-def retrieve_conversation(memory: Memory, key: str) -> Json:
-    """Return a conversation that was created here. Raises UnknownError."""
-    value = memory.get(key)
-    conversation = json.loads(value).get("conversation") if value else None
-    if not isinstance(conversation, dict):
-        raise _no_conversation(key)
-    return conversation
-
-
-def delete_conversation(memory: Memory, key: str) -> Json:
-    """Drop a conversation's beginning, so that it cannot go on. Raises UnknownError."""
-    if not memory.forget(key):
-        raise _no_conversation(key)
-    return {"id": key, "object": "conversation.deleted", "deleted": True}
-
-
 def _previous(memory: Memory, request: Fields) -> str:
     previous = request.optional("previous_response_id", str)
     names = list(_conversation(request.values))
@@ -140,7 +106,7 @@ def _previous(memory: Memory, request: Fields) -> str:
         return previous or ""
     if found := memory.find(names[0]):
         return found
-    raise _no_conversation(names[0])
+    raise no_conversation(names[0])
 
 
 def _conversation(body: Mapping[str, object]) -> Iterator[str]:
@@ -188,7 +154,7 @@ def _not_found(key: str) -> UnknownError:
     return UnknownError("", f"Response with id '{key}' not found.")
 
 
-def _no_conversation(key: str) -> UnknownError:
+def no_conversation(key: str) -> UnknownError:
     return UnknownError("conversation", f"Conversation with id '{key}' not found.")
 
 

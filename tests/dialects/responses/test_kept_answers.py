@@ -32,14 +32,6 @@ def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str
     assert (status, said["error"]["message"]) == (404, "Response with id 'resp_1' not found.")
 
 
-def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:
-    created = asked(memory, "POST", "/v1/conversations", b'{"metadata": {"a": "b"}}')
-    expected = {"id": "conv_x", "object": "conversation", "created_at": 5, "metadata": {"a": "b"}}
-    assert created == asked(memory, "GET", "/v1/conversations/conv_x") == (200, expected)
-    assert asked(memory, "DELETE", "/v1/conversations/conv_x")[1]["deleted"] is True
-    assert asked(memory, "GET", "/v1/conversations/conv_x")[0] == 404
-
-
 @pytest.mark.parametrize(
     ("query", "shown", "more"),
     [

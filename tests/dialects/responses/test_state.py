@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 
 from converter.conversation import RequestError
+from converter.dialects.responses import conversations
 from converter.dialects.responses.state import (
     BOTH,
     UnknownError,
     complete,
-    create_conversation,
     delete,
     input_of,
     keep,
@@ -59,7 +59,7 @@ def test_two_may_go_on_from_the_same_response() -> None:
 @pytest.mark.parametrize("form", ["conv_1", {"id": "conv_1"}])
 def test_a_conversation_grows_by_itself(form: object) -> None:
     kept = memory()
-    create_conversation(kept, {"items": [{"role": "user", "content": "zero"}]}, "conv_1", 5)
+    conversations.create(kept, {"items": [{"role": "user", "content": "zero"}]}, "conv_1", 5)
     turn(kept, "a", input="one", conversation=form)
     items = turn(kept, "b", input="two", conversation=form)
     assert kinds(items) == [("message", "user"), *TURN, ("message", "user")]
