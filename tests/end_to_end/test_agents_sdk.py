@@ -2,12 +2,13 @@
 of recordings.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.conftest import Llama
-from tests.support.agents_sdk import SUNNY, run
+from tests.support.agents_sdk import SUNNY, in_a_session, run
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
@@ -34,6 +35,14 @@ def test_it_thinks_calls_its_tool_and_answers_with_what_it_gave(llama: str) -> N
     assert "21 degrees" in seen.answer
     assert "wants the weather in Oslo" in seen.deltas[THOUGHT]
     assert "think>" not in seen.deltas[TEXT]
+
+
+def test_a_session_keeps_its_history_here(llama: str) -> None:
+    """It lists what was said, adds to it and takes the last item out, as its users do to ask again."""
+    answers, items = asyncio.run(in_a_session(llama, "12 * 7", "7 * 8"))
+    assert [answer.strip() for answer in answers] == ["12 * 7 = 84", "7 * 8 = 56"]
+    kinds = [item.get("role", item["type"]) for item in items]
+    assert kinds == ["user", "reasoning", "assistant", "user", "reasoning"]
 
 
 def test_signs_of_life_disturb_nothing(front_proxy: Proxy, model: ByPathServer) -> None:

@@ -11,6 +11,7 @@ from agents import (
     Agent,
     FunctionTool,
     ModelSettings,
+    OpenAIConversationsSession,
     OpenAIResponsesModel,
     RunConfig,
     Runner,
@@ -43,6 +44,27 @@ async def watch(run: RunResultStreaming, seen: Seen) -> None:
         elif event.type == "run_item_stream_event":
             seen.items.append(event.item.type)
     seen.answer = str(run.final_output)
+
+
+async def in_a_session(address: str, *questions: str) -> tuple[list[str], list[Any]]:
+    """Questions to an agent whose history a session keeps with the server: its answers, and the
+    items of the session, of which the last was taken out again.
+    """
+    async with AsyncOpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+        session = OpenAIConversationsSession(openai_client=client)
+        agent = Agent(
+            name="reckoner",
+            model=OpenAIResponsesModel("tiny-think", client),
+            model_settings=ModelSettings(temperature=0, max_tokens=200),
+        )
+        answers = [
+            (await Runner.run(agent, asked, session=session, run_config=QUIET)).final_output
+            for asked in questions
+        ]
+        await session.pop_item()
+        items = await session.get_items()
+        await session.clear_session()
+        return answers, items
 
 
 def run(address: str, question: str, **options: Any) -> Seen:

@@ -1,10 +1,18 @@
-"""Conversations that clients leave with the server: what the endpoints show of them."""
+"""Conversations that clients leave with the server: shown, added to, and an item taken out again,
+as the sessions of the Agents SDK ask for.
+"""
 
 import json
+from collections.abc import Iterable
 
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json
-from converter.dialects.responses.state import no_conversation
+from converter.dialects.responses.state import (
+    REMOVED,
+    UnknownError,
+    items_of,
+    no_conversation,
+)
 from converter.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
@@ -12,12 +20,8 @@ from converter.wire.checked import Fields
 
 def create(memory: Memory, body: object, key: str, created_at: int) -> Json:
     """Begin a conversation of this id, with the items that the request brings."""
-    request = Fields(body)
-    own = [
-        with_id(item, f"{key}_in{at}")
-        for at, item in enumerate(request.optional("items", list) or [])
-    ]
-    metadata = request.optional("metadata", dict) or {}
+    own = _own(body, key)
+    metadata = Fields(body).optional("metadata", dict) or {}
     conversation = {
         "id": key,
         "object": "conversation",
@@ -39,6 +43,52 @@ def retrieve(memory: Memory, key: str) -> Json:
 
 def delete(memory: Memory, key: str) -> Json:
     """Drop a conversation's beginning, so that it cannot go on. Raises UnknownError."""
-    if not memory.forget(key):
-        raise no_conversation(key)
+    retrieve(memory, key)
+    memory.forget(key)
     return {"id": key, "object": "conversation.deleted", "deleted": True}
+
+
+def items(memory: Memory, key: str) -> list[Json]:
+    """Return all that was said, the oldest first. Raises UnknownError."""
+    history = memory.history(memory.find(key))
+    if not history:
+        raise no_conversation(key)
+    return [item for item in items_of(history) if isinstance(item, dict)]
+
+
+def item(memory: Memory, key: str, name: str) -> Json:
+    """Return one item. Raises UnknownError."""
+    for said in items(memory, key):
+        if said.get("id") == name:
+            return said
+    raise UnknownError("", f"Item with id '{name}' not found.")
+
+
+def add(memory: Memory, key: str, body: object, name: str) -> list[Json]:
+    """Let the conversation go on with the items that the request brings; return them. `name`: an
+    id that no other request has. Raises UnknownError.
+    """
+    retrieve(memory, key)
+    own = _own(body, f"{key}_{name}")
+    names = [str(said["id"]) for said in own]
+    _append(memory, key, f"{key}_{name}", {"input": own}, names)
+    return own
+
+
+def remove(memory: Memory, key: str, name: str, entry: str) -> Json:
+    """Take an item out, and return the conversation. `entry`: an id that no other request has.
+    Raises UnknownError.
+    """
+    item(memory, key, name)
+    _append(memory, key, f"{key}_{entry}", {REMOVED: name})
+    return retrieve(memory, key)
+
+
+def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
+    memory.keep(entry, json_text.write(value), memory.find(key), [*names, key])
+
+
+def _own(body: object, name: str) -> list[Json]:
+    said = Fields(body).optional("items", list) or []
+    own = [with_id(item, f"{name}_in{at}") for at, item in enumerate(said)]
+    return [item for item in own if isinstance(item, dict)]

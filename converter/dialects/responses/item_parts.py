@@ -65,6 +65,7 @@ def with_id(item: object, name: str) -> object:
         return item
     shown = {"id": f"msg_{name}", "type": "message", "status": "completed", **item}
     if isinstance(content := item.get("content"), str):
-        kind = "output_text" if item.get("role") == "assistant" else "input_text"
-        shown["content"] = [{"type": kind, "text": content}]
+        answered = item.get("role") == "assistant"
+        part = {"type": "output_text", "annotations": []} if answered else {"type": "input_text"}
+        shown["content"] = [{**part, "text": content}]
     return shown

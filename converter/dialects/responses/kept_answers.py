@@ -70,21 +70,43 @@ def _cancel(memory: Memory, _: KeptRequest, key: str) -> Json:
     raise RequestError("", NO_CANCEL)
 
 
-def _list_input(memory: Memory, asking: KeptRequest, key: str) -> Json:
-    """Return a page of a response's input; the last item comes first, unless asked otherwise."""
-    query, items = _query(asking), state.input_of(memory, key)
+def _add(memory: Memory, asking: KeptRequest, key: str) -> Json:
+    added = conversations.add(memory, key, json_text.read(asking.body), asking.id)
+    return _listed(added, more=False)
+
+
+def _item(memory: Memory, _: KeptRequest, key: str) -> Json:
+    conversation, name = key.split("/items/")
+    return conversations.item(memory, conversation, name)
+
+
+def _remove(memory: Memory, asking: KeptRequest, key: str) -> Json:
+    conversation, name = key.split("/items/")
+    return conversations.remove(memory, conversation, name, asking.id)
+
+
+def _list(items_of: Callable[[Memory, str], list[Json]]) -> _Row:
+    return lambda memory, asking, key: _page(items_of(memory, key), _query(asking))
+
+
+def _page(items: list[Json], query: Mapping[str, str]) -> Json:
+    """Return a page of items; the last one comes first, unless asked otherwise."""
     if query.get("order") != "asc":
         items = items[::-1]
     ids = [item.get("id") for item in items]
     begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
     limit = int(said) if (said := query.get("limit", "")).isdecimal() else PAGE
-    shown, names = items[begin : begin + limit], ids[begin : begin + limit] or [None]
+    return _listed(items[begin : begin + limit], begin + limit < len(items))
+
+
+def _listed(items: list[Json], more: bool) -> Json:
+    names = [item.get("id") for item in items] or [None]
     return {
         "object": "list",
-        "data": shown,
+        "data": items,
         "first_id": names[0],
         "last_id": names[-1],
-        "has_more": begin + limit < len(items),
+        "has_more": more,
     }
 
 
@@ -97,15 +119,20 @@ def _kept(show: Callable[[Memory, str], Json]) -> _Row:
 
 
 _RESPONSE, _CONVERSATION = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
+_ITEM = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
     for method, pattern, row in (
         ("POST", _RESPONSE + "/cancel", _cancel),
         ("GET", _RESPONSE, _retrieve),
         ("DELETE", _RESPONSE, _kept(state.delete)),
-        ("GET", _RESPONSE + "/input_items", _list_input),
+        ("GET", _RESPONSE + "/input_items", _list(state.input_of)),
         ("POST", r"/(?P<key>conversations)", _create),
         ("GET", _CONVERSATION, _kept(conversations.retrieve)),
         ("DELETE", _CONVERSATION, _kept(conversations.delete)),
+        ("GET", _CONVERSATION + "/items", _list(conversations.items)),
+        ("POST", _CONVERSATION + "/items", _add),
+        ("GET", _ITEM, _item),
+        ("DELETE", _ITEM, _remove),
     )
 )

@@ -6,7 +6,7 @@ its beginning would be answered with nonsense.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from converter.conversation import RequestError
@@ -19,6 +19,8 @@ from converter.wire.checked import Fields
 
 BOTH = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
 KEPT = ("completed", "incomplete")
+REMOVED = "removed"
+"""Names the item that an entry takes out of its conversation."""
 _REASONING = "rs_"
 """Begins the ids of reasoning items, which a conversation can do without."""
 
@@ -51,8 +53,9 @@ def complete(memory: Memory, body: object) -> History:
     previous = _previous(memory, request)
     before = memory.history(previous) if previous else []
     if before is None:
-        raise _no_response(previous)
-    items = [item for value in before for item in _items(value)]
+        conversation = next(_conversation(request.values), "")
+        raise no_conversation(conversation) if conversation else _no_response(previous)
+    items = items_of(before)
     own: list[object] = []
     left_out = 0
     for item in input_items(request):
@@ -136,10 +139,24 @@ def _is_reference(item: Mapping[str, object]) -> bool:
     return item.get("type") == "item_reference" or item.keys() == {"id"}
 
 
+def items_of(history: Iterable[bytes]) -> list[object]:
+    """Return what was said in these entries, without what was removed later."""
+    items: list[object] = []
+    for value in history:
+        if removed := json.loads(value).get(REMOVED):
+            items = [item for item in items if _id_of(item) != removed]
+        items += _items(value)
+    return items
+
+
 def _items(value: bytes) -> Iterator[object]:
     kept = json.loads(value)
     yield from kept.get("input", ())
     yield from kept.get("response", {}).get("output", ())
+
+
+def _id_of(item: object) -> object:
+    return item.get("id") if isinstance(item, dict) else None
 
 
 def _kept(memory: Memory, key: str) -> Json:
@@ -155,6 +172,7 @@ def _not_found(key: str) -> UnknownError:
 
 
 def no_conversation(key: str) -> UnknownError:
+    """Return the refusal of a conversation that is not kept here, or not from its beginning."""
     return UnknownError("conversation", f"Conversation with id '{key}' not found.")
 
 

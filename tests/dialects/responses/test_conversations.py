@@ -1,11 +1,15 @@
 """Conversations that are left with the server, asked for over HTTP."""
 
+import json
 from typing import Any
 
 import pytest
+from openai.types.conversations import ConversationItemList
 
 from converter.dialects.dialect import KeptRequest
+from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.kept_answers import answer
+from converter.dialects.responses.state import UnknownError, complete, keep
 from converter.memory import Memory
 
 
@@ -14,8 +18,10 @@ def memory() -> Memory:
     return Memory(10, 10_000)
 
 
-def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
-    status, said = answer(KeptRequest(method, path, body, "x", 5), memory)
+def asked(
+    memory: Memory, method: str, path: str, body: bytes = b"", name: str = "x"
+) -> tuple[int, dict[str, Any]]:
+    status, said = answer(KeptRequest(method, path, body, name, 5), memory)
     return status, dict(said)
 
 
@@ -25,3 +31,86 @@ def test_a_conversation_is_created_shown_and_deleted(memory: Memory) -> None:
     assert created == asked(memory, "GET", "/v1/conversations/conv_x") == (200, expected)
     assert asked(memory, "DELETE", "/v1/conversations/conv_x")[1]["deleted"] is True
     assert asked(memory, "GET", "/v1/conversations/conv_x")[0] == 404
+
+
+ITEMS = "/v1/conversations/conv_x/items"
+
+
+def added(memory: Memory, *texts: str, name: str) -> list[str]:
+    """Items added by one request; their ids."""
+    items = [{"role": "user", "content": text} for text in texts]
+    status, said = asked(memory, "POST", ITEMS, json.dumps({"items": items}).encode(), name)
+    ConversationItemList.model_validate(said)
+    assert status == 200
+    return [item["id"] for item in said["data"]]
+
+
+def listed(memory: Memory, query: str = "?order=asc") -> list[str]:
+    status, said = asked(memory, "GET", ITEMS + query)
+    ConversationItemList.model_validate(said)
+    assert status == 200
+    return [item["content"][0]["text"] for item in said["data"]]
+
+
+@pytest.fixture
+def begun(memory: Memory) -> Memory:
+    asked(memory, "POST", "/v1/conversations", b'{"items": [{"role": "user", "content": "a"}]}')
+    return memory
+
+
+def test_items_are_added_at_the_end_and_listed(begun: Memory) -> None:
+    added(begun, "b", "c", name="y")
+    added(begun, "d", name="z")
+    assert listed(begun) == ["a", "b", "c", "d"]
+    assert listed(begun, "?limit=2") == ["d", "c"]
+
+
+def test_each_item_is_shown_by_its_id(begun: Memory) -> None:
+    (name,) = added(begun, "b", name="y")
+    status, item = asked(begun, "GET", f"{ITEMS}/{name}")
+    assert (status, item["content"][0]["text"]) == (200, "b")
+
+
+def test_an_item_that_is_taken_out_is_no_longer_said(begun: Memory) -> None:
+    (name,) = added(begun, "b", name="y")
+    assert asked(begun, "DELETE", f"{ITEMS}/{name}", name="z")[1]["id"] == "conv_x"
+    assert listed(begun) == ["a"]
+    assert asked(begun, "GET", f"{ITEMS}/{name}")[0] == 404
+    said = complete(begun, {"input": "c", "conversation": "conv_x"}).items
+    assert [item["content"] for item in said if isinstance(item, dict)] == [
+        [{"type": "input_text", "text": "a"}],
+        "c",
+    ]
+
+
+def test_what_a_response_said_is_in_its_conversation(begun: Memory) -> None:
+    body = {"input": "b", "conversation": "conv_x"}
+    output = [with_id({"role": "assistant", "content": "c"}, "1")]
+    response: dict[str, Any] = {"id": "resp_1", "status": "completed", "output": output}
+    keep(begun, body, complete(begun, body), response)
+    added(begun, "d", name="y")
+    assert listed(begun) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/conversations/conv_9/items"),
+        ("POST", "/v1/conversations/conv_9/items"),
+        ("GET", f"{ITEMS}/msg_9"),
+        ("DELETE", f"{ITEMS}/msg_9"),
+        ("DELETE", "/v1/conversations/resp_1"),
+    ],
+)
+def test_what_is_not_kept_is_not_found(begun: Memory, method: str, path: str) -> None:
+    keep(begun, {}, complete(begun, {"input": "b"}), {"id": "resp_1", "status": "completed", "output": []})  # fmt: skip
+    status, said = asked(begun, method, path, b'{"items": []}')
+    assert (status, "not found" in said["error"]["message"]) == (404, True)
+
+
+def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:
+    added(begun, "b", name="y")
+    asked(begun, "DELETE", "/v1/conversations/conv_x")
+    assert asked(begun, "GET", ITEMS)[0] == 404
+    with pytest.raises(UnknownError, match="Conversation with id 'conv_x' not found"):
+        complete(begun, {"input": "c", "conversation": "conv_x"})
