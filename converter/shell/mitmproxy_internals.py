@@ -31,26 +31,25 @@ try:
         RegisterHttpConnection,
         SendHttp,
     )
-    from mitmproxy.proxy.layers.http._base import ReceiveHttp
+    from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
     from mitmproxy.proxy.layers.http._events import (
         ErrorCode,
         RequestData,
+        RequestHeaders,
         RequestProtocolError,
         ResponseData,
         ResponseEndOfMessage,
         ResponseHeaders,
         ResponseProtocolError,
     )
-    from mitmproxy.proxy.layers.http._hooks import (
-        HttpErrorHook,
-        HttpResponseHook,
-    )
+    from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpResponseHook
     from mitmproxy.proxy.layers.http._http1 import (  # type: ignore[attr-defined]
         ChunkedReader,
         Http1Client,
         Http1Server,
         h11,
     )
+    from mitmproxy.proxy.layers.http._http2 import Http2Server
     from mitmproxy.proxy.layers.modes import DestinationKnown, HttpProxy
     from mitmproxy.proxy.server import ConnectionHandler
     from mitmproxy.proxy.utils import ReceiveBuffer
@@ -60,6 +59,7 @@ except ImportError as error:
 
 BUILT_UPON = {
     "ConnectionHandler.handle_hook": "self, hook",
+    "ConnectionHandler.max_conns": "",
     "ConnectionHandler.log": "self, message, level, exc_info",
     "ConnectionHandler.server_event": "self, event",
     "Layer.handle_event": "self, event",
@@ -75,7 +75,9 @@ BUILT_UPON = {
     "HttpStream._handle_event": "self, event",
     "HttpStream.check_body_size": "self, request",
     "HttpStream.check_invalid": "self, request",
+    "HttpStream.flow_done": "self",
     "HttpStream.handle_protocol_error": "self, event",
+    "HttpStream.make_server_connection": "self",
     "HttpStream.response_body_buf": "",
     "HttpStream.send_response": "self, already_streamed",
     "HttpStream.start_response_stream": "self",
@@ -88,6 +90,11 @@ BUILT_UPON = {
     "Http1Client.read_body": "self, event",
     "Http1Client.read_headers": "self, event",
     "Http1Client.body_reader": "",
+    "Http1Client.send": "self, event",
+    "Http2Server._handle_event": "self, event",
+    "Http2Server.h2_conn": "",
+    "Http2Server.is_closed": "self, stream_id",
+    "Http2Server.streams": "",
     "ChunkedReader.__call__": "self, buf",
     "ConnectionHandler.drain_writers": "self",
 }
@@ -198,8 +205,8 @@ def somebody_looks() -> bool:
     return web is None or bool(web.ClientConnection.connections)
 
 
+# mitmproxy's own, for our layers
 __all__ = [
-    "BUILT_UPON",
     "ChunkedReader",
     "ConnectionHandler",
     "ErrorCode",
@@ -207,8 +214,10 @@ __all__ = [
     "HTTPMode",
     "Http1Client",
     "Http1Server",
+    "Http2Server",
     "HttpClient",
     "HttpErrorHook",
+    "HttpEvent",
     "HttpLayer",
     "HttpResponseHook",
     "HttpStream",
@@ -216,29 +225,14 @@ __all__ = [
     "ReceiveHttp",
     "RegisterHttpConnection",
     "RequestData",
+    "RequestHeaders",
     "RequestProtocolError",
     "ResponseData",
     "ResponseEndOfMessage",
     "ResponseHeaders",
     "ResponseProtocolError",
     "SendHttp",
-    "between_chunks",
-    "choose_layer",
-    "connection_handlers",
     "create_task",
-    "flow_list",
-    "forget_state_before",
     "h11",
-    "hand_events_to",
-    "is_legacy_log",
-    "is_outermost",
-    "is_paused",
-    "is_replayed_by_the_server",
-    "is_set_by_user",
-    "is_shutting_down",
-    "missing",
     "safecall",
-    "somebody_looks",
-    "state_before",
-    "waits_for_data",
 ]

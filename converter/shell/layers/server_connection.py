@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
@@ -11,7 +12,9 @@ from converter.shell.mitmproxy_internals import (
     ErrorCode,
     Http1Client,
     HttpClient,
+    HttpEvent,
     ReceiveHttp,
+    RequestHeaders,
     ResponseProtocolError,
     between_chunks,
     h11,
@@ -97,6 +100,12 @@ def usual_chunks(buffer: Any, pending: bytes = b"") -> list[bytes]:
 class ServerConnection(Http1Client):
     """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
 
+    def send(self, event: HttpEvent) -> CommandGenerator[None]:
+        """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must."""
+        if isinstance(event, RequestHeaders) and not event.end_stream:
+            _frame(event.request)
+        yield from super().send(event)
+
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         """Read a head; an interim one is passed over, one that can never be one is a fault."""
         if self.stream_id is not None and isinstance(event, events.DataReceived):
@@ -115,6 +124,18 @@ class ServerConnection(Http1Client):
         if not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
+
+
+def _frame(request: Request) -> None:
+    """Have a request say where its body ends. mitmproxy sends the bytes of one that does not behind
+    its head (12.2.3), and a server takes them for the next request.
+    """
+    if "content-length" in request.headers or "transfer-encoding" in request.headers:
+        return
+    if request.raw_content is None:
+        request.headers["transfer-encoding"] = "chunked"
+    else:
+        request.headers["content-length"] = str(len(request.raw_content))
 
 
 def fault_of_head(received: bytes, upgrades: bool = False) -> str:

@@ -8,6 +8,7 @@ from h11._readers import ChunkedReader, ContentLengthReader, Http10Reader
 from h11._receivebuffer import ReceiveBuffer
 from hypothesis import given
 from hypothesis import strategies as st
+from mitmproxy.http import Request
 
 from converter.shell.layers.server_connection import (
     LONGEST_HEAD,
@@ -16,7 +17,7 @@ from converter.shell.layers.server_connection import (
     fault_of_head,
     usual_chunks,
 )
-from converter.shell.mitmproxy_internals import h11
+from converter.shell.mitmproxy_internals import RequestHeaders, h11
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 
@@ -188,3 +189,27 @@ def test_a_connection_is_taken_over_once_and_stays_in_its_place() -> None:
         layer = core.layer.connections[core.servers[0]].child_layer  # type: ignore[attr-defined]
         assert type(layer) is ServerConnection
         assert [type(known) for known in layer.context.layers][-1] is ServerConnection
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "value"),
+    [(b"{}", "content-length", "2"), (None, "transfer-encoding", "chunked")],
+    ids=["known", "streamed"],
+)
+def test_a_request_of_http_2_says_where_its_body_ends(
+    body: bytes | None, name: str, value: str
+) -> None:
+    request = Request.make("POST", "http://x/", b"")
+    request.headers.clear()
+    request.raw_content = body
+    connection = ServerConnection(Core().layer.context)
+    list(connection.send(RequestHeaders(1, request, end_stream=False)))
+    assert dict(request.headers) == {name: value}
+
+
+def test_a_request_without_a_body_is_left_as_it_is() -> None:
+    request = Request.make("GET", "http://x/")
+    request.headers.clear()
+    connection = ServerConnection(Core().layer.context)
+    list(connection.send(RequestHeaders(1, request, end_stream=True)))
+    assert dict(request.headers) == {}
