@@ -16,27 +16,35 @@ from tests.faults.judge import CLIENTS, CUT, FAILED, FULL, Verdict, WrongError, 
 from tests.support.harness import Proxy, start_proxy
 
 FAULTS = [*transport_faults.FAULTS, *content_faults.FAULTS, *body_faults.FAULTS]
+OVER_HTTP2 = [*transport_faults.FAULTS, *content_faults.FAULTS[::5], *body_faults.FAULTS[::5]]
+"""What a client of HTTP/2 meets: all that the transport may do, and a cut through the rest, which
+its layers never see.
+"""
 FORMS = {True: "stream", False: "whole"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One fault as one client meets it. `native`: the server speaks the client's own dialect."""
+    """One fault as one client meets it. `native`: the server speaks the client's own dialect;
+    `http2`: the client speaks HTTP/2.
+    """
 
     fault: Fault
     dialect: str
     stream: bool
     native: bool = False
+    http2: bool = False
 
     @property
     def name(self) -> str:
         server = "native " if self.native else ""
-        return f"{server}{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
+        client = "HTTP/2 " if self.http2 else ""
+        return f"{server}{client}{self.fault.name}: {self.dialect}, {FORMS[self.stream]}"
 
 
-def _cases(faults: list[Fault], dialects: Iterable[str], native: bool = False) -> list[Case]:
+def _cases(faults: list[Fault], dialects: Iterable[str], **how: bool) -> list[Case]:
     return [
-        Case(fault, dialect, stream, native)
+        Case(fault, dialect, stream, **how)
         for fault in faults
         for dialect in dialects
         for stream in FORMS
@@ -47,6 +55,7 @@ def _cases(faults: list[Fault], dialects: Iterable[str], native: bool = False) -
 NATIVE = {speech.dialect: native_faults.faults(speech) for speech in native_faults.SPEECHES}
 CASES = [
     *_cases(FAULTS, CLIENTS),
+    *_cases(OVER_HTTP2, CLIENTS, http2=True),
     *(
         case
         for dialect, faults in NATIVE.items()
@@ -71,7 +80,7 @@ class Bench:
         self.server.fault = case.fault
         try:
             port = self.native if case.native else self.ports[case.fault.server]
-            verdict = judge(port, case.dialect, case.stream)
+            verdict = judge(port, case.dialect, case.stream, case.http2)
         except WrongError as error:
             return str(error)
         return _complaint(case.fault, verdict)

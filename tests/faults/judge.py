@@ -13,6 +13,7 @@ from typing import Any
 
 from converter.laws.response_view import ResponseReader, words_of
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
+from tests.support.http2_client import Http2Answer, Http2Client
 
 SECONDS = 4
 FULL, CUT, FAILED = "full", "cut", "failed"
@@ -52,6 +53,23 @@ def hear(port: int, path: str, body: bytes) -> Heard:
                 raise WrongError("no end, after seconds") from None
             except OSError as error:
                 raise WrongError(f"the connection broke: {error}") from None
+
+
+def hear_http2(port: int, path: str, body: bytes) -> Heard:
+    """Ask over HTTP/2 and TLS; a stream that is reset has no proper end."""
+    try:
+        with Http2Client(port, seconds=SECONDS) as client:
+            return heard_http2(client.end_of(client.ask(path, body)))
+    except TimeoutError:
+        raise WrongError("no end, after seconds") from None
+    except OSError as error:
+        raise WrongError(f"the connection broke: {error}") from None
+
+
+def heard_http2(answer: Http2Answer) -> Heard:
+    if not answer.ended:
+        raise WrongError(f"the stream has no proper end (reset: {answer.reset})")
+    return Heard(answer.status, answer.headers.get("content-type", ""), answer.body)
 
 
 def _heard(reader: Any) -> Heard:
@@ -295,10 +313,16 @@ CLIENTS = {
 STREAMS = {client.name: client.stream for client in CLIENTS.values()}
 
 
-def judge(port: int, dialect: str, stream: bool) -> Verdict:
+def judge(port: int, dialect: str, stream: bool, http2: bool = False) -> Verdict:
     """Ask as a client of a dialect does, and say what came; raise WrongError for what never may."""
     client = CLIENTS[dialect]
-    heard = hear(port, client.path, client.question(stream))
+    ask = hear_http2 if http2 else hear
+    return verdict_of(ask(port, client.path, client.question(stream)), client, stream)
+
+
+def verdict_of(heard: Heard, client: Client, stream: bool) -> Verdict:
+    """Say what came."""
+    dialect = client.name
     if heard.status >= 400:
         return failure(heard, dialect == "anthropic")
     if heard.kind.startswith("text/event-stream") != stream:

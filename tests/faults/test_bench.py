@@ -11,7 +11,8 @@ from tests.faults.judge import CLIENTS
 FAULTS: dict[str, list[Case]] = {}
 for case in CASES:
     server = f"native {case.dialect} " if case.native else ""
-    FAULTS.setdefault(f"{server}{case.fault.name}", []).append(case)
+    client = "HTTP/2 " if case.http2 else ""
+    FAULTS.setdefault(f"{server}{client}{case.fault.name}", []).append(case)
 
 
 @pytest.fixture(scope="module")
