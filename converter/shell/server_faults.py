@@ -25,7 +25,11 @@ BROKEN = (
     (r"^unexpected server response: (?P<said>.*)", "broke off within the head of its answer"),
     (r"^Cannot parse HTTP response: (?P<said>.*)", "did not answer in HTTP: {said}"),
     (r"received (?P<said>\d+ bytes, expected \d+)", "broke off its answer ({said})"),
-    (r"incomplete chunked read|HTTP/2 connection closed", "broke off its answer"),
+    (
+        r"incomplete chunked read|HTTP/2 connection closed|^peer closed connection$",
+        "broke off its answer",
+    ),
+    (r"^stream reset by client \((?P<said>\w+)\)", "reset its answer ({said})"),
     (r"^HTTP/[12] protocol error: (?P<said>.*)", "broke the rules of HTTP: {said}"),
     (r"^reply too long: (?P<said>.*)", "sent {said}"),
     (r"body_size_limit", "sent more than mitmproxy's option body_size_limit allows"),

@@ -38,6 +38,8 @@ def test_a_server_that_is_not_there(reason: str, words: str) -> None:
     ("reason", "words"),
     [
         ("server closed connection", "closed the connection without an answer"),
+        ("peer closed connection", "broke off its answer"),
+        ("stream reset by client (INTERNAL_ERROR)", "reset its answer (INTERNAL_ERROR)"),
         ("unexpected server response: b'HTTP/1.1 2'", "broke off within the head of its answer"),
         ("Cannot parse HTTP response: it begins with b'SSH'", "did not answer in HTTP: it begins"),
         (

@@ -1,5 +1,6 @@
 """All exchanges of one client's connection: they get our stream layer, and one timer."""
 
+from asyncio import ReadTransport
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -10,6 +11,12 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.shell.heard_lines import HeardLines
+from converter.shell.layers.client_connection import (
+    HTTP_2,
+    ClientConnection,
+    let_all_streams_in,
+    note_prior_knowledge,
+)
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.direct_reads import read_directly
 from converter.shell.layers.hooks import HookCaller
@@ -88,8 +95,29 @@ class ReplyLayer(HttpLayer):
             self._shortcuts.pop(event.connection.id, None)
             self._closed.add(event.connection)
 
+    def is_shared(self, server: Connection) -> bool:
+        """Tell whether a server's connection serves other exchanges as well, now or later.
+
+        mitmproxy never gives an HTTP/1 server's connection to a second stream of an HTTP/2 client.
+        """
+        return self.context.client.alpn != HTTP_2 or server.alpn == HTTP_2
+
+    def _reads_of(self, stream_id: int) -> ReadTransport | None:
+        """Return the socket on which a stream's reply comes, if nothing else does."""
+        stream = self.streams.get(stream_id)
+        if stream is None or self._handler is None or self.is_shared(stream.context.server):
+            return None
+        found = self._handler.transports.get(stream.context.server)
+        return found.writer.transport if found and found.writer else None
+
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
-        """Return what is done about an event that mitmproxy's layer knows nothing of."""
+        """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a
+        client speaks HTTP/2 is known at the start, when TLS has negotiated it.
+        """
+        if type(event) is events.Start and self.context.client.alpn == HTTP_2:
+            ours = ClientConnection(self.context.fork(), self._reads_of)
+            self.connections[self.context.client] = ours
+            let_all_streams_in(self._handler)
         if type(event) is Quit:
             return self._quit(event)
         if type(event) is not events.Wakeup:
@@ -203,6 +231,7 @@ def put_in_place(
     if type(theirs) is not HttpLayer:
         return None
     layers.remove(theirs)
+    note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if handler:
         HeardLines(handler)

@@ -48,6 +48,7 @@ class StreamLayer(HttpStream):
         self._layer = layer
         self._function: StreamFunction | None = None
         self._early: Response | None = None
+        self._owns_server = False
         self.spoke = monotonic()
         self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
 
@@ -103,6 +104,18 @@ class StreamLayer(HttpStream):
             self._function = self.flow.response.stream
         self.has_spoken()
         self._layer.open_shortcut(self)
+
+    def make_server_connection(self) -> Generator[Any, Any, bool]:
+        """Get a connection to the server, and note whether no other exchange will ever use it."""
+        made: bool = yield from super().make_server_connection()
+        self._owns_server = made and not self._layer.is_shared(self.context.server)
+        return made
+
+    def flow_done(self) -> CommandGenerator[None]:
+        """End the exchange, and its own connection: mitmproxy would leave it open."""
+        yield from super().flow_done()
+        if self._owns_server and self.child_layer is None:
+            yield commands.CloseConnection(self.context.server)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Pass bytes on the long way: those that came with the head, or through TLS or HTTP/2."""

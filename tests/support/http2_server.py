@@ -1,0 +1,123 @@
+"""A model server that speaks HTTP/2 over TLS and nothing else, step by step as a test says."""
+
+import contextlib
+import socket
+import socketserver
+import ssl
+import threading
+from collections.abc import Sequence
+from enum import Enum
+from types import TracebackType
+from typing import Any, Self
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+import trustme
+
+
+class End(Enum):
+    """How a reply ends."""
+
+    PROPERLY = "with its stream"
+    RESET = "the stream is reset"
+    GOES_AWAY = "the connection is given up"
+    CLOSES = "the socket is closed"
+
+
+class Http2Server(socketserver.ThreadingTCPServer):
+    """Answers each stream with `steps`, `trailers` and `end`; an early end may come before the head."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("127.0.0.1").configure_cert(self.tls)
+        self.tls.set_alpn_protocols(["h2"])
+        self.kind = "text/event-stream"
+        self.steps: Sequence[bytes] = ()
+        self.trailers: dict[str, str] = {}
+        self.end = End.PROPERLY
+        self.has_head = True
+        self.connections = 0
+        poll = {"poll_interval": 0.01}
+        threading.Thread(target=self.serve_forever, kwargs=poll, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self) -> str:
+        return f"https://127.0.0.1:{self.server_address[1]}"
+
+    def answer(self, steps: Sequence[bytes], end: End = End.PROPERLY, **changed: Any) -> None:
+        """Answer so from now on."""
+        self.kind, self.trailers, self.has_head = "text/event-stream", {}, True
+        self.steps, self.end = steps, end
+        for name, value in changed.items():
+            setattr(self, name, value)
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: Http2Server
+
+    def handle(self) -> None:
+        self.server.connections += 1
+        with (
+            contextlib.suppress(OSError, h2.exceptions.ProtocolError),  # who answers no more
+            self.server.tls.wrap_socket(self.request, server_side=True) as self.socket,
+        ):
+            assert self.socket.selected_alpn_protocol() == "h2"
+            self._talk()
+
+    def _talk(self) -> None:
+        config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        self.connection = h2.connection.H2Connection(config)
+        self.connection.initiate_connection()
+        self._send()
+        while received := self.socket.recv(65536):
+            for event in self.connection.receive_data(received):
+                if isinstance(event, h2.events.StreamEnded) and event.stream_id:
+                    self._answer(event.stream_id)
+            self._send()
+
+    def _answer(self, stream: int) -> None:
+        """Say all at once: what a test says is short, and the proxy's window is wide."""
+        server = self.server
+        if server.has_head:
+            head = [(":status", "200"), ("content-type", server.kind)]
+            self.connection.send_headers(stream, head)
+            for step in server.steps:
+                self.connection.send_data(stream, step)
+                self._send()
+        self._end(stream)
+        self._send()
+        if server.end is End.CLOSES:
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def _end(self, stream: int) -> None:
+        server = self.server
+        if server.end is End.RESET:
+            self.connection.reset_stream(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        elif server.end is End.GOES_AWAY:
+            self.connection.close_connection()
+        elif server.end is End.PROPERLY and server.trailers:
+            self.connection.send_headers(stream, [*server.trailers.items()], end_stream=True)
+        elif server.end is End.PROPERLY:
+            self.connection.end_stream(stream)
+
+    def _send(self) -> None:
+        self.socket.sendall(self.connection.data_to_send())
