@@ -161,7 +161,7 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
-class Vendor:
+class MappedField:
     """The value of a field of the server's own, or a piece of it, if it is a string; the user wants
     it in a block of this kind.
     """
@@ -202,7 +202,7 @@ type Event = (
     | Failure
     | End
     | Opaque
-    | Vendor
+    | MappedField
     | Block
     | OpaqueFrame
 )

@@ -155,7 +155,7 @@ class ReasoningMerger:
     """
 
     def __init__(self) -> None:
-        self._voices: list[_Thought] = []
+        self._thoughts: list[_Thought] = []
         self._places: dict[str, tuple[_Thought, int]] = {}
 
     @property
@@ -165,19 +165,19 @@ class ReasoningMerger:
 
     def feed(self, name: str, text: str) -> str:
         """Return what of `text`, the next piece under `name`, is new."""
-        voice, place = self._places.get(name) or (None, 0)
-        if voice is None or not voice.agrees(place, text):
-            text, place = (voice.words(0, place) if voice else "") + text, 0
-            voice = self._agreeing(text)
-        self._places[name] = voice, place + len(text)
-        return voice.add(place, text)
+        thought, place = self._places.get(name) or (None, 0)
+        if thought is None or not thought.agrees(place, text):
+            text, place = (thought.words(0, place) if thought else "") + text, 0
+            thought = self._agreeing(text)
+        self._places[name] = thought, place + len(text)
+        return thought.add(place, text)
 
     def _agreeing(self, text: str) -> _Thought:
-        for voice in self._voices:
-            if voice.agrees(0, text):
-                return voice
-        self._voices.append(_Thought())
-        return self._voices[-1]
+        for thought in self._thoughts:
+            if thought.agrees(0, text):
+                return thought
+        self._thoughts.append(_Thought())
+        return self._thoughts[-1]
 
 
 def without(body: object, kinds: set[str]) -> object:

@@ -18,7 +18,7 @@ _TOLD_PARTS = ("text", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class News:
     """News of a reply. `part`: a part, whole, or the next words of the text or thought before,
     unless it is `fresh`.
     """
@@ -96,40 +96,40 @@ class Accumulator:
         """Return all that has come, fields of the server's own last."""
         return (*(entry.part() for entry in self._entries), *self._fields.parts())
 
-    def feed(self, event: events.Event) -> list[Said]:
+    def feed(self, event: events.Event) -> list[News]:
         """Return what the event makes known."""
         complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
         return [*complete, *self._read(event)]
 
-    def close(self) -> list[Said]:
+    def close(self) -> list[News]:
         """Return what has not been told: calls, and the server's own fields."""
-        return [*self._told_calls(), *(Said(part, self._choice) for part in self._fields.parts())]
+        return [*self._told_calls(), *(News(part, self._choice) for part in self._fields.parts())]
 
-    def _told_calls(self) -> list[Said]:
+    def _told_calls(self) -> list[News]:
         told, self._untold = self._untold, []
-        return [Said(entry.part(), self._choice) for entry in told]
+        return [News(entry.part(), self._choice) for entry in told]
 
-    def _read(self, event: events.Event) -> list[Said]:
+    def _read(self, event: events.Event) -> list[News]:
         """Ignore an event that no row knows: it has no place in a choice."""
         read = _READERS.get(type(event))
         return read(self, event) if read else []
 
-    def _text(self, event: events.Text) -> list[Said]:
+    def _text(self, event: events.Text) -> list[News]:
         return self._grow(Text, event.text, "refusal" if event.refusal else "")
 
-    def _thinking(self, event: events.Thinking) -> list[Said]:
+    def _thinking(self, event: events.Thinking) -> list[News]:
         return self._grow(Thinking, event.text)
 
-    def _grow(self, kind: type[Text | Thinking], words: str, label: str = "") -> list[Said]:
+    def _grow(self, kind: type[Text | Thinking], words: str, label: str = "") -> list[News]:
         entry = self._open
         fresh = entry is None or entry.kind is not kind or (kind is Text and entry.label != label)
         if entry is None or fresh:
             entry = self._open = _Entry(kind, label=label)
             self._entries.append(entry)
         entry.pieces.append(words)
-        return [Said(kind(words, label), self._choice, fresh)]
+        return [News(kind(words, label), self._choice, fresh)]
 
-    def _thinking_end(self, event: events.ThinkingEnd) -> list[Said]:
+    def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
         if self._open and self._open.kind is Thinking:
             known = [
                 event.thought_type or "",
@@ -139,7 +139,7 @@ class Accumulator:
         self._open = None
         return []
 
-    def _tool_call(self, event: events.ToolCall) -> list[Said]:
+    def _tool_call(self, event: events.ToolCall) -> list[News]:
         own = event.own.fields if event.own else {}
         place, sent = next(iter(own.items()), ("tool_calls", {}))
         key = place, event.index
@@ -161,24 +161,24 @@ class Accumulator:
         self._untold.append(entry)
         return entry
 
-    def _finish(self, event: events.Finish) -> list[Said]:
+    def _finish(self, event: events.Finish) -> list[News]:
         self._open = None
         self.finish, self.stop_sequence = event.server_word or event.reason, event.stop_sequence
         return []
 
-    def _failure(self, event: events.Failure) -> list[Said]:
+    def _failure(self, event: events.Failure) -> list[News]:
         return self._append(Failure(event.message, event.kind))
 
-    def _append(self, part: Part) -> list[Said]:
+    def _append(self, part: Part) -> list[News]:
         self._open = None
         self._entries.append(_Entry(None, whole=part))
-        return [Said(part, self._choice)]
+        return [News(part, self._choice)]
 
-    def _vendor(self, event: events.Vendor) -> list[Said]:
+    def _mapped_field(self, event: events.MappedField) -> list[News]:
         self._fields.add(f"{event.block}.{event.key}", event.value)
         return []
 
-    def _opaque(self, event: events.Opaque) -> list[Said]:
+    def _opaque(self, event: events.Opaque) -> list[News]:
         beside = {
             name: value
             for name, value in event.inner.items()
@@ -195,7 +195,7 @@ class Accumulator:
         )
         return [said for block in untold for part in part_of(block) for said in self._append(part)]
 
-    def _block(self, event: events.Block) -> list[Said]:
+    def _block(self, event: events.Block) -> list[News]:
         block, delta = event.event.get("content_block"), event.event.get("delta")
         if isinstance(delta, dict):
             kind = str(delta.get("type")).removesuffix("_delta")
@@ -208,7 +208,7 @@ class Accumulator:
             return []
         return [said for part in part_of(block) for said in self._whole(part, event)]
 
-    def _whole(self, part: Part, event: events.Block) -> list[Said]:
+    def _whole(self, part: Part, event: events.Block) -> list[News]:
         """A server's own tool is called as any other: its arguments come in pieces."""
         if not isinstance(part, ToolCall):
             return self._append(part)
@@ -219,14 +219,14 @@ class Accumulator:
         return []
 
 
-_READERS: Mapping[type, Callable[[Accumulator, Any], list[Said]]] = {
+_READERS: Mapping[type, Callable[[Accumulator, Any], list[News]]] = {
     events.Text: Accumulator._text,
     events.Thinking: Accumulator._thinking,
     events.ThinkingEnd: Accumulator._thinking_end,
     events.ToolCall: Accumulator._tool_call,
     events.Finish: Accumulator._finish,
     events.Failure: Accumulator._failure,
-    events.Vendor: Accumulator._vendor,
+    events.MappedField: Accumulator._mapped_field,
     events.Opaque: Accumulator._opaque,
     events.Block: Accumulator._block,
 }

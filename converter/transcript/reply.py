@@ -16,7 +16,7 @@ from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
 from converter.pipeline import Pipeline
 from converter.settings import Settings
-from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
+from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import Recogniser
 from converter.transcript.turns import Raw, Transcript, Turn
@@ -66,7 +66,7 @@ class ReplyReader:
         self.summary = Summary()
         self.closed = False
 
-    def feed(self, chunk: bytes, at: float | None = None) -> list[Said]:
+    def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
         """Return what the chunk makes known; it came `at` so many seconds after the request, if
         that is known.
         """
@@ -79,10 +79,10 @@ class ReplyReader:
             return self._begin()
         return []
 
-    def close(self) -> list[Said]:
+    def close(self) -> list[News]:
         """Return what is left: the reply is over, or broke off."""
         self.closed = True
-        said: list[Said] = []
+        said: list[News] = []
         if self._pipeline is None:
             self._recogniser.feed(b"", self.content_type, last=True)
             said = self._begin()
@@ -106,8 +106,8 @@ class ReplyReader:
         """Return all that has come so far."""
         turns = [
             Turn(ASSISTANT, parts, choice)
-            for choice, growing in self._choices.items()
-            if (parts := growing.parts())
+            for choice, accumulator in self._choices.items()
+            if (parts := accumulator.parts())
         ]
         rest = (*self._rest, *self._not_yet())
         return Transcript(tuple(turns), facts=self._facts(), rest=rest, beside=self._beside.parts())
@@ -120,12 +120,14 @@ class ReplyReader:
     def _facts(self) -> dict[str, object]:
         told = self.summary.told()
         facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
-        reasons = [growing.finish for growing in self._choices.values() if growing.finish]
+        reasons = [
+            accumulator.finish for accumulator in self._choices.values() if accumulator.finish
+        ]
         stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})
 
-    def _begin(self) -> list[Said]:
+    def _begin(self) -> list[News]:
         """Read from now on; a reply of no dialect is shown as it came."""
         form = self.form or Form.WHOLE
         whole = self._complete or form is Form.WHOLE
@@ -133,7 +135,7 @@ class ReplyReader:
         self._pipeline = Pipeline(self._settings, dialect, form, self._expected, whole=whole)
         return self._said(self._pipeline.frames(self._recogniser.take()))
 
-    def _said(self, frames: Iterable[Frame]) -> list[Said]:
+    def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
         return [said for event in joined(events) for said in self._safely(event)]
 
@@ -148,14 +150,14 @@ class ReplyReader:
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
 
-    def _safely(self, event: Event) -> list[Said]:
+    def _safely(self, event: Event) -> list[News]:
         assert self._pipeline
         try:
             return [said for made in self._pipeline.feed([event]) for said in self._take(made)]
         except Exception:
             return self._unread(str(event).encode(errors="backslashreplace"))
 
-    def _take(self, event: Event) -> list[Said]:
+    def _take(self, event: Event) -> list[News]:
         self.summary.feed(event, self._at)
         match event:
             case OpaqueFrame():
@@ -172,7 +174,7 @@ class ReplyReader:
             self._choices[index] = Accumulator(index)
         return self._choices[index]
 
-    def _head(self, event: Start) -> list[Said]:
+    def _head(self, event: Start) -> list[News]:
         dialect = self.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
             if name == dialect.blocks:
@@ -193,9 +195,9 @@ class ReplyReader:
         if is_said(odd):
             self._choice(event).feed(Opaque("", {}, {"content": odd}))
 
-    def _unread(self, raw: bytes) -> list[Said]:
+    def _unread(self, raw: bytes) -> list[News]:
         self._rest.append(_shown(raw))
-        return [Said(Raw(self._rest[-1]))]
+        return [News(Raw(self._rest[-1]))]
 
 
 def read(

@@ -174,9 +174,9 @@ def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
     """Return the thinking that stands in fields of its own, and their names; what two of them say
     is told once.
     """
-    voices = ReasoningMerger()
+    merger = ReasoningMerger()
     said = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
-    told = [new for name, words in said.items() if (new := voices.feed(name, words))]
+    told = [new for name, words in said.items() if (new := merger.feed(name, words))]
     return [Thinking(words) for words in told], list(said)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from converter.observe.printable import fits, laid_out, without_base64
 from converter.transcript import facts as in_words
-from converter.transcript.accumulator import Said
+from converter.transcript.accumulator import News
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
     Facts,
@@ -61,11 +61,11 @@ def turn(shown: Turn) -> Values:
     }
 
 
-def said(news: Iterable[Said]) -> list[Values]:
+def said(news: Iterable[News]) -> list[Values]:
     """Return what is new of a reply; words of the same text or thought as one."""
     out: list[Values] = []
     run: list[str] = []
-    last: Said | None = None
+    last: News | None = None
     for new in news:
         goes_on = (
             last is not None

@@ -17,7 +17,7 @@ from converter.observe.printable import (
     without_data,
 )
 from converter.transcript import facts as in_words
-from converter.transcript.accumulator import Said
+from converter.transcript.accumulator import News
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
     Facts,
@@ -54,7 +54,7 @@ class TerminalWriter:
         self._begun = False  # anything at all
         self._gap = False  # the next part stands apart from the one before
 
-    def feed(self, said: Iterable[Said]) -> str:
+    def feed(self, said: Iterable[News]) -> str:
         """Return what is to be printed now."""
         return "".join(map(self._one, said))
 
@@ -78,7 +78,7 @@ class TerminalWriter:
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
-    def _one(self, said: Said) -> str:
+    def _one(self, said: News) -> str:
         head = self.role(f"choice {said.choice + 1}") if said.choice != self._choice else ""
         self._choice = said.choice
         if isinstance(said.part, Text | Thinking):
@@ -130,9 +130,9 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     out = [writer.settings((name, in_words.of(value)) for name, value in transcript.asked.items())]
     for turn in transcript.turns:
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
-        out.append(writer.feed(map(Said, turn.parts)))
+        out.append(writer.feed(map(News, turn.parts)))
     out += (
-        [writer.role("unread"), writer.feed(Said(Raw(rest)) for rest in transcript.rest)]
+        [writer.role("unread"), writer.feed(News(Raw(rest)) for rest in transcript.rest)]
         if transcript.rest
         else []
     )

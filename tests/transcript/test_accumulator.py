@@ -1,11 +1,11 @@
 """Parts as they grow: what is new, and all of them."""
 
 from converter import events
-from converter.transcript.accumulator import Accumulator, FieldAccumulator, Said
+from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.turns import Failure, Field, Text, Thinking, ToolCall
 
 
-def fed(*said: events.Event) -> tuple[Accumulator, list[Said]]:
+def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
     growing = Accumulator()
     return growing, [new for event in said for new in growing.feed(event)]
 
@@ -20,10 +20,10 @@ def test_words_go_on_until_something_else_comes() -> None:
     )
     assert growing.parts() == (Thinking("deep"), Thinking("more"), Text("Hi"))
     assert said == [
-        Said(Thinking("de")),
-        Said(Thinking("ep"), fresh=False),
-        Said(Thinking("more")),
-        Said(Text("Hi")),
+        News(Thinking("de")),
+        News(Thinking("ep"), fresh=False),
+        News(Thinking("more")),
+        News(Text("Hi")),
     ]
 
 
@@ -43,13 +43,13 @@ def test_a_call_is_told_once_it_is_complete() -> None:
     growing, said = fed(*pieces)
     assert said == []
     assert growing.parts() == (ToolCall("look", "a", '{"at":1}'),)
-    assert growing.feed(events.Finish("tool_calls")) == [Said(ToolCall("look", "a", '{"at":1}'))]
+    assert growing.feed(events.Finish("tool_calls")) == [News(ToolCall("look", "a", '{"at":1}'))]
     assert growing.finish == "tool_calls"
 
 
 def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
     growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
-    assert growing.close() == [Said(ToolCall("look", "a", "{}"))]
+    assert growing.close() == [News(ToolCall("look", "a", "{}"))]
     assert growing.close() == []
 
 
@@ -104,7 +104,7 @@ def test_fields_of_the_servers_own_come_last() -> None:
 def test_a_field_that_is_told_is_not_told_twice() -> None:
     growing, _ = fed(
         events.Opaque("openai", {"plan": ["a"]}, {}, told=("plan",)),
-        events.Vendor("plan", "steps", ["a"]),
+        events.MappedField("plan", "steps", ["a"]),
     )
     assert growing.parts() == (Field("plan.steps", ["a"]),)
 
@@ -146,7 +146,7 @@ def test_a_block_of_the_messages_api_is_read() -> None:
 def test_a_failure_is_a_part() -> None:
     growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
     assert growing.parts() == (Text("Hi"), Failure("broken", "api_error"))
-    assert said[-1] == Said(Failure("broken", "api_error"))
+    assert said[-1] == News(Failure("broken", "api_error"))
 
 
 def test_gathered_values_are_kept_when_they_change() -> None:

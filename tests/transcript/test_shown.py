@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from converter.transcript import request, shown
-from converter.transcript.accumulator import Said
+from converter.transcript.accumulator import News
 from converter.transcript.turns import (
     Failure,
     Field,
@@ -78,13 +78,13 @@ def _image(url: str) -> dict[str, object]:
 
 def test_words_that_come_in_pieces_are_one() -> None:
     news = [
-        Said(Thinking("a")),
-        Said(Thinking("b"), fresh=False),
-        Said(Text("c")),
-        Said(Text("d"), fresh=False),
-        Said(Text("e")),
-        Said(Text("f"), choice=1, fresh=False),
-        Said(Raw("g")),
+        News(Thinking("a")),
+        News(Thinking("b"), fresh=False),
+        News(Text("c")),
+        News(Text("d"), fresh=False),
+        News(Text("e")),
+        News(Text("f"), choice=1, fresh=False),
+        News(Raw("g")),
     ]
     told = [
         (part["kind"], part["text"], part["choice"], part["fresh"]) for part in shown.said(news)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.transcript import reply, terminal
-from converter.transcript.accumulator import Said
+from converter.transcript.accumulator import News
 from converter.transcript.reply import ReplyReader
 from converter.transcript.terminal import TerminalWriter
 from converter.transcript.turns import (
@@ -30,7 +30,7 @@ OURS = re.compile("\x1b\\[(?:0|1|2|31|36)m")
 
 
 def shown(*parts: Part) -> str:
-    return TerminalWriter().feed(map(Said, parts))
+    return TerminalWriter().feed(map(News, parts))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_words_come_as_they_are_told() -> None:
 
 
 def test_words_of_another_choice_are_told_apart() -> None:
-    said = [Said(Text("a")), Said(Text("b"), 1), Said(Text("c"), 0, fresh=False)]
+    said = [News(Text("a")), News(Text("b"), 1), News(Text("c"), 0, fresh=False)]
     assert TerminalWriter().feed(said) == "a\n\nchoice 2\nb\n\nchoice 1\nc"
 
 
@@ -92,7 +92,7 @@ def test_words_of_another_choice_are_told_apart() -> None:
 @given(st.text() | TEXTS, st.data())
 def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
     pieces = draw.draw(cut(said)) if said else []
-    grown = [Said(Thinking(piece), fresh=not number) for number, piece in enumerate(pieces)]
+    grown = [News(Thinking(piece), fresh=not number) for number, piece in enumerate(pieces)]
     writer = TerminalWriter()
     assert writer.feed(grown) + writer.close() == terminal.write(
         Transcript((Turn("x", (Thinking(said),)),))

@@ -21,6 +21,7 @@ from converter.events import (
     Failure,
     Fields,
     Finish,
+    MappedField,
     Opaque,
     Start,
     Text,
@@ -28,12 +29,11 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
-    Vendor,
 )
 from converter.parsing.thought import Thought
 
 type Message = dict[str, object]
-type _Content = Text | Thinking | ThinkingEnd | Vendor | Block
+type _Content = Text | Thinking | ThinkingEnd | MappedField | Block
 
 
 class MessageEvents:
@@ -63,7 +63,7 @@ class MessageEvents:
         """
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Vendor | Block):
+        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | MappedField | Block):
             # llama.cpp's own endpoint may leave its head out
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._course(Start("", ""))
@@ -85,8 +85,8 @@ class MessageEvents:
                 yield from self._leave(event.signature) if self._open == "thinking" else ()
             case ToolPiece():
                 yield from self._tool_piece(event)
-            case Vendor():
-                yield from self._vendor(event)
+            case MappedField():
+                yield from self._mapped_field(event)
             case Block():
                 yield from self._block(event.event) if event.dialect == NAME else ()
 
@@ -147,7 +147,7 @@ class MessageEvents:
         elif self._open == "other":
             yield {**event, "index": self._index}
 
-    def _vendor(self, event: Vendor) -> Iterator[Message]:
+    def _mapped_field(self, event: MappedField) -> Iterator[Message]:
         """Pass a field in the block that the user gave it: strings, which come in pieces, as
         deltas; any other value whole.
         """

@@ -18,6 +18,7 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    MappedField,
     Opaque,
     OpaqueFrame,
     Start,
@@ -26,7 +27,6 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
-    Vendor,
     own_fields,
     own_raw,
 )
@@ -39,7 +39,7 @@ _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
 type Body = dict[str, object]
 
 
-def _vendor(head: Mapping[str, object]) -> dict[str, object]:
+def _of_the_server(head: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in head.items() if name not in SAME_IN_EVERY_FRAME}
 
 
@@ -130,8 +130,8 @@ class Chunker:
         for event in events:
             if isinstance(event, Start | ThinkingEnd):
                 self._turn(event)
-            elif isinstance(event, Block | Vendor):
-                pass  # a block has no place in this dialect; a vendor's field rides in `Opaque`
+            elif isinstance(event, Block | MappedField):
+                pass  # a block has no place in this dialect; a mapped field rides in `Opaque`
             elif isinstance(event, OpaqueFrame | End | Failure):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
@@ -155,7 +155,8 @@ class Chunker:
             self._after_thought.add(event.choice)
             return
         head = own_fields(event.own, NAME) or {}
-        self._news = bool(_vendor(head)) and _vendor(head) != _vendor(self._head)
+        own = _of_the_server(head)
+        self._news = bool(own) and own != _of_the_server(self._head)
         self._head = head
 
     def _finished(self, chunk: _Chunk) -> Iterator[Body]:

@@ -31,13 +31,13 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    MappedField,
     Opaque,
     OpaqueFrame,
     Own,
     Start,
     Text,
     Thinking,
-    Vendor,
 )
 from converter.wire import json_text
 from converter.wire.sse import Frame
@@ -69,7 +69,7 @@ class OpenAIDecoder:
         rows = {**REASONING_FIELDS, **mapped}
         self._thinking = [name for name, row in rows.items() if row == THINKING]
         self._blocks = {name: row for name, row in rows.items() if row != THINKING}
-        self._voices: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
+        self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
@@ -91,7 +91,7 @@ class OpenAIDecoder:
         """
         if isinstance(event, Text) or not event.own:
             return True
-        merger = self._voices[event.choice]
+        merger = self._mergers[event.choice]
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
@@ -138,17 +138,15 @@ class OpenAIDecoder:
         }
         thoughts = self._thoughts(inner, index)
         answer = [*self._text(inner, index), *tool_calls(inner, index)]
-        blocks = (
-            {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
-            if self._blocks
-            else {}
-        )
+        blocks = {name: row for name, row in self._blocks.items() if is_said(inner.get(name))}
         if key == "message" and (thoughts or answer) and "content" not in inner:
             inner["content"] = ""
         if inner or outer or beside:
             yield Opaque(NAME, inner, outer, index, (*blocks, *_told_parts(inner)))
         yield from thoughts
-        yield from (Vendor(row.block, row.key, inner[name], index) for name, row in blocks.items())
+        yield from (
+            MappedField(row.block, row.key, inner[name], index) for name, row in blocks.items()
+        )
         yield from answer
         if reason := choice.get("finish_reason"):
             stops = [outer[name] for name in STOP_STRING_FIELDS if isinstance(outer.get(name), str)]
@@ -164,7 +162,7 @@ class OpenAIDecoder:
                 raise MisshapenError
             if not (words := words_of(inner[name])):
                 continue
-            new = self._voices[index].feed(name, words)
+            new = self._mergers[index].feed(name, words)
             sent = {name: inner.pop(name)}
             if said and not (said[-1][0] and new):
                 new, sent = said[-1][0] + new, said.pop()[1] | sent
@@ -193,7 +191,7 @@ class OpenAIDecoder:
             if kind == "text":
                 said.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
             elif kind == "thinking" and (
-                new := self._voices[index].feed("content[]", words_of([part]))
+                new := self._mergers[index].feed("content[]", words_of([part]))
             ):
                 said.append(Thinking(new, index, _IN_PARTS))
         return said

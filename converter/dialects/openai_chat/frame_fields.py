@@ -15,7 +15,7 @@ from converter.wire import json_text
 NAME = "openai"
 """Name of the dialect, on what only it can write back."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
-"""What the head of a frame holds; anything else in it is a vendor's."""
+"""What the head of a frame holds; anything else in it is the server's own."""
 
 
 def tool_calls(inner: dict[str, object], index: int) -> list[Event]:

@@ -19,6 +19,7 @@ from converter.events import (
     Failure,
     Fields,
     Finish,
+    MappedField,
     Opaque,
     Start,
     Text,
@@ -26,7 +27,6 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
-    Vendor,
     own_fields,
 )
 
@@ -91,7 +91,7 @@ class ResponseEvents:
                 self._finish = event
             case Usage():
                 self._usage = event
-            case Vendor():
+            case MappedField():
                 self._left_out.add(event.key)
             case Opaque():
                 if len(self._left_out) < MOST_NAMES:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from converter.events import Event, Start
 from converter.observe.printable import one_line
 from converter.shell.terminal.margin import Margin
-from converter.transcript.accumulator import Accumulator, Said
+from converter.transcript.accumulator import Accumulator, News
 from converter.transcript.terminal import TerminalWriter
 from converter.transcript.turns import Field
 
@@ -37,7 +37,7 @@ class _Reply:
         self._model = ""
         self._writer = TerminalWriter(coloured)
         self._choices: dict[int, Accumulator] = {}
-        self._later: dict[int, list[Said]] = defaultdict(list)
+        self._later: dict[int, list[News]] = defaultdict(list)
         self.waiting = ""
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -48,14 +48,14 @@ class _Reply:
             if isinstance(event, Start):
                 self._model = event.model[:_LONGEST_NAME] or self._model
             choice = getattr(event, "choice", 0)
-            growing = self._choices.setdefault(choice, Accumulator(choice))
-            self._say(choice, growing.feed(event))
+            accumulator = self._choices.setdefault(choice, Accumulator(choice))
+            self._say(choice, accumulator.feed(event))
 
     def close(self) -> None:
         """Take the end; fields of the server's own, told now, are nothing to print."""
-        for choice, growing in self._choices.items():
+        for choice, accumulator in self._choices.items():
             self._say(
-                choice, [said for said in growing.close() if not isinstance(said.part, Field)]
+                choice, [said for said in accumulator.close() if not isinstance(said.part, Field)]
             )
         for _, later in sorted(self._later.items()):
             self._wait(self._writer.feed(later))
@@ -77,7 +77,7 @@ class _Reply:
             text = text[:room].rpartition("\n")[0] + "\n(the rest is not printed)\n"
         self.waiting += text if room > 0 else ""
 
-    def _say(self, choice: int, said: list[Said]) -> None:
+    def _say(self, choice: int, said: list[News]) -> None:
         if choice == min(self._choices):
             self._wait(self._writer.feed(said))
         else:

@@ -9,6 +9,7 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    MappedField,
     OpaqueFrame,
     Own,
     Text,
@@ -16,7 +17,6 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
-    Vendor,
 )
 from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, folded, streamed, whole
@@ -47,9 +47,9 @@ REPLIES: dict[str, list[Event]] = {
     "blocks of the user's": [
         HEAD,
         Thinking("a"),
-        Vendor("custom", "data", "b"),
-        Vendor("custom", "data", "c"),
-        Vendor("custom", "data", {"d": 1}),
+        MappedField("custom", "data", "b"),
+        MappedField("custom", "data", "c"),
+        MappedField("custom", "data", {"d": 1}),
         Text("e"),
         Finish("stop"),
     ],

@@ -11,13 +11,13 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    MappedField,
     Opaque,
     Text,
     Thinking,
     ThinkingEnd,
     ToolCall,
     Usage,
-    Vendor,
 )
 from tests.support.frames_of import ASKED, Json
 from tests.support.messages_of import HEAD, blocks, complete, counts, ending, written
@@ -318,8 +318,8 @@ def test_unknown_fields_have_no_place() -> None:
 def test_a_block_of_the_users_stands_in_order_and_its_pieces_are_one() -> None:
     said: list[Event] = [
         Text("a"),
-        Vendor("custom", "data", "b"),
-        Vendor("custom", "data", "c"),
+        MappedField("custom", "data", "b"),
+        MappedField("custom", "data", "c"),
         Thinking("d"),
         STOP,
     ]
@@ -338,9 +338,9 @@ def test_a_block_of_the_users_stands_in_order_and_its_pieces_are_one() -> None:
 def test_a_value_that_is_no_string_is_a_block_without_deltas() -> None:
     stream = complete(
         [
-            Vendor("custom", "data", "a"),
-            Vendor("custom", "data", 5),
-            Vendor("custom", "data", "b"),
+            MappedField("custom", "data", "a"),
+            MappedField("custom", "data", 5),
+            MappedField("custom", "data", "b"),
             STOP,
         ]
     )
@@ -356,7 +356,9 @@ def test_a_value_that_is_no_string_is_a_block_without_deltas() -> None:
 
 
 def test_one_block_with_two_keys_is_two_blocks() -> None:
-    stream = complete([Vendor("custom", "data", "a"), Vendor("custom", "more", "b"), STOP])
+    stream = complete(
+        [MappedField("custom", "data", "a"), MappedField("custom", "more", "b"), STOP]
+    )
     assert [event["content_block"] for event in stream if "content_block" in event] == [
         {"type": "custom", "data": ""},
         {"type": "custom", "more": ""},

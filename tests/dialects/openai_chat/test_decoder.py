@@ -9,6 +9,7 @@ from converter.events import (
     Event,
     Failure,
     Finish,
+    MappedField,
     Opaque,
     OpaqueFrame,
     Own,
@@ -17,7 +18,6 @@ from converter.events import (
     Thinking,
     ToolCall,
     Usage,
-    Vendor,
 )
 from tests.support.frames import DONE, data
 from tests.support.frames_of import Json, choice, chunk, entry, frames, read, said, whole_frame
@@ -175,7 +175,7 @@ def test_a_field_with_a_block_of_the_users_is_told_and_stays_where_it_was() -> N
     assert decoder.feed(frame)[1:] == [
         Opaque("openai", {"plan": ["a"], "other": 1}, {}, told=("plan",)),
         Thinking("b", 0, own=Own("openai", dict.fromkeys(("reasoning",), "b"))),
-        Vendor("custom", "steps", ["a"]),
+        MappedField("custom", "steps", ["a"]),
         Text("c"),
     ]
 

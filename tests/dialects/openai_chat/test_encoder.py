@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder
-from converter.events import Event, Opaque, Text, ThinkingEnd, ToolCall, Vendor
+from converter.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
 from converter.wire.sse import write_frame
 from tests.support.frames import DONE, END, ROLE, data, delta, stream, text
 from tests.support.frames_of import (
@@ -152,7 +152,7 @@ def test_a_block_of_the_users_is_none_of_this_dialect() -> None:
         values(
             _encoded(
                 Opaque("openai", {"plan": 1}, {}, told=("plan",)),
-                Vendor("custom", "steps", 1),
+                MappedField("custom", "steps", 1),
                 Text("a"),
             )
         )
