@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.harness import ADDON, MITMDUMP, SECONDS_TO_START
@@ -50,12 +49,7 @@ class Console:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGTERM)
         _until(lambda: not self._runs(), lambda: "mitmproxy does not end")
