@@ -49,7 +49,6 @@ class Pipeline:
         self._decoder = server.decoder(settings.map)
         self._mend = server.mend
         self._stages = Stages(reading_of(settings, expected, whole))
-        self.frames = self._frames.feed
         self.cut, self.read, self.overflow = (
             self._frames.cut,
             self._frames.read,
@@ -57,6 +56,10 @@ class Pipeline:
         )
         self.plain = self._stages.plain
         self.rest = self._frames.close
+
+    def frames(self, chunk: bytes) -> list[Frame]:
+        """Return the frames that `chunk` completes."""
+        return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     @property
     def findings(self) -> Findings:

@@ -95,15 +95,10 @@ class FrameDecoder:
 
 
 class WholeBody:
-    """The bytes of a whole body in, one frame out, at `close`; the interface of `FrameDecoder`."""
+    """The bytes of a whole body in, one frame out, at `close`; the steps of `FrameDecoder`."""
 
     def __init__(self) -> None:
         self._body = bytearray()
-
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """Return nothing yet."""
-        self._body += chunk
-        return []
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return nothing yet."""
@@ -126,16 +121,12 @@ class WholeBody:
 
 class MislabelledBody:
     """A body that is called an event stream, and may be a whole one: how it begins decides. The
-    interface of `FrameDecoder`.
+    steps of `FrameDecoder`.
     """
 
     def __init__(self) -> None:
         self._frames: FrameDecoder | WholeBody | None = None
         self._begun = b""
-
-    def feed(self, chunk: bytes) -> list[Frame]:
-        """Return the frames that `chunk` completes."""
-        return [*map(self.read, self.cut(chunk)), *self.overflow()]
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of the frames that `chunk` completes."""
@@ -169,7 +160,7 @@ def read_frame(raw: bytes) -> Frame:
     data: list[bytes] = []
     event = ""
     comment = True
-    for line in raw.removeprefix(b"\xef\xbb\xbf").splitlines():
+    for line in raw.removeprefix(codecs.BOM_UTF8).splitlines():
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         comment = comment and not name

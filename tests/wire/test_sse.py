@@ -147,7 +147,8 @@ def test_how_a_body_begins_tells_what_it_is_cut_anywhere(body: bytes, is_body: b
     for size in (1, 2, 7, len(body)):
         decoder = MislabelledBody()
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        frames = [frame for piece in pieces for frame in decoder.feed(piece)] + decoder.close()
+        cut = [raw for piece in pieces for raw in decoder.cut(piece)]
+        frames = [*map(decoder.read, cut), *decoder.overflow(), *decoder.close()]
         assert b"".join(frame.raw for frame in frames) == body
         assert [frame.is_body for frame in frames] == ([True] if is_body else [False] * len(frames))
 
