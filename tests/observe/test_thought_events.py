@@ -20,7 +20,12 @@ from converter.events import (
     ToolCall,
     Usage,
 )
-from converter.observe.thought_events import ThoughtEvents, conversation_id
+from converter.observe.thought_events import (
+    LONGEST_THOUGHT,
+    ThoughtEvents,
+    conversation_id,
+    within_limit,
+)
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from tests.support.strategies import cut, law
@@ -267,3 +272,9 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["messages", "system", "user", "metadata"]), JSON))
 def test_nothing_a_client_sends_makes_it_raise(body: dict[str, object]) -> None:
     assert len(conversation_id(body)) == 16
+
+
+def test_the_words_that_are_kept_of_thoughts_are_bounded_together() -> None:
+    event: dict[str, object] = {"thought": "x" * (LONGEST_THOUGHT - 1)}
+    assert [len(words) for words in within_limit([event] * 3, [])] == [LONGEST_THOUGHT - 1, 1]
+    assert within_limit([event], ["x" * LONGEST_THOUGHT]) == []

@@ -84,6 +84,14 @@ def test_what_a_person_has_marked_stays(there: Watched) -> None:
     assert not [other for other in others if other.id in listed(there)]
 
 
+def test_what_is_held_back_stays(there: Watched) -> None:
+    keep(there, 1, 10**9)
+    first = exchange(there)
+    first.intercept()
+    exchange(there)
+    assert listed(there) == [first.id]
+
+
 def test_what_was_read_from_a_file_stays(there: Watched) -> None:
     keep(there, 1, 10**9)
     read = saved(exchange(there))

@@ -53,6 +53,13 @@ def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
     assert through.abort("again") == []
 
 
+def test_a_reply_that_is_over_cannot_break_off() -> None:
+    through = tap()
+    through(stream("a")[0])
+    assert through(b"")
+    assert through.abort("boom") == []
+
+
 def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> None:
     through = tap()
     assert through.ping() == [b": ping\n\n"]

@@ -112,8 +112,7 @@ def _times(flow: HTTPFlow, known: Mapping[str, object], running: bool) -> Row:
     if not isinstance(end, int | float):
         return {}
     waited = min(first, end) if isinstance(first, int | float) else end
-    if known.get("first_byte") == known.get("end") and "end" in known:
-        waited = end  # a whole reply comes at once: nobody knows when it was thought
+    # of a whole reply, which comes at once, nobody knows when it was thought
     thought = min(_seconds(known, "thinking_time"), end - waited)
     return {"waited": round(waited, 3), "thought": round(thought, 3), "end": round(end, 3)}
 

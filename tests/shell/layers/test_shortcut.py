@@ -2,6 +2,7 @@
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.http import HTTPFlow
@@ -19,6 +20,19 @@ def test_a_read_is_one_call_and_one_write() -> None:
         core.answer(chunk(b"a") + chunk(b"b") + chunk(b"c"))
         assert function.calls == [b"abc"]
         assert core.writes == [chunk(b"<abc>")]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_goes_the_short_way_is_kept_where_streams_are(kept: bool) -> None:
+    with Core(store_streamed_bodies=kept) as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD)
+        core.answer(chunk(b"a"))
+        core.answer(END)
+        [flow] = core.flows
+    assert flow.response
+    assert flow.response.raw_content == (b"<a><end>" if kept else None)
 
 
 def test_data_with_the_end_is_heard_before_it() -> None:

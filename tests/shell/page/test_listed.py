@@ -51,6 +51,7 @@ def test_what_comes_changes_and_goes_is_told_once(there: Watched) -> None:
     there.view.remove([flow])
     assert ids(exchanges) == []
     assert exchanges.changes(0).gone == [flow.id]
+    assert exchanges.changes(exchanges.changes(0).version).gone == []
 
 
 def test_of_what_is_gone_only_the_last_is_remembered(
