@@ -25,7 +25,8 @@ from converter.option_readers import (
     read_server,
     read_start,
 )
-from converter.parsing.tag_matcher import AUTO, ThinkTags, choose
+from converter.parsing.tag_matcher import AUTO, choose
+from converter.parsing.think_tags import ThinkTags
 from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, History, Order, Server
 

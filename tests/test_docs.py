@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.parsing.tag_matcher import TABLE, ThinkTags
+from converter.parsing.families import TABLE
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import FORMS
 from converter.recordings.library import Library

@@ -8,7 +8,7 @@ from converter import settings
 from converter.dialects.table import DIALECTS
 from converter.initial_state import InitialState
 from converter.option_readers import Keep
-from converter.parsing.tag_matcher import FAMILIES
+from converter.parsing.families import FAMILIES
 from converter.settings import OPTIONS, Option
 
 PAGE = Path(__file__).parents[1] / "docs" / "options.md"

@@ -20,7 +20,7 @@ from converter.laws.oracle_marks import (
     untorn,
 )
 from converter.parsing.guess import LIMIT
-from converter.parsing.tag_matcher import ThinkTags
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_marks import BY_OPENER
 
 

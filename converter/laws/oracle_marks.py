@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.parsing.tag_matcher import ThinkTags
-from converter.parsing.think_tags import SUFFIX
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.initial_state import InitialState
-from converter.parsing.tag_matcher import AUTO, ThinkTags, choose, for_model, joined
+from converter.parsing.tag_matcher import AUTO, choose, for_model, joined
 from converter.parsing.think_states import Mode
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.stage import Tools
 
 _AUTO = choose([AUTO])

@@ -5,25 +5,10 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from converter.parsing.families import FAMILIES, PHRASES, TABLE
+from converter.parsing.families import TABLE
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.think_tags import SUFFIX, ThinkTags
 from converter.parsing.tool_marks import openers_in_thought
-
-__all__ = [
-    "AUTO",
-    "FAMILIES",
-    "PHRASES",
-    "TABLE",
-    "Mark",
-    "MarkSearch",
-    "TagSet",
-    "ThinkTags",
-    "choose",
-    "for_model",
-    "joined",
-    "tag_set",
-]
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}

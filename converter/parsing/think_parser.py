@@ -12,7 +12,7 @@ from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_ta
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
 from converter.parsing.mark_search import Mark, MarkSearch
-from converter.parsing.tag_matcher import TagSet, ThinkTags, within_call
+from converter.parsing.tag_matcher import TagSet, within_call
 from converter.parsing.think_states import (
     FIRST_STATE,
     IN_TEXT,
@@ -23,6 +23,7 @@ from converter.parsing.think_states import (
     Mode,
     State,
 )
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import BLANKS_LIMIT, Said, Thought, joined
 from converter.parsing.tool_marks import BEFORE_LIMIT, BY_OPENER, Place, begins_call, where
 
@@ -32,9 +33,7 @@ _NONE = ("", "")
 
 
 class ThinkParser:
-    """Pieces of one choice's text in, `Text`, `Thinking` and `ThinkingEnd` out; cut anywhere, the
-    same message.
-    """
+    """Pieces of one choice's text in, text and thinking out; cut anywhere, the same message."""
 
     def __init__(self, tags: TagSet, start: Mode = Mode.ANSWERING, choice: int = 0) -> None:
         self._tags = tags

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from converter.initial_state import InitialState
-from converter.parsing.tag_matcher import FAMILIES, TABLE
+from converter.parsing.families import FAMILIES, TABLE
 from converter.servers.chat_templates import Switch, Template, template_of
 
 type Body = Mapping[str, object]

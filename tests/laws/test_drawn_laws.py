@@ -13,9 +13,11 @@ from converter.laws import oracle, read_back
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from converter.laws.strict_reader import frames_of
-from converter.parsing.tag_matcher import FAMILIES, ThinkTags, tag_set
+from converter.parsing.families import FAMILIES
+from converter.parsing.tag_matcher import tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
+from converter.parsing.think_tags import ThinkTags
 from converter.settings import Settings, read
 from tests.support.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies
 

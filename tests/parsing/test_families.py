@@ -14,9 +14,10 @@ from converter.laws import oracle
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
-from converter.parsing.tag_matcher import ThinkTags, choose, for_model, joined, tag_set
+from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import BLANKS_LIMIT
 from converter.settings import Settings, read
 from tests.support import frames

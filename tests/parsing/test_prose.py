@@ -9,7 +9,8 @@ import pytest
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of, rewrite
-from converter.parsing.tag_matcher import TABLE, choose, tag_set
+from converter.parsing.families import TABLE
+from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.settings import read

@@ -7,9 +7,11 @@ import pytest
 
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
-from converter.parsing.tag_matcher import TABLE, ThinkTags, choose, tag_set
+from converter.parsing.families import TABLE
+from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import UNREADABLE_CONFIDENCE
 
 ALL = tag_set(choose(["auto"]))
