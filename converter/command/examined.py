@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from converter.command.heard import Heard
 from converter.parsing.families import PHRASES, TABLE
+from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tag_matcher import for_model
 from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
 from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
 from converter.servers.initial_state import Facts
@@ -34,10 +36,7 @@ CALLS_TOOLS = {
 """How to start a server so that it reads tool calls itself."""
 _SUFFIX = r"[\w-]{1,32}"
 _CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
-_TOOL_TEXT = re.compile(
-    r"<tool_call>|<function[=_]|<minimax:tool_call>|<invoke |\[TOOL_CALLS\]|<\|python_tag\|>"
-    r"|<\|tool_calls?_|<｜tool|<｜DSML｜|<\|START_ACTION\|>|to=functions\.|<start_function_call>"
-)
+_CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
         return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
     if found := _marks(heard.text):
         family, opened = found
-        where = f"{_mark(family.open)} and {_mark(family.close)}"
+        where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         words = f"yes{switched}: in the text, between {where}{begun}{when}"
         return Finding("thinking", words, _options(family, opened, server, model))
@@ -89,11 +88,7 @@ def _marks(text: str) -> tuple[ThinkTags, bool] | None:
         for row, family in enumerate(TABLE)
         for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
         for mark in marks
-        if (
-            found := _search(
-                mark, text, only_at_head=family.ambiguous_in_prose or family in PHRASES
-            )
-        )
+        if (found := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
     first = min(places, key=lambda place: place[:3], default=None)
     return (first[3], first[4]) if first else None
@@ -106,10 +101,6 @@ def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
     expression = re.escape(mark).replace(re.escape(SUFFIX), _SUFFIX)
     return re.match(rf"\s*{expression}", text) if only_at_head else re.search(expression, text)
-
-
-def _mark(mark: str) -> str:
-    return mark.strip()
 
 
 def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
@@ -143,7 +134,7 @@ def tools(heard: Heard, server: Server) -> Finding:
         return Finding("tools", f"refused: {heard.refused}{start}", wrong=True)
     if heard.calls:
         return Finding("tools", "as calls")
-    if written := _TOOL_TEXT.search(heard.text + "".join(heard.fields.values())):
+    if written := _CALLS.search(heard.text + "".join(heard.fields.values())):
         words = f"written into the text, with {written[0].strip()}, where no client sees a call"
         return Finding("tools", words + start, wrong=True)
     return Finding("tools", "the model called none, though it was given one that fits")

@@ -77,8 +77,7 @@ def _options() -> str:
 
 def versions() -> str:
     """Return what takes part, by version."""
-    parts = {"think-addon": "think-addon", "mitmproxy": "mitmproxy"}
-    told = [f"{shown} {_version(name)}" for shown, name in parts.items()]
+    told = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
     return ", ".join([*told, f"Python {platform.python_version()}"])
 
 

@@ -20,36 +20,37 @@ _log = logging.getLogger(__name__)
 def declare(loader: Loader) -> None:
     """Declare the options. A bad value stops mitmproxy with one line."""
     for option in settings.OPTIONS:
-        choices = option.choices if option.type is str else ()
-        loader.add_option(
-            f"think_{option.name}", option.type, option.default, option.meaning, choices or None
-        )
+        choices = option.choices if option.type is str and option.choices else None
+        name = _PREFIX + option.name
+        loader.add_option(name, option.type, option.default, option.meaning, choices)
     _refuse_unreadable()
     try:
         chosen()
     except ValueError as error:
         # an error at start stops mitmproxy, without the traceback of a failing hook
         _log.error("think: %s", error)
-        ctx.options.update(
-            **{f"think_{option.name}": option.default for option in settings.OPTIONS}
-        )
+        ctx.options.update(**{_PREFIX + option.name: option.default for option in settings.OPTIONS})
 
 
 def refuse_unknown() -> None:
     """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
     known = [option.name for option in settings.OPTIONS]
-    for name in [name for name in ctx.options.deferred if name.startswith(_PREFIX)]:
+    for name in _undeclared():
         close = difflib.get_close_matches(name.removeprefix(_PREFIX), known, 1)
         all_of_them = ", ".join(_PREFIX + short for short in known)
         hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
         _log.error("think: no option %s; %s", one_line(name), hint)
 
 
+def _undeclared() -> list[str]:
+    return [name for name in ctx.options.deferred if name.startswith(_PREFIX)]
+
+
 def in_force() -> dict[str, object]:
     """Return the values, by short names, of the options that decide how a reply is rewritten; plain
     as JSON has them.
     """
-    return {name: _plain(getattr(ctx.options, f"think_{name}")) for name in settings.RECORDED}
+    return {name: _plain(getattr(ctx.options, _PREFIX + name)) for name in settings.RECORDED}
 
 
 def _refuse_unreadable() -> None:
@@ -60,14 +61,14 @@ def _refuse_unreadable() -> None:
         ctx.options.process_deferred()
     except exceptions.OptionsError as error:
         _log.error("think: %s", error)
-        for name in [name for name in ctx.options.deferred if name.startswith("think_")]:
+        for name in _undeclared():
             del ctx.options.deferred[name]
 
 
 def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
     """Return what the options say; raise ValueError for the first bad one."""
     chosen = settings.read(
-        {option.name: getattr(ctx.options, f"think_{option.name}") for option in settings.OPTIONS}
+        {option.name: getattr(ctx.options, _PREFIX + option.name) for option in settings.OPTIONS}
     )
     _make_ready(chosen.record)
     try:

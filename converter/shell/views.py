@@ -103,16 +103,12 @@ class Thinking(Contentview):
         self, data: bytes, message: Message | None, flow: Flow | None
     ) -> tuple[bytes, Message | None]:
         """Return what went to the server, or came from it, in place of a message."""
-        running = self.replies.get(flow.id) if flow else None
-        other: Message | None = None
+        other: Message | None = backup_of(flow)
         if isinstance(message, Request):
+            running = self.replies.get(flow.id) if flow else None
             state = state_before(flow).get("request")
-            # a copy, because `from_state` consumes what it is given
-            other = (
-                running.kept.sent if running else Request.from_state({**state}) if state else None
-            )
-        elif state := state_before(flow).get("response"):
-            other = Response.from_state({**state})
+            before = Request.from_state({**state}) if state else None  # it consumes what it gets
+            other = running.kept.sent if running else before
         return (other.get_content(strict=False) or b"", other) if other else (data, message)
 
 
@@ -160,10 +156,10 @@ def is_let_go(flow: Flow | None) -> bool:
     return isinstance(flow, HTTPFlow) and bool(told(flow).get(LET_GO))
 
 
-def backup_of(flow: Flow) -> Response | None:
+def backup_of(flow: Flow | None) -> Response | None:
     """Return what the server sent, where the client got something else; the flow stays as it is."""
     state = state_before(flow).get("response")
-    return Response.from_state({**state}) if state else None  # it would consume it
+    return Response.from_state({**state}) if state else None  # it consumes what it gets
 
 
 def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow
 from mitmproxy.http import HTTPFlow
@@ -55,6 +55,12 @@ class Listed:
 
     def __init__(self, view: "View", running: Mapping[str, FlowRecord]) -> None:
         self._view = view
+        self._signals: tuple[tuple[Any, Callable[..., None]], ...] = (
+            (view.sig_view_add, self._changed),
+            (view.sig_view_update, self._changed),
+            (view.sig_view_remove, self._removed),
+            (view.sig_view_refresh, self._all_changed),
+        )
         self._running = running
         self._entries: dict[str, _Entry] = {}
         self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
@@ -64,18 +70,14 @@ class Listed:
 
     def open(self) -> None:
         """Begin to listen; all that is listed is to be read."""
-        self._view.sig_view_add.connect(self._changed)
-        self._view.sig_view_update.connect(self._changed)
-        self._view.sig_view_remove.connect(self._removed)
-        self._view.sig_view_refresh.connect(self._all_changed)
+        for signal, hear in self._signals:
+            signal.connect(hear)
         self._all_changed()
 
     def close(self) -> None:
         """Listen no more, and forget."""
-        self._view.sig_view_add.disconnect(self._changed)
-        self._view.sig_view_update.disconnect(self._changed)
-        self._view.sig_view_remove.disconnect(self._removed)
-        self._view.sig_view_refresh.disconnect(self._all_changed)
+        for signal, hear in self._signals:
+            signal.disconnect(hear)
         self._entries.clear()
         self._stale.clear()
         self._gone.clear()

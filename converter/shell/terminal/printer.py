@@ -66,7 +66,7 @@ class Terminal:
             self._writer.write(self._screen.end(flow.id))
             self._make_room()  # mitmdump prints a line of its own after ours
         if record.exchange.endpoint.is_chat and is_heard(logging.INFO):
-            _log.info("reply: %s", in_a_line(flow, record))
+            _log.info("reply: %s", reply_line(flow, record))
         if ctx.options.think_stats and (summary := record.summary(flow)):
             self._replies.append(Reply(summary, address_of(flow), record.server.name))
 
@@ -116,7 +116,7 @@ class Terminal:
         return termlog.logger if termlog else None
 
 
-def in_a_line(flow: HTTPFlow, record: FlowRecord) -> str:
+def reply_line(flow: HTTPFlow, record: FlowRecord) -> str:
     """Return an exchange in a few words: `/v1/messages tiny-think · 2 thoughts, 90 chars · first
     byte 0.2 s, whole 4 s · stop`.
     """
