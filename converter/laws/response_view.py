@@ -8,7 +8,7 @@ same, and a finished call has arguments that can be read.
 import json
 from typing import Any
 
-from converter.laws.strict_reader import frames_of
+from converter.laws.strict_reader import frames_of, must
 
 type Json = dict[str, Any]
 
@@ -34,47 +34,47 @@ class ResponseReader:
     def feed(self, event: Json) -> None:
         """Read one event."""
         kind = event["type"].removeprefix("response.")
-        _must(not self.response, f"{kind} behind the last event")
-        _must(event["sequence_number"] == self._count, f"{kind} has another number")
+        must(not self.response, f"{kind} behind the last event")
+        must(event["sequence_number"] == self._count, f"{kind} has another number")
         self._count += 1
         if kind in (*_STARTED, *LAST):
             self._course(kind, event["response"])
         elif kind != "keepalive":
-            _must(self._kinds == [*_STARTED], f"{kind} before the response began")
-            _must(event["output_index"] == len(self._done), f"{kind} of another item")
+            must(self._kinds == [*_STARTED], f"{kind} before the response began")
+            must(event["output_index"] == len(self._done), f"{kind} of another item")
             self._item(kind, event)
 
     def close(self) -> Json:
         """Return the response: the stream is over."""
-        _must(bool(self.response), "the stream ends without its last event")
+        must(bool(self.response), "the stream ends without its last event")
         return self.response
 
     def _course(self, kind: str, response: Json) -> None:
         if kind in _STARTED:
             self._kinds.append(kind)
-            _must(response["output"] == [], f"{kind} has items")
+            must(response["output"] == [], f"{kind} has items")
         else:
-            _must(self._open is None or kind != "completed", "an item is open at the end")
-            _must(response["output"] == self._done, "the last event has other items")
-            _must(response["status"] == kind, "the last event has another status")
+            must(self._open is None or kind != "completed", "an item is open at the end")
+            must(response["output"] == self._done, "the last event has other items")
+            must(response["status"] == kind, "the last event has another status")
             self.response = response
 
     def _item(self, kind: str, event: Json) -> None:
         if kind == "output_item.added":
-            _must(self._open is None, "two items are open")
+            must(self._open is None, "two items are open")
             self._open, self._pieces = event["item"], []
             empty = _EMPTY.get(event["item"]["type"])
-            _must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
+            must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
         elif kind == "output_item.done":
             self._finish(event["item"])
         else:
-            _must((self._open or {}).get("id") == event["item_id"], f"{kind} of another item")
+            must((self._open or {}).get("id") == event["item_id"], f"{kind} of another item")
             self._pieces += [event["delta"]] if kind.endswith(".delta") else []
 
     def _finish(self, item: Json) -> None:
-        _must(self._open is not None and self._open["id"] == item["id"], "another item is done")
+        must(self._open is not None and self._open["id"] == item["id"], "another item is done")
         said = "".join(self._pieces)
-        _must(said == words_of(item), f"the pieces say {said!r}, the item {words_of(item)!r}")
+        must(said == words_of(item), f"the pieces say {said!r}, the item {words_of(item)!r}")
         if item["type"] == "function_call":
             json.loads(item["arguments"])
         self._done.append(item)
@@ -87,7 +87,7 @@ def read_response(body: bytes) -> Json:
     for frame in frames_of(body):
         name, _, data = frame.partition(b"\n")
         event = json.loads(data.removeprefix(b"data: "))
-        _must(name == b"event: " + event["type"].encode(), f"{name!r} of {event['type']}")
+        must(name == b"event: " + event["type"].encode(), f"{name!r} of {event['type']}")
         reader.feed(event)
     return reader.close()
 
@@ -128,8 +128,3 @@ def _stop(response: Json) -> str:
         return _STOPS[details["reason"]]
     called = any(item["type"] == "function_call" for item in response.get("output", ()))
     return "tool_use" if called else "end_turn"
-
-
-def _must(holds: bool, problem: str) -> None:
-    if not holds:
-        raise AssertionError(problem)

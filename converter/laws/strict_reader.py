@@ -71,13 +71,13 @@ class StrictReader:
         if kind == "ping":
             return
         allowed = NEXT[self._last] | ({"error"} if NEXT[self._last] else set())
-        _must(kind in allowed, f"{kind} after {self._last or 'nothing'}")
+        must(kind in allowed, f"{kind} after {self._last or 'nothing'}")
         self._last = kind
         getattr(self, f"_{kind}")(event)
 
     def close(self) -> dict[str, Any]:
         """Return the message: the stream is over."""
-        _must(
+        must(
             self._last in ("message_stop", "error"),
             f"the stream ends after {self._last or 'nothing'}",
         )
@@ -90,28 +90,26 @@ class StrictReader:
 
     def _message_start(self, event: dict[str, Any]) -> None:
         self.message = dict(event["message"])
-        _must(
+        must(
             all(self.message.get(name, "") == value for name, value in _HEAD.items()),
             "not the head of an empty message",
         )
-        _must(
+        must(
             isinstance(self.message.get("id"), str) and isinstance(self.message.get("model"), str),
             "no id or no model",
         )
-        _must(
-            {"input_tokens", "output_tokens"} <= set(self.message["usage"]), "no counts of tokens"
-        )
+        must({"input_tokens", "output_tokens"} <= set(self.message["usage"]), "no counts of tokens")
         self.message["content"] = []
 
     def _content_block_start(self, event: dict[str, Any]) -> None:
         self._check_index(event, len(self._blocks))
         block = dict(event["content_block"])
         empty = EMPTY.get(block["type"], {})
-        _must(
+        must(
             all(block.get(name) == value for name, value in empty.items()),
             "a block that does not begin empty",
         )
-        _must(
+        must(
             block["type"] != "tool_use" or bool(block["id"] and block["name"]),
             "a call without id or name",
         )
@@ -128,11 +126,11 @@ class StrictReader:
                 if name != "type" and isinstance(block.get(name), str)
             }
             return
-        _must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
-        _must(not self._signed, "a delta after the signature")
+        must(delta["type"] in DELTAS[block["type"]], f"{delta['type']} in {block['type']}")
+        must(not self._signed, "a delta after the signature")
         name = VALUES[delta["type"]]
-        _must(set(delta) == {"type", name}, "fields that a delta does not have")
-        _must(bool(delta[name]) or name == "signature", "an empty delta")
+        must(set(delta) == {"type", name}, "fields that a delta does not have")
+        must(bool(delta[name]) or name == "signature", "an empty delta")
         self._signed = name == "signature"
         if name == "partial_json":
             self._json += delta[name]
@@ -146,30 +144,30 @@ class StrictReader:
             block["input"] = _read(self._json)
             self._cut = self._cut or is_open(self._json)
         elif block["type"] in EMPTY:
-            _must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
-            _must(self._signed == (block["type"] == "thinking"), "a thought without signature")
+            must(bool(block[block["type"]].strip()), "a block of nothing but blanks")
+            must(self._signed == (block["type"] == "thinking"), "a thought without signature")
 
     def _check_index(self, event: dict[str, Any], expected: int) -> None:
-        _must(event["index"] == expected, f"index {event['index']} where {expected} belongs")
+        must(event["index"] == expected, f"index {event['index']} where {expected} belongs")
 
     def _message_delta(self, event: dict[str, Any]) -> None:
-        _must(
+        must(
             set(event["delta"]) == {"stop_reason", "stop_sequence"}, "not the two fields of an end"
         )
-        _must(isinstance(event["delta"]["stop_reason"], str), "no reason to stop")
-        _must(isinstance(event["usage"]["output_tokens"], int), "no count of tokens")
+        must(isinstance(event["delta"]["stop_reason"], str), "no reason to stop")
+        must(isinstance(event["usage"]["output_tokens"], int), "no count of tokens")
         self.message |= event["delta"] | {"usage": event["usage"]}
-        _must(
+        must(
             not self._cut or event["delta"]["stop_reason"] != "tool_use",
             "the client is to run a call that was cut off",
         )
 
     def _message_stop(self, event: dict[str, Any]) -> None:
-        _must(event == {"type": "message_stop"}, "message_stop says more than that")
+        must(event == {"type": "message_stop"}, "message_stop says more than that")
 
     def _error(self, event: dict[str, Any]) -> None:
         self.error = event
-        _must(set(event["error"]) == {"type", "message"}, "not the two fields of an error")
+        must(set(event["error"]) == {"type", "message"}, "not the two fields of an error")
 
 
 def read_strictly(body: bytes) -> StrictReader:
@@ -197,7 +195,7 @@ def read_strictly(body: bytes) -> StrictReader:
 def frames_of(body: bytes) -> list[bytes]:
     """Return the frames without the blank lines that end them, which all must have."""
     frames = re.split(rb"\r?\n\r?\n", body)
-    _must(frames.pop() == b"", "the last frame has no end")
+    must(frames.pop() == b"", "the last frame has no end")
     return frames
 
 
@@ -206,7 +204,7 @@ def _event(frame: bytes) -> dict[str, Any]:
     event: dict[str, Any] = json.loads(data.removeprefix(b"data: "))
     # pings pass as they came, nobody reads them
     named = name == b"event: " + event["type"].encode() or event["type"] == "ping"
-    _must(named, f"{name.decode(errors='replace')} above {event['type']}")
+    must(named, f"{name.decode(errors='replace')} above {event['type']}")
     return event
 
 
@@ -216,13 +214,13 @@ def _read(written: str) -> dict[str, Any]:
         value = json.loads(complete_part(written) if is_open(written) else written)
     except ValueError:
         raise AssertionError("a call whose input is no JSON") from None
-    _must(isinstance(value, dict), "a call whose input is no object")
+    must(isinstance(value, dict), "a call whose input is no object")
     return dict(value)
 
 
-def _must(holds: bool, words: str) -> None:
-    """Unlike `assert`, says why wherever it runs: a law's message is read by people who do not know
-    this file.
+def must(holds: bool, words: str) -> None:
+    """Raise AssertionError with the words, unless it holds. A law's message is read by people who
+    do not know this file, so it says why wherever it runs, unlike `assert`.
     """
     if not holds:
         raise AssertionError(words)

@@ -23,7 +23,6 @@ from converter.recordings.as_flow import CARRIED, HOST, to_flow
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.redact.scrubber import HERE
 from converter.recordings.replay import Replay
-from converter.recordings.whole_file import write_whole
 
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
 
@@ -32,17 +31,17 @@ def load(path: Path) -> Recording:
     """Return the recording in a file that holds one. Raises RecordingError, whatever is wrong with
     the file.
     """
-    found = list(read_all(path))
-    if len(found) != 1:
-        raise RecordingError(f"{path}: {len(found)} recordings, where one is expected")
-    return found[0]
+    return _only(list(read_all(path)), str(path))
 
 
 def loads(data: bytes, name: str) -> Recording:
     """Return the recording in the bytes of its file. Raises RecordingError."""
-    found = list(_recordings(data, name))
+    return _only(_recordings(data, name), name)
+
+
+def _only(found: list[Recording], place: str) -> Recording:
     if len(found) != 1:
-        raise RecordingError(f"{name}: {len(found)} recordings, where one is expected")
+        raise RecordingError(f"{place}: {len(found)} recordings, where one is expected")
     return found[0]
 
 
@@ -196,8 +195,3 @@ def dumps(recording: Recording, replay: Replay | None = None) -> bytes:
     out = io.BytesIO()
     FlowWriter(out).add(to_flow(recording, replay))
     return out.getvalue()
-
-
-def save(recording: Recording, path: Path) -> None:
-    """Write a recording's file: all of it, or nothing."""
-    write_whole(path, dumps(recording))

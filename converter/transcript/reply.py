@@ -120,9 +120,7 @@ class ReplyReader:
     def _facts(self) -> dict[str, object]:
         told = self.summary.told()
         facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
-        reasons = [
-            accumulator.finish for accumulator in self._choices.values() if accumulator.finish
-        ]
+        reasons = [each.finish for each in self._choices.values() if each.finish]
         stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
         return facts | ({"stop_sequence": ", ".join(stops)} if stops else {})

@@ -41,10 +41,8 @@ def _url(image: Image) -> str:
     match image.source:
         case Data(media_type, content):
             return f"data:{media_type};base64,{content}"
-        case Link(url):
-            return url
-        case Stored(file_id):
-            return file_id
+        case Link(place) | Stored(place):
+            return place
 
 
 def readable(blocks: Iterable[Block], links: bool) -> Iterator[Part]:
