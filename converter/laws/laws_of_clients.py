@@ -1,6 +1,8 @@
 """Law 7: the official SDKs read a client's bytes, and see the message that a plain reader sees."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
@@ -52,25 +54,23 @@ def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     if plain.get("error"):
         _check_error(variant, body, plain, wire, sdk)
         return
+    with _raising_nothing(variant, "anthropic"):
+        if variant.form is Form.WHOLE:
+            message = sdk.anthropic_whole(wire, body)
+        else:
+            sdk.anthropic_events(wire, body)  # each is of its types
+            message = sdk.anthropic_accumulated(wire, body)
+    compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
+    compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
+
+
+@contextmanager
+def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
     try:
-        seen = (
-            [sdk.anthropic_whole(wire, body)]
-            if variant.form is Form.WHOLE
-            else _streamed(body, wire, sdk)
-        )
+        yield
     except Exception as error:
-        raise BrokenLawError(
-            str(variant), f"the anthropic SDK raises {type(error).__name__}: {error}"
-        ) from error
-    for message in seen:
-        compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
-        compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
-
-
-def _streamed(body: bytes, wire: Any, sdk: Any) -> list[Message]:
-    """Return the message that the SDK puts together, once every event is of its types."""
-    sdk.anthropic_events(wire, body)
-    return [sdk.anthropic_accumulated(wire, body)]
+        words = f"the {sdk} SDK raises {type(error).__name__}: {error}"
+        raise BrokenLawError(str(variant), words) from error
 
 
 def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
@@ -109,13 +109,9 @@ def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
     if case.recording.ended or not case.words.complete or case.words.unread:
         return
     plain = listen(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
-    try:
+    with _raising_nothing(variant, "openai"):
         seen = sdk.openai_bodies(wire, body, variant.form)
         summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, variant) else {}
-    except Exception as error:
-        raise BrokenLawError(
-            str(variant), f"the openai SDK raises {type(error).__name__}: {error}"
-        ) from error
     again = listen(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
     compare(
         f"{variant}, the openai SDK's view",
@@ -144,12 +140,8 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         raised = sdk.responses_error(wire, body, _FAILED)
         compare(f"{variant}, the openai SDK's error", [plain["error"]["message"]], [raised])
         return
-    try:
+    with _raising_nothing(variant, "openai"):
         seen = sdk.responses_read(wire, body, variant.form)
-    except Exception as error:
-        raise BrokenLawError(
-            str(variant), f"the openai SDK raises {type(error).__name__}: {error}"
-        ) from error
     for response in seen:
         again = as_message(response)
         compare(f"{variant}, the openai SDK's items", _blocks(plain), _blocks(again))
