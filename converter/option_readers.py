@@ -66,13 +66,6 @@ def read_folder(written: object) -> str:
     return str(path) if str(written) else ""
 
 
-def read_seconds(written: object) -> int:
-    """Return a number of seconds."""
-    if type(written) is not int or written < 0:
-        raise ValueError(f"{written!r} is no number of seconds, 0 or more")
-    return written
-
-
 def read_count(written: object) -> int:
     """Return a number of things."""
     if type(written) is not int or written < 0:

@@ -21,7 +21,6 @@ from converter.option_readers import (
     read_megabytes,
     read_metrics,
     read_path,
-    read_seconds,
     read_server,
     read_start,
 )
@@ -136,7 +135,7 @@ OPTIONS = (
         int,
         10,
         "seconds of silence before a streaming client is pinged; 0: never",
-        read_seconds,
+        read_count,
     ),
     Option("early_start", bool, False, "begin a stream while the server holds its head back", bool),
     Option(

@@ -114,7 +114,8 @@ class Dialect:
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect; `native_request`
     returns a request as servers take it there, the same one if it may go as it came.
-    `path`: of its requests. `example`: a short one, but for its model. `headers`: names of those that are its own. `shown_by`: those by which
+    `path`: of its requests. `example`: a short one, but for its model.
+    `headers`: names of those that are its own. `shown_by`: those by which
     a request without a body shows its dialect; `version`: one of them, with a value. `request_id`:
     the header by which its replies name a request. `head`: fields of a reply's head that people are
     told otherwise, or that tell them nothing; `blocks`: the one that holds a whole reply's blocks.

@@ -1,5 +1,5 @@
 """Parts of requests that chat completions and the Responses API share: data URLs, files, a call's
-arguments.
+arguments, a custom tool.
 """
 
 import base64
@@ -19,6 +19,17 @@ TEXT_TYPES = (
     "application/toml",
 )
 """Media types, or their beginnings, of what a model can read as it is."""
+
+
+CUSTOM_INPUT = "input"
+"""Key of a custom tool's free text in the input of its call."""
+CUSTOM_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {CUSTOM_INPUT: {"type": "string"}},
+    "required": [CUSTOM_INPUT],
+}
+"""Input of a custom tool, whose calls hold one free text."""
+NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
 
 def read_arguments(arguments: object) -> Mapping[str, object]:

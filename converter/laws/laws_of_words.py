@@ -209,8 +209,8 @@ def law_6(recording: Recording, _: int) -> None:
         reading = reading_for(recording, is_whole(recording, variant.form))
         for choice, texts in _told_texts(recording, variant):
             found = parts(case.words.choice(choice), reading)
-            openai = variant.client is OPENAI_CHAT
-            blocks = openai_words(found) if openai else [said for _, said in anthropic_blocks(found)]
+            blocks: Sequence[str] = [said for _, said in anthropic_blocks(found)]
+            blocks = openai_words(found) if variant.client is OPENAI_CHAT else blocks
             for mark in literal_marks(reading.families):
                 _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 

@@ -151,7 +151,8 @@ LIMITS = (
     ),
     Limit(
         (7,),
-        "the SDKs refuse bytes that are no UTF-8, which a chat completions client gets as they came",
+        "the SDKs refuse bytes that are no UTF-8, "
+        "which a chat completions client gets as they came",
         _no_text,
     ),
 )

@@ -43,17 +43,13 @@ def of(value: object) -> str:
     return value if isinstance(value, str) else compact(value)
 
 
-def _model(facts: Facts) -> str:
-    return str(facts.get("model") or "")
+def _word(name: str) -> Callable[[Facts], str]:
+    return lambda facts: str(facts.get(name) or "")
 
 
 def _stop(facts: Facts) -> str:
     reason, at = str(facts.get("finish") or ""), facts.get("stop_sequence")
     return f"{reason}, at {at}" if at else reason
-
-
-def _broke_off(facts: Facts) -> str:
-    return str(facts.get("broke_off") or "")
 
 
 def _tokens(facts: Facts) -> str:
@@ -113,9 +109,9 @@ def _number(facts: Mapping[str, object], name: str) -> float | int | None:
 
 
 _ROWS: tuple[tuple[str, tuple[str, ...], Callable[[Facts], str]], ...] = (
-    ("model", ("model",), _model),
+    ("model", ("model",), _word("model")),
     ("stop", ("finish", "stop_sequence"), _stop),
-    ("broke off", ("broke_off",), _broke_off),
+    ("broke off", ("broke_off",), _word("broke_off")),
     ("tokens", ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens"), _tokens),
     ("thoughts", ("thoughts", "thinking"), _thoughts),
     ("times", ("first_byte", "first_thought", "first_text", "end"), _times),

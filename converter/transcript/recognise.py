@@ -5,10 +5,10 @@ type helps where they do not say.
 import re
 
 from converter.dialects.table import Dialect, Form, recognise
+from converter.exchange import EVENT_STREAM
 from converter.wire import json_text
 from converter.wire.sse import Frame, FrameDecoder
 
-EVENT_STREAM = "text/event-stream"
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")
 HEAD = 4096
 """Bytes of a reply's beginning that tell a stream: blanks may come first."""

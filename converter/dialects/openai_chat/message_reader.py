@@ -20,7 +20,7 @@ from converter.conversation import (
     Turn,
 )
 from converter.dialects.openai_chat.messages import TOOL_ERROR
-from converter.dialects.openai_parts import document_of, read_arguments, source_of
+from converter.dialects.openai_parts import CUSTOM_INPUT, document_of, read_arguments, source_of
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.wire.checked import Fields
 
@@ -28,8 +28,6 @@ type Part = Text | Thinking | Image | Sound | Document
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
-CUSTOM_INPUT = "input"
-"""Key of a custom tool's free text in the input of its call."""
 
 
 @dataclass(slots=True)

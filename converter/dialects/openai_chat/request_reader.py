@@ -16,8 +16,9 @@ from converter.conversation import (
     ToolChoiceMode,
     Turn,
 )
-from converter.dialects.openai_chat.message_reader import CUSTOM_INPUT, Messages
+from converter.dialects.openai_chat.message_reader import Messages
 from converter.dialects.openai_chat.request_writer import OUTPUT_NAME
+from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
 from converter.wire.checked import Fields
 
 CHOICES: dict[str, ToolChoiceMode] = {
@@ -26,12 +27,6 @@ CHOICES: dict[str, ToolChoiceMode] = {
     "required": "required",
     "any": "required",  # Mistral's word
 }
-CUSTOM_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {CUSTOM_INPUT: {"type": "string"}},
-    "required": [CUSTOM_INPUT],
-}
-"""Input of a custom tool, whose calls hold one free text."""
 USAGE_ASKED = {"include_usage": True}
 _READ = frozenset(
     {
@@ -127,7 +122,7 @@ def _tool(tool: Fields) -> Tool:
 def _function(function: Fields) -> Tool:
     return Tool(
         function.required("name", str),
-        function.optional("parameters", dict) or {"type": "object", "properties": {}},
+        function.optional("parameters", dict) or NO_PARAMETERS,
         function.optional("description", str) or "",
         function.optional("strict", bool) or False,
     )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from converter.dialects.openai_parts import read_arguments
-from converter.dialects.responses.tools import CUSTOM_INPUT, ToolName
+from converter.dialects.openai_parts import CUSTOM_INPUT, read_arguments
+from converter.dialects.responses.tools import ToolName
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
 

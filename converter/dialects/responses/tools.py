@@ -14,13 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from converter.conversation import Tool
+from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
 from converter.wire.checked import Fields
 
 NAME_LIMIT = 64
 """Longest name of a function that OpenAI's and vLLM's checks let through."""
-CUSTOM_INPUT = "input"
-"""Key of the free text in the input of a custom tool's function."""
-NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -40,7 +38,6 @@ def _schema(required: tuple[str, ...], **properties: Mapping[str, object]) -> Ma
 _STRING = {"type": "string"}
 _STRINGS = {"type": "array", "items": _STRING}
 _INTEGER = {"type": "integer"}
-_TEXT = _schema((CUSTOM_INPUT,), input=_STRING)
 _QUERY = _schema(("query",), query=_STRING)
 _COMMANDS = _schema(
     ("commands",), commands=_STRINGS, timeout_ms=_INTEGER, max_output_length=_INTEGER
@@ -153,7 +150,7 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
     if form and definition:
         syntax = form.optional("syntax", str) or "text"
         description += f"\n\nThe input is free text that fits this {syntax} grammar:\n{definition}"
-    return Tool(name, _TEXT, description.strip())
+    return Tool(name, CUSTOM_SCHEMA, description.strip())
 
 
 def _of(schema: Mapping[str, object]) -> Callable[[str, str, Fields], Tool]:
