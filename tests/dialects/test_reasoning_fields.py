@@ -14,6 +14,7 @@ from converter.dialects.reasoning_fields import (
     ReasoningMerger,
     is_said,
     read_map,
+    without,
     words_of,
 )
 
@@ -195,3 +196,18 @@ def test_a_long_thought_in_short_pieces_costs_no_more_than_its_length() -> None:
         voices.feed("a", "0123456789")
         voices.feed("b", "0123456789")
     assert time.perf_counter() - began < 5
+
+
+def test_blocks_that_a_row_made_of_a_reply_do_not_go_back_to_a_server() -> None:
+    blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}, "odd"]
+    turns = [{"role": "assistant", "content": blocks}, {"role": "user", "content": "b"}, "odd"]
+    kept = [{"role": "assistant", "content": blocks[1:]}, *turns[1:]]
+    assert without({"model": "m", "messages": turns}, {"custom"}) == {
+        "model": "m",
+        "messages": kept,
+    }
+
+
+@pytest.mark.parametrize("body", ["no object", {"messages": "no list"}, {}])
+def test_what_is_no_request_is_left_to_the_reader(body: object) -> None:
+    assert without(body, {"custom"}) is body

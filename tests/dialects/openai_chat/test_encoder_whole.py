@@ -5,7 +5,17 @@ import json
 import pytest
 
 from tests.support.frames import TOKENS, whole
-from tests.support.frames_of import OPENAI, WHOLE, Json, body_of, entry, passed, rewriter
+from tests.support.frames_of import (
+    OPENAI,
+    WHOLE,
+    Json,
+    body_of,
+    choice,
+    chunk,
+    entry,
+    passed,
+    rewriter,
+)
 
 BOTH = ["reasoning_content", "reasoning"]
 
@@ -127,3 +137,13 @@ def test_a_delta_beside_a_message_is_not_read(beside: object) -> None:
     body["choices"][0]["delta"] = beside
     [message] = _messages(json.dumps(body).encode())
     assert message == {"content": "b", "reasoning_content": "a"}
+
+
+def test_lists_of_thinking_in_a_stream_are_one_list() -> None:
+    deltas = [{"reasoning": said, "reasoning_details": [{"text": said}]} for said in "ab"]
+    pieces = [chunk(choice(delta=delta)) for delta in deltas]
+    end = chunk(choice(finish_reason="stop"))
+    made = passed(rewriter(OPENAI, client_form=WHOLE), [*pieces, end])
+    message = json.loads(b"".join(made))["choices"][0]["message"]
+    assert message["reasoning_details"] == [{"text": "a"}, {"text": "b"}]
+    assert (message["reasoning"], message["reasoning_content"]) == ("ab", "ab")

@@ -11,8 +11,11 @@ from converter.dialects.responses import thoughts
 from converter.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.request_reader import read
+from converter.dialects.table import RESPONSES
+from converter.endpoints import Purpose
 from converter.events import Finish, Thinking, ThinkingEnd
 from converter.events import Text as Said
+from converter.memory import Memory
 from tests.support.responses_of import HEAD as BEGIN
 from tests.support.responses_of import (
     STOP,
@@ -110,3 +113,16 @@ def test_a_request_to_its_own_endpoint_asks_by_an_item(said: Any, items: list[An
 @pytest.mark.parametrize("body", ["no object", {"input": 5}])
 def test_what_breaks_the_format_is_left_to_the_reader(body: Any) -> None:
     assert request(body) == body
+
+
+@pytest.mark.parametrize("memory", [None, Memory(9, 10_000)], ids=["no memory", "a memory"])
+def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_said(
+    memory: Memory | None,
+) -> None:
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    body = {"model": "m", "input": said}
+    conversation = RESPONSES.read_request(body, {}, Purpose.COMPACTION, memory)
+    assert conversation.turns[-1] == Turn("user", (Text(PROMPT),))
+    assert isinstance(conversation.own, ResponseContext)
+    assert conversation.own.compacts
+    assert conversation.own.repeated == (said[0],)
