@@ -100,7 +100,7 @@ class ThinkPage(Page):
             ".exchange .end dl, .exchange .end .error, .exchange .waiting, .exchange .reply .part"
         )
         self.until(lambda: bool(self._all(done)), "the exchange")
-        self.until(lambda: not self.script("return jobs.length"), "all of it")
+        self.until(lambda: not self.script("return document.body.ariaBusy === 'true'"), "all of it")
 
     def press(self, what: str) -> None:
         """Click on what a selector names."""

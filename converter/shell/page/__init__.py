@@ -1,5 +1,7 @@
 """The page at /think in mitmweb: the exchanges as they come, what the model thinks and says, where
 the time went.
 
-It stands behind mitmweb's own login. Nothing is kept up to date while nobody has it open.
+It stands behind mitmweb's own login. Nothing is kept up to date while nobody has it open. In the
+browser `think.js` begins; `list.js` has the rows, `exchange.js` what is chosen, `turns.js`,
+`words.js` and `markdown.js` its words, `line.js` the lines to `handlers`.
 """

@@ -7,6 +7,7 @@ its XSRF cookie hold here.
 import asyncio
 import contextlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +24,9 @@ from converter.shell.page.watcher import Watcher
 from converter.transcript import markdown
 
 FOLDER = Path(__file__).parent
-FILES = {"think.css": "text/css; charset=utf-8", "think.js": "text/javascript; charset=utf-8"}
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+FILES = {file.name: _TYPES[file.suffix] for file in FOLDER.iterdir() if file.suffix in _TYPES}
+"""The style sheet and the scripts, with their types."""
 SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
@@ -43,7 +46,7 @@ def mount(app: Any, page: Page) -> Any:
     exchange = rf"{PATH}/exchanges/(?P<flow_id>[0-9a-f\-]+)"
     handlers = [
         (PATH, Index, given),
-        (rf"{PATH}/(?P<name>{'|'.join(FILES)})", File, given),
+        (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
         (rf"{PATH}/updates", Updates, given),
         (rf"{PATH}/search", Words, given),
         (rf"{exchange}/keep", Keep, given),
@@ -110,7 +113,7 @@ class Index(_Handler):
 
 
 class File(_Handler):
-    """The style sheet and the script."""
+    """The style sheet and the scripts."""
 
     def get(self, name: str) -> None:
         """Return one of them."""

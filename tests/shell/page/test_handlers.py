@@ -21,9 +21,10 @@ from tests.support.frames import END, ROLE, text
 from tests.support.harness import ADDON
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import COOKIE, XSRF, ask, flows
+from tests.test_shape import LONGEST_FILE
 
 OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
-LIMIT = 60_000
+LIMIT = 64_000
 """Bytes of all that a browser loads."""
 
 
@@ -67,6 +68,11 @@ def test_the_files_are_small_and_load_nothing_from_elsewhere() -> None:
     assert "://" not in said.replace("http://www.w3.org/2000/svg", "").replace(":\\/\\/", "")
 
 
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
+def test_a_script_is_read_at_one_sitting(name: str) -> None:
+    assert len((FOLDER / name).read_text().splitlines()) <= LONGEST_FILE
+
+
 def test_the_page_is_where_the_log_says(web: Mitmweb) -> None:
     [told] = web.wait_for(r"watch it think at (\S+)")
     assert urlsplit(told).path == "/think"
@@ -88,7 +94,15 @@ def test_its_files_come_with_their_types(web: Mitmweb, name: str) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-PATHS = ("", "/think.js", "/think.css", "/search?words=x", "/exchanges/0a/curl", "/updates")
+PATHS = (
+    "",
+    "/think.js",
+    "/line.js",
+    "/think.css",
+    "/search?words=x",
+    "/exchanges/0a/curl",
+    "/updates",
+)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -1,0 +1,221 @@
+// One exchange: its head, the conversation, its end, and the frames of both sides.
+
+import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
+import { keep } from "./keep.js";
+import { rows } from "./known.js";
+import { ask, send } from "./line.js";
+import { PARTS, Turn, folded, later, turn } from "./turns.js";
+import { Words } from "./words.js";
+
+const SEGMENTS = ["waited", "thought", "answered"];
+const CALLED = { waited: "waiting", thought: "thinking", answered: "answer" };
+const MOST_FRAMES = 1500;
+
+function spans(row) {
+  const now = row.running ? Math.max(row.end ?? 0, (Date.now() - row.began) / 1000) : row.end;
+  if (now == null) return null;
+  const waited = row.waited ?? now;
+  const thought = row.thought ?? 0;
+  const thinks = row.running && row.state === "thinking" ? Math.max(thought, now - waited) : thought;
+  return { waited: Math.min(waited, now), thought: thinks, answered: Math.max(0, now - waited - thinks), end: now };
+}
+
+export function drawBar(bar, row) {
+  const times = spans(row);
+  SEGMENTS.forEach((name, at) => { bar.children[at].style.flexGrow = times ? (1000 * times[name]) / (times.end || 1) : 0; });
+  return times;
+}
+
+export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", broken: "broken" };
+
+export function tokens(row) {
+  if (row.output_tokens == null) {
+    const said = (row.thinking || 0) + (row.text || 0);
+    return said ? `${number(said)} characters` : "";
+  }
+  const speed = row.end - row.waited > 0.05 ? ` · ${Math.round(row.output_tokens / (row.end - row.waited))}/s` : "";
+  return `${number(row.input_tokens || 0)} → ${number(row.output_tokens)} tokens${speed}`;
+}
+
+export class Exchange {
+  constructor(id) {
+    this.id = id;
+    this.root = $("exchange-template").content.cloneNode(true).firstElementChild;
+    this.running = false;
+    this.choices = new Map();
+    this.tab = "talk";
+    this.frames = 0;
+    this.root.addEventListener("click", (event) => this.clicked(event));
+    this.part("[data-do=mitmweb]").href = `./#/flows/${id}/response`;
+    this.part(".about").textContent = "Reading …";
+    this.row();
+  }
+
+  part(selector) { return this.root.querySelector(selector); }
+
+  // Draw what the list knows.
+  row() {
+    const row = rows.get(this.id);
+    if (!row) return;
+    this.root.classList.remove(...Object.keys(STATES));
+    this.root.classList.add(row.state);
+    this.part("h2").textContent = visible(row.model || "no model");
+    this.part(".title .state").textContent = STATES[row.state];
+    const when = new Date(row.at * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+    this.part(".about").textContent = visible([row.path, row.client, row.server, when, row.again ? "asked again" : "", row.failure].filter(Boolean).join(" · "));
+    const times = drawBar(this.part(".bar"), row);
+    const legend = times ? SEGMENTS.filter((name) => times[name] > 0.0005).map((name) => {
+      const mark = el("i", name);
+      return el("span", "", mark, `${CALLED[name]} ${seconds(times[name])}`);
+    }) : [];
+    this.part(".legend").replaceChildren(...legend, el("span", "", tokens(row)));
+    for (const name of ["keep", "again"]) this.part(`[data-do=${name}]`).disabled = row.running;
+  }
+
+  // Take all of it, or what is new.
+  hear(data) {
+    const follows = this.atEnd();
+    if (data.gone) this.part(".reply").replaceChildren(el("p", "note", "This exchange is not in mitmweb's list any more."));
+    if (data.request) this.whole(data);
+    for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);
+    if (data.said && data.said.length) this.part(".waiting")?.remove();
+    if (data.end) { this.running = false; this.end(data.end); }
+    if (follows && this.running) this.toEnd();
+  }
+
+  whole(data) {
+    this.running = data.running;
+    this.choices.clear();
+    this.part(".asked").replaceChildren(...this.asked(data.request));
+    this.part(".reply").replaceChildren();
+    this.part(".end").replaceChildren();
+    for (const each of data.reply.turns) for (const part of each.parts) this.choice(each.choice).add(part);
+    for (const part of data.reply.rest) this.choice(0).add(part);
+    if (data.running && !data.said?.length) this.part(".reply").append(el("p", "waiting", "Waiting for the first word …"));
+    if (!data.running) this.end({ ...data, facts: data.reply.facts, beside: data.reply.beside });
+  }
+
+  asked(request) {
+    const made = [];
+    if (request.asked.length) made.push(el("p", "asks", ...request.asked.map(([name, words]) => el("span", "", `${name} ${words}`))));
+    const system = request.turns.filter((each) => each.role === "system" || each.role === "developer");
+    const others = request.turns.filter((each) => !system.includes(each));
+    const last = Math.max(0, others.findLastIndex((each) => each.role === "user"));
+    if (system.length) made.push(later("System prompt", () => system.map((each) => turn(each, this))));
+    if (last) made.push(later(plural(last, "earlier turn"), () => others.slice(0, last).map((each) => turn(each, this))));
+    made.push(...others.slice(last).map((each) => turn(each, this)), ...request.rest.map((part) => PARTS[part.kind](part, this)));
+    return made;
+  }
+
+  choice(index) {
+    let found = this.choices.get(index);
+    if (!found) {
+      const body = el("div", "body");
+      this.part(".reply").append(el("section", "turn assistant", el("h3", "", index ? `assistant ${index + 1}` : "assistant"), body));
+      this.choices.set(index, (found = new Turn(body, this)));
+    }
+    return found;
+  }
+
+  end(data) {
+    const made = [];
+    const thoughts = (data.withheld || []).map((words) => {
+      const fold = folded("thinking", "Thinking that the client did not get", plural(words.length, "character"), false);
+      new Words(fold.appendChild(el("div"))).add(words);
+      return fold;
+    });
+    if (data.status || data.ended) {
+      made.push(el("div", "part error", el("b", "", data.status ? `The client got ${data.status}` : "The connection ended"), data.ended || "The words of the error stand above."));
+    }
+    if (data.notes.length) made.push(el("div", "how", ...data.notes.map((words) => el("p", "", words))));
+    made.push(...thoughts);
+    const facts = el("dl", "", ...data.facts.flatMap(([label, words]) => [el("dt", "", label), el("dd", "", words)]));
+    if (data.facts.length) made.push(facts);
+    made.push(...data.beside.map((part) => PARTS[part.kind](part, this)));
+    this.part(".waiting")?.remove();
+    this.part(".end").replaceChildren(...made);
+    this.part("[data-do=keep]").hidden = !data.kept;
+    this.row();
+  }
+
+  scroller() { return $("talk").scrollHeight > $("talk").clientHeight + 1 ? $("talk") : document.querySelector("main"); }
+  atEnd() { const at = this.scroller(); return at.scrollHeight - at.scrollTop - at.clientHeight < 120; }
+  toEnd() { const at = this.scroller(); at.scrollTop = at.scrollHeight; }
+
+  // The frames of both sides.
+  wire(data) {
+    const into = this.part(".frames");
+    if (data.from !== this.frames || !data.from) { into.replaceChildren(); this.first = data.from; this.before = new Set(); }
+    for (const [at, came, went] of data.rows) {
+      into.append(el("li", "",
+        el("span", "at", at === null ? "end" : `${at.toFixed(3)} s`),
+        el("div", "came", ...framesOf(came, this.before)),
+        el("div", "went", ...(came === went && came ? [el("p", "held", "as it came")] : framesOf(went, this.before)))));
+    }
+    this.frames = data.from + data.rows.length;
+    while (this.running && into.childElementCount > MOST_FRAMES) { into.firstElementChild.remove(); this.first++; }
+    const above = this.first ? `${plural(this.first, "earlier chunk")} not shown. ` : "";
+    this.part(".wire .note").textContent = visible(above + data.note);
+    this.part("[data-do=frames]").hidden = this.running || this.frames >= data.total;
+    this.part("[data-do=frames]").textContent = `Show more of ${plural(data.total, "chunk")}`;
+  }
+
+  show(tab) {
+    this.tab = tab;
+    for (const button of this.root.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === tab);
+    this.part(".panel.talk").hidden = tab === "wire";
+    this.part(".panel.wire").hidden = tab !== "wire";
+    this.root.classList.toggle("on-wire", tab === "wire");
+    this.frames = 0;
+    this.part(".frames").replaceChildren();
+    send({ wire: tab === "wire" ? { id: this.id, from: this.running ? -1 : 0 } : null });
+  }
+
+  async clicked(event) {
+    const button = event.target.closest("[data-do], [data-tab]");
+    if (!button) return;
+    if (button.dataset.tab) return this.show(button.dataset.tab);
+    try {
+      await this.actions[button.dataset.do]?.call(this);
+    } catch (error) {
+      say(error.message);
+    }
+  }
+
+  actions = {
+    keep() { keep.open(this); },
+    frames() { send({ wire: { id: this.id, from: this.frames } }); },
+    async again() { const other = await ask(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
+    async curl() { await copy(await ask(`exchanges/${this.id}/curl`), "as curl"); },
+    async markdown() { await copy(await ask(`exchanges/${this.id}/markdown`), "as Markdown"); },
+  };
+}
+
+const SHORT = 4000;
+const FIELD = '"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\\\]{0,200}"|\\d{1,20}|null)';
+const SAME = new RegExp(`${FIELD}(?:, ?${FIELD})+,? ?`, "g"); // what servers repeat in every frame
+
+// Draw a body's frames; fields that the frame before had as well are cut to a few dots.
+function framesOf(text, before) {
+  return text.split(/(?:\r?\n){2,}/).filter((frame) => frame.trim()).map((frame) => {
+    const made = el("p");
+    if (frame.length > SHORT) {
+      const more = el("button", "more", `Show all ${number(frame.length)} characters`);
+      more.addEventListener("click", () => made.replaceChildren(visible(frame)));
+      made.append(visible(frame.slice(0, SHORT)), " … ", more);
+      return made;
+    }
+    let at = 0;
+    for (const found of frame.matchAll(SAME)) {
+      if (before.has(found[0])) {
+        const dots = el("span", "same", "… ");
+        dots.title = visible(found[0]);
+        made.append(visible(frame.slice(at, found.index)), dots);
+        at = found.index + found[0].length;
+      }
+      before.add(found[0]);
+    }
+    made.append(visible(frame.slice(at)));
+    return made;
+  });
+}

@@ -1,0 +1,107 @@
+// The parts of a turn, and a turn whose parts may grow.
+
+import { el, plural, stored } from "./elements.js";
+import { picture } from "./markdown.js";
+import { Words } from "./words.js";
+
+export function folded(kind, label, about, open = true) {
+  const made = el("details", `part ${kind}`, el("summary", "", label, about ? el("small", "", about) : null));
+  made.open = open;
+  return made;
+}
+
+export const thoughtsOpen = () => stored.get("thoughts") !== "folded";
+
+export const PARTS = {
+  thinking(part, view) {
+    const made = folded("thinking", "Thinking", part.note, view.thoughts ?? thoughtsOpen());
+    made.append(el("div"));
+    return made;
+  },
+  text: (part) => (part.text.trim() || part.grows ? el("div", "part said", part.note ? el("p", "note", part.note) : null, el("div")) : null),
+  call(part) {
+    const made = folded("call", `→ ${part.name}`, part.id);
+    made.append(el("pre", "", part.text));
+    return made;
+  },
+  result(part) {
+    const made = folded(part.failed ? "result failed" : "result", `← ${part.failed ? "failed " : ""}${part.name || "result"}`, part.id, part.text.length < 2000);
+    made.append(el("pre", "", part.text));
+    return made;
+  },
+  media: (part) => el("figure", "part", part.source ? picture(part.source, part.text) : null, el("figcaption", "", `[${part.text}]`)),
+  field: (part) => el("div", "part field", `${part.name}: ${part.text}`),
+  error: (part) => el("div", "part error", el("b", "", `Error ${part.name}`), part.text),
+  raw: (part) => el("pre", "part", part.text),
+};
+
+const AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
+
+// A turn whose parts may grow.
+export class Turn {
+  constructor(root, view) {
+    this.root = root;
+    this.view = view;
+    this.parts = [];
+    this.drawn = 0;
+    this.limit = AT_ONCE;
+    this.words = null;
+  }
+
+  add(part, fresh = true) {
+    const last = this.parts.at(-1);
+    if (!fresh && last && last.kind === part.kind) {
+      last.pieces.push(part.text);
+      this.words?.add(part.text);
+      return;
+    }
+    this.parts.push({ ...part, pieces: [part.text] });
+    this.words = null;
+    if (this.view.running) this.limit = Infinity;
+    this.draw();
+  }
+
+  draw() {
+    while (this.drawn < Math.min(this.parts.length, this.limit)) this.one(this.parts[this.drawn++]);
+    const left = this.parts.length - this.drawn;
+    if (!left) { this.more?.remove(); return; }
+    if (!this.more) {
+      this.more = el("button", "more", "");
+      this.more.addEventListener("click", () => { this.limit += AT_ONCE; this.draw(); });
+    }
+    this.more.textContent = `Show more of ${plural(left, "part")}`;
+    if (!this.more.isConnected || this.more.nextSibling) this.root.append(this.more);
+  }
+
+  one(part) {
+    const grows = part.kind === "thinking" || part.kind === "text";
+    const text = part.pieces.join("");
+    const made = PARTS[part.kind]({ ...part, text, grows: grows && this.view.running }, this.view);
+    if (!made) return;
+    if (this.more?.isConnected) this.more.before(made); else this.root.append(made);
+    if (!grows) return;
+    this.words = new Words(made.lastElementChild);
+    this.words.add(part.kind === "thinking" || this.drawn === 1 ? text.replace(/^[\r\n]+/, "") : text);
+  }
+
+  // Return all words of a kind, as an expectation has them.
+  said(kind) {
+    const found = this.parts.filter((part) => part.kind === kind).map((part) => part.pieces.join("").replace(/^[\r\n]+|[\r\n]+$/g, ""));
+    return found.filter(Boolean).join("\n\n");
+  }
+}
+
+export function turn(data, view) {
+  const body = el("div", "body");
+  const made = el("section", `turn ${/^\w+$/.test(data.role) ? data.role : ""}`, el("h3", "", data.role + (data.choice ? ` ${data.choice + 1}` : "")), body);
+  const parts = new Turn(body, view);
+  data.parts.forEach((part) => parts.add(part));
+  return made;
+}
+
+// A fold whose inside is made when it is opened.
+export function later(label, make) {
+  const made = el("details", "fold", el("summary", "", label));
+  made.addEventListener("toggle", () => { if (made.open && made.childElementCount === 1) made.append(...make()); });
+  return made;
+}
