@@ -52,6 +52,7 @@ class AwaitedReply:
             request.tools,
             request.hides_thinking,
             thinking_is_off(request.body, exchange.settings.start),
+            request.stops,
         )
 
     def rewriter(

@@ -104,7 +104,8 @@ class ToolCall:
 @dataclass(frozen=True, slots=True)
 class Finish:
     """The reason why a choice ended. `stop_sequence`: the string that ended it, when the server
-    tells. `server_word`: the server's own word for the reason, for people.
+    tells; empty: one of the request's, nobody knows which. `server_word`: the server's own word for
+    the reason, for people.
     """
 
     reason: str

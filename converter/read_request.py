@@ -73,6 +73,13 @@ class ReadRequest:
         return replace(self, served_model=name, called=self.asked_model, body=body)
 
     @property
+    def stops(self) -> tuple[str, ...]:
+        """The strings at which the server is to stop."""
+        asked = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
+        strings = asked if isinstance(asked, list) else [asked]
+        return tuple(said for said in strings if isinstance(said, str) and said)
+
+    @property
     def shown(self) -> bool:
         """Tell whether the client wants to see thinking."""
         thinking = self.conversation.thinking if self.conversation else None

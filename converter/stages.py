@@ -1,10 +1,10 @@
 """The stages between decoder and encoder: events in, events out, one chain for each choice.
 
 In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
-tool calls in text (if the request offers tools), thought events (if somebody hears of them), the
-budget of thinking (if one is to be kept), and the end of all thinking for who did not ask for any.
-Each has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
-called again.
+tool calls in text (if the request offers tools), calls that a stop string cut (if the request has
+any), thought events (if somebody hears of them), the budget of thinking (if one is to be kept), and
+the end of all thinking for who did not ask for any. Each has `feed` and `close`, which return lists
+of events; `close` gives out what is held and may be called again.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,6 +29,7 @@ from converter.parsing.findings import Findings
 from converter.parsing.hiding import ThinkingHider
 from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Reading
+from converter.parsing.stopped_calls import StoppedCalls
 from converter.parsing.think_stage import ThinkStage
 from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.parsing.unread_tag import UnreadTag
@@ -106,6 +107,11 @@ def _tool_calls(choice: Choice) -> Stage | None:
     return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
 
 
+def _stopped_calls(choice: Choice) -> Stage | None:
+    stops = choice.reading.expected.stops
+    return StoppedCalls(stops) if stops else None
+
+
 def _thoughts(choice: Choice) -> Stage | None:
     return _ThoughtTeller(choice) if choice.reading.expected.task else None
 
@@ -129,6 +135,7 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _phrases,
     _blanks,
     _tool_calls,
+    _stopped_calls,
     _thoughts,
     _budget,
     _hidden,

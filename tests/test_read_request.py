@@ -34,6 +34,20 @@ def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "stops"),
+    [
+        ({}, ()),
+        ({"stop": "END"}, ("END",)),
+        ({"stop": ["a", "", 5, "b"]}, ("a", "b")),
+        ({"stop_sequences": ["END"]}, ("END",)),
+        ({"stop": {"no": "list"}}, ()),
+    ],
+)
+def test_the_strings_at_which_a_server_stops(asked: object, stops: tuple[str, ...]) -> None:
+    assert note(EXCHANGE, json.dumps(asked).encode()).stops == stops
+
+
 def test_what_is_left_out_is_noted() -> None:
     tools = [{"type": "web_search_20250305", "name": "web_search"}]
     request = read(EXCHANGE, json.dumps({**ASKED, "tools": tools}).encode())

@@ -9,11 +9,10 @@ from itertools import groupby, takewhile
 
 from converter.dialects.table import Form
 from converter.laws import call_oracle, oracle
-from converter.laws.heard import Heard, Piece
+from converter.laws.heard import STOPPED, WHOLE, Heard, Piece
 from converter.laws.oracle_blocks import Block
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
-from converter.parsing.think_parser import STOP
 from converter.parsing.think_states import Mode
 from converter.parsing.tool_calls.stage import Tools
 from converter.pipeline import reading_of
@@ -26,8 +25,6 @@ _STARTS = {
     Mode.GUESSED: "thinking",
     Mode.UNDECIDED: "undecided",
 }
-_STOPPED = (STOP, "end_turn", "stop_sequence")
-_CALLED = ("tool_calls", "tool_use")
 JOINT = "\n\n"
 """Between two thoughts that share a field."""
 
@@ -45,6 +42,13 @@ def reading_for(recording: Recording, whole: bool) -> Reading:
     """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
     expected = recording.awaited().expected
     return reading_of(recording.settings, expected, whole)
+
+
+def stopped_at(heard: Heard, reading: Reading) -> tuple[str, ...]:
+    """Return the strings of the request's that may have cut off the choice's last call; none where
+    it was not cut off by one.
+    """
+    return reading.expected.stops if heard.cut_call else ()
 
 
 def parts(heard: Heard, reading: Reading) -> list[Part]:
@@ -70,7 +74,7 @@ def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle
 def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
     """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
     tools, found = reading.expected.tools, _parts(heard, reading)
-    if not tools or heard.calls or heard.finish not in (*_STOPPED, *_CALLED):
+    if not tools or heard.calls or heard.finish not in WHOLE:
         return []
     answered = any(part.kind == "text" and part.text.strip() for part in found)
     counted: list[call_oracle.Call] = []
@@ -128,7 +132,7 @@ def _trimmed(found: Sequence[Part]) -> list[Part]:
 
 
 def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
-    stopped_guess = reading.mode is Mode.GUESSED and finish in _STOPPED
+    stopped_guess = reading.mode is Mode.GUESSED and finish in STOPPED
     start = "guessed" if stopped_guess else _STARTS[reading.mode]
     offered = reading.expected.tools_offered
     return oracle.read(text, reading.families, start, reading.attributes, offered)

@@ -4,7 +4,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from converter.wire.partial_json import is_open
+
 type Json = dict[str, Any]
+STOPPED = ("stop", "end_turn", "stop_sequence")
+CALLED = ("tool_calls", "function_call", "tool_use")
+WHOLE = (*STOPPED, *CALLED)
+"""Finishes of a reply that no limit and no filter cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,12 @@ class Heard:
     def joined(self, *kinds: str) -> str:
         """Return all that pieces of these kinds say."""
         return "".join(piece.text for piece in self.pieces if piece.kind in kinds)
+
+    @property
+    def cut_call(self) -> bool:
+        """Tell whether the last call lacks its end, though no limit cut the reply off."""
+        last = "".join([call["arguments"] for call in self.calls.values()][-1:])
+        return bool(last.strip()) and is_open(last) and self.finish in WHOLE
 
     def add_thought(self, name: str, words: str, block: int = 0) -> None:
         """Add thinking; what a second name says is taken for the same once more."""

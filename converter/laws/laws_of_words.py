@@ -15,9 +15,10 @@ from converter.laws.expected import (
     openai_words,
     parts,
     reading_for,
+    stopped_at,
 )
 from converter.laws.failures import BrokenLawError, compare
-from converter.laws.heard import Heard, ServerWords
+from converter.laws.heard import CALLED, Heard, ServerWords
 from converter.laws.limits import Case
 from converter.laws.marks import Explanation, count, literal_marks, without_blanks
 from converter.laws.variants import IN_BLOCKS, Variant, body_of, variants
@@ -27,7 +28,6 @@ from converter.recordings.recording import Recording
 type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
 """Finishes of a reply that its limit cut off."""
-_CALLED = ("tool_calls", "function_call")
 _STOP_STRINGS = ("stop_reason", "matched_stop")
 """Fields of a choice in which servers tell the string of the request's that it stopped at."""
 
@@ -65,7 +65,7 @@ def _check_message(case: Case, variant: Variant) -> None:
     cut = heard.finish in _CUT
     compare(f"{variant}, whether it was cut off", [cut], [message["stop_reason"] == "max_tokens"])
     if case.recording.server_dialect is OPENAI_CHAT and not cut:
-        _check_stop(variant, message, heard, called)
+        _check_stop(case, variant, message, called)
     output = case.words.usage.get("completion_tokens", case.words.usage.get("output_tokens"))
     if type(output) is int and message["usage"]:
         compare(f"{variant}, the output tokens", [output], [message["usage"]["output_tokens"]])
@@ -83,17 +83,24 @@ def _check_calls(case: Case, variant: Variant, message: Json) -> bool:
     if all(name and isinstance(given, dict) for name, given in expected):
         compare(f"{variant}, the calls", expected, got)
     if case.recording.server_dialect is OPENAI_CHAT and heard.finish not in _CUT:
-        wants = message["stop_reason"] == "tool_use"
-        compare(f"{variant}, whether the client is to call a tool", [bool(got)], [wants])
+        wants, ready = message["stop_reason"] == "tool_use", got and not _stops(case, heard)
+        compare(f"{variant}, whether the client is to call a tool", [bool(ready)], [wants])
     return bool(expected)
 
 
-def _check_stop(variant: Variant, message: Json, heard: Heard, called: bool) -> None:
+def _stops(case: Case, heard: Heard) -> tuple[str, ...]:
+    return stopped_at(heard, reading_for(case.recording, whole=True))
+
+
+def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> None:
     """Compare the string of the request's at which the reply stopped."""
-    if called or heard.finish in _CALLED:
+    heard = case.words.choice()
+    of_call = _stops(case, heard)
+    if not of_call and (called or heard.finish in CALLED):
         return
     told_stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ())]
-    stops = [said for said in told_stops if isinstance(said, str)]
+    stops = [said for said in told_stops if said and isinstance(said, str)]
+    stops = stops or (list(of_call) if len(of_call) == 1 else [])
     stops = [] if variant.client is RESPONSES else stops  # it has no place for one
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
@@ -127,25 +134,29 @@ def _check_completion(case: Case, variant: Variant) -> None:
         compare(f"{variant}, the fields of frames", *heads)
     compare(f"{variant}, counts and marks of the stream", _marks_of(sent), _marks_of(got))
     for index, heard in sent.choices.items():
-        _check_choice(case, variant, heard, got.choice(index))
+        told_choice = got.choice(index)
+        read = _read_calls(case, variant, heard)
+        told_calls = list(told_choice.calls.values())
+        got_calls = [(call["name"], _object(call["arguments"])) for call in told_calls]
+        _check_read(variant, read, got_calls if read else [])
+        compare(f"{variant}, the calls", list(heard.calls.values()), [] if read else told_calls)
+        finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
+        finish = "stop" if _stops(case, heard) else finish
+        compare(f"{variant}, the finish", [finish], [told_choice.finish])
+        compare(
+            f"{variant}, fields beside the words",
+            list(heard.others.items()),
+            list(told_choice.others.items()),
+        )
+        lost = heard.thoughts_lost_in(told_choice)
+        compare(f"{variant}, the server's own names of thinking", [], lost)
+        if variant.form is Form.STREAM:
+            _explain(case, variant, heard, told_choice.joined("text", "raw", "thinking"))
     if untouched(case) and (out := body_of(case.recording, variant)) != case.recording.body:
-        words = f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}"
-        raise BrokenLawError(str(variant), words)
-
-
-def _check_choice(case: Case, variant: Variant, heard: Heard, got: Heard) -> None:
-    read, calls = _read_calls(case, variant, heard), list(got.calls.values())
-    typed = [(call["name"], _object(call["arguments"])) for call in calls]
-    _check_read(variant, read, typed if read else [])
-    compare(f"{variant}, the calls", list(heard.calls.values()), [] if read else calls)
-    finish = "tool_calls" if read and heard.finish == "stop" else heard.finish
-    compare(f"{variant}, the finish", [finish], [got.finish])
-    others = (list(choice.others.items()) for choice in (heard, got))
-    compare(f"{variant}, fields beside the words", *others)
-    lost = heard.thoughts_lost_in(got)
-    compare(f"{variant}, the server's own names of thinking", [], lost)
-    if variant.form is Form.STREAM:
-        _explain(case, variant, heard, got.joined("text", "raw", "thinking"))
+        raise BrokenLawError(
+            str(variant),
+            f"nothing is to be changed, and yet the bytes differ\n  got: {out[:300]!r}",
+        )
 
 
 def _marks_of(words: ServerWords) -> list[tuple[object, ...]]:
@@ -160,6 +171,8 @@ def untouched(case: Case) -> bool:
     settings = case.recording.settings
     if not case.words.complete or case.recording.awaited().expected.tools:
         return False  # an error follows, or blanks wait for what follows them
+    if any(_stops(case, heard) for heard in case.words.choices.values()):
+        return False
     if settings.markers or reading_for(case.recording, whole=False).inside:
         return False
     begins = {mark[0] for mark in literal_marks(reading_for(case.recording, whole=True).families)}

@@ -25,7 +25,8 @@ class Expected:
     `budget`: of thinking, in tokens, if the proxy is to keep one. `task` and `context`: ids of the
     exchange and its conversation in thought events; without a task none are made. `tools_offered`:
     the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
-    client is to get no thinking, because it did not ask for any.
+    client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
+    strings.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -37,6 +38,7 @@ class Expected:
     tools: Tools | None = None
     hidden: bool = False
     off: bool = False
+    stops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """What the laws of words stand on; that they find faults, `test_laws` shows."""
 
+from typing import Any
+
 import pytest
 
+from converter.laws import laws
 from converter.laws.failures import BrokenLawError
 from converter.laws.laws_of_words import law_5, untouched
 from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
-from tests.support.frames import END, ROLE, delta, text
-from tests.support.recordings_of import recording, streamed
+from tests.support.frames import DONE, END, ROLE, delta, finish, text
+from tests.support.recordings_of import CHAT, MESSAGES, recording, streamed
 
 NATIVE = recording(b"".join([ROLE, delta(reasoning_content="t"), *text("a"), *END]))
 
@@ -34,3 +37,18 @@ def test_the_oracle_reads_as_the_options_say(monkeypatch: pytest.MonkeyPatch) ->
         BrokenLawError, match="against the oracle: event 1\n  expected: text ''\n  got:      text b"
     ):
         law_5(streamed("b"), 0)
+
+
+CUT_CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
+
+
+@pytest.mark.parametrize("stops", [["b"], ["b", "c"]])
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES])
+def test_a_call_cut_by_a_stop_string_is_told_as_one(
+    path: str, reason: str, stops: list[str]
+) -> None:
+    body = b"".join([ROLE, delta(tool_calls=[CUT_CALL]), finish(reason), DONE])
+    asked: dict[str, Any] = {"stop": stops} if path == CHAT else {"stop_sequences": stops}
+    stopped = recording(body, path=path, **asked)
+    assert [str(broken) for broken in laws.check(stopped, 5)] == []

@@ -82,7 +82,7 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
             "tool_use" if called else "end_turn"
         ), None  # a client that is told of a call waits for one
     if finish.stop_sequence is not None:
-        return "stop_sequence", finish.stop_sequence
+        return "stop_sequence", finish.stop_sequence or None
     return STOP_REASONS.get(finish.reason, "end_turn"), None
 
 

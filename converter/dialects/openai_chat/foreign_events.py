@@ -46,7 +46,7 @@ class ForeignEvents:
         match event:
             case Start() | ToolCall() | Usage():
                 return [event] if own_fields(event.own, NAME) is not None else self._own(event)
-            case Finish(stop_sequence=str(stop)) if self.begun:
+            case Finish(stop_sequence=str(stop)) if self.begun and stop:
                 return [Opaque(NAME, {}, {"stop_reason": stop}, event.choice), event]
             case End() if self.begun:
                 return [End(Own(NAME, raw=self._done))]

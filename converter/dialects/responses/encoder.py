@@ -9,7 +9,7 @@ from converter.dialects.event_encoders import (
 )
 from converter.dialects.responses import compaction
 from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.errors import error_body
+from converter.dialects.responses.errors import SERVER_ERROR, error_body
 from converter.dialects.responses.response_events import ResponseEvents
 
 
@@ -53,7 +53,8 @@ class FoldedResponse:
         """The response, or the error in its place."""
         error, repeated = self._response.get("error"), self._context.repeated
         if isinstance(error, dict):
-            return error_body(str(error["message"]), code=str(error["code"]))
+            status = 500 if error["code"] == SERVER_ERROR else 400
+            return error_body(str(error["message"]), status, code=str(error["code"]))
         if repeated is None:
             return self._response
         return compaction.answer(self._response, repeated, self._context.id)

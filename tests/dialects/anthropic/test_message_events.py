@@ -227,7 +227,7 @@ REASONS = {
     ("content_filter", None): ("refusal", None),
     ("whatever", None): ("end_turn", None),
     ("stop", "END"): ("stop_sequence", "END"),
-    ("stop", ""): ("stop_sequence", ""),
+    ("stop", ""): ("stop_sequence", None),
     ("length", "END"): ("max_tokens", None),
 }
 
