@@ -50,7 +50,13 @@ FAMILIES = (
         "<|END_THINKING|>",
         "Command-A reasoning; the answer's marks may come without the thought's closer",
         also_close=("<|START_TEXT|>", "<|START_RESPONSE|>"),
-        ignored=("<|START_TEXT|>", "<|END_TEXT|>", "<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+        ignored=(
+            "<|START_TEXT|>",
+            "<|END_TEXT|>",
+            "<|START_RESPONSE|>",
+            "<|END_RESPONSE|>",
+            "<|END_OF_TURN_TOKEN|>",
+        ),
     ),
     ThinkTags(
         "harmony",

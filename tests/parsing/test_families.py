@@ -68,6 +68,7 @@ REPLIES: dict[str, dict[str, Said]] = {
         "<|START_THINKING|>why\n<|START_RESPONSE|>so<|END_RESPONSE|>": [WHY, SO],
         "<|START_THINKING|>why\n<|START_ACTION|>[]<|END_ACTION|>": [WHY, ("", "<|START_ACTION|>[]<|END_ACTION|>")],
         "<|START_TEXT|>so<|END_TEXT|>": [SO],
+        "<|START_THINKING|>why<|END_THINKING|>so<|END_OF_TURN_TOKEN|>": [WHY, SO],
         "<|START_THINKING|>why<|END_THINKING|><|START_ACTION|>[]<|END_ACTION|>": [WHY, ("", "<|START_ACTION|>[]<|END_ACTION|>")],
     },
     "harmony": {
