@@ -37,6 +37,12 @@ PROSE = [
     "I call get_weather(city='Oslo') next.",
     'The arguments are {"name": "now", "arguments": {}}, as JSON.',
     'Tools: [now(), get_weather(city="Oslo")]',
+    "functools is a module of Python.",
+    "functools[partial] is no call.",
+    "-> tool/function_call\nis how HyperCLOVA X begins.",
+    "**Tool Call:** a call of a tool.",
+    '**Tool Call:**\n```json\n{"now": {}}\n```',
+    "<tool_call>function\nnow\nis a call</tool_call>",
     "● Bash(ls)\n● <function is a word>",
     "<tool_call><tool_call><tool_call>",
     "</tool_call></function></invoke>",
@@ -91,6 +97,10 @@ QUOTED_LINES = [
 ]
 HALF = [
     "<tool_call",
+    "functools",
+    "functools[{",
+    "<tool_call>function\nnow\n",
+    "<tool_call:opensource>now<tool_sep:opensource>\n",
     "<tool_call>",
     "<tool_call>\n\n",
     "<tool_call>{",

@@ -96,6 +96,16 @@ def _pairs(
     return write
 
 
+def _hunyuan(name: str, arguments: Arguments) -> str:
+    pairs = "".join(
+        f"<arg_key:opensource>{key}</arg_key:opensource>\n"
+        f"<arg_value:opensource>{bare(value)}</arg_value:opensource>\n"
+        for key, value in arguments.items()
+    )
+    opened = f"<tool_call:opensource>{name}<tool_sep:opensource>\n"
+    return f"{opened}{pairs}</tool_call:opensource>"
+
+
 def _kimi_k3(name: str, arguments: Arguments) -> str:
     pairs = "".join(
         f'<|open|>argument key="{key}" type="{"string" if isinstance(value, str) else "any"}"'
@@ -298,6 +308,16 @@ WRITTEN = {
             + "\n</tool_calls>"
         ),
     ),
+    "step-audio": Written(
+        "step-audio",
+        _each(
+            lambda name, arguments: f"<tool_call>function\n{name}\n{dumps(arguments)}</tool_call>"
+        ),
+    ),
+    "hunyuan": Written(
+        "hunyuan",
+        _around("<tool_calls:opensource>\n", "\n</tool_calls:opensource>", _hunyuan, "\n"),
+    ),
     "iquest": Written("iquest", _each(_pairs("", tag="iquest_tool_call"))),
     "tool-calls": Written(
         "tool-calls", lambda calls: f"<tool_calls>{_list(_json)(calls)}</tool_calls>"
@@ -464,6 +484,20 @@ WRITTEN = {
     "solar": Written("solar", _each(_solar)),
     "pangu": Written("pangu", lambda calls: f"[unused11]{_list(_json)(calls)}[unused12]"),
     "granite-20b": Written("granite-20b", _each(_marked("<function_call> ", "", _json), " ")),
+    "hyperclova": Written(
+        "hyperclova",
+        lambda calls: (
+            "<|im_end|>\n<|im_start|>assistant -> tool/function_call\n"
+            f"{_list(_json)(calls)}<|im_end|>"
+        ),
+    ),
+    "hyperclova, header begun": Written(
+        "hyperclova",
+        lambda calls: f" -> tool/function_call\n{_list(_json)(calls)}",
+        whole=True,
+    ),
+    "functools": Written("functools", lambda calls: f"functools{_list(_json)(calls)}", whole=True),
+    "rwkv": Written("rwkv", _around("**Tool Call:**\n```json\n", "\n```", _json, "\n"), whole=True),
     "fenced": Written("fenced", lambda calls: f"```json\n{_list(_json)(calls)}\n```", whole=True),
     "fenced, one a line": Written("fenced", _around("```\n", "\n```", _json, "\n"), whole=True),
     "fenced, Python": Written(

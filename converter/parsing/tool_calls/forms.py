@@ -1,7 +1,8 @@
 """The forms in which models write tool calls into their text: one row a form.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
-and the templates on the models' own pages. Calls within thoughts were reported of Qwen3 (vLLM issue
+and the templates on the models' own pages: vLLM's parsers for Step-Audio 2, HyperCLOVA X, RWKV and
+Phi-4-mini, SGLang's pull request 29920 for the suffix of Hunyuan v3. Calls within thoughts were reported of Qwen3 (vLLM issue
 19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM 39056, LM Studio 2045), GLM-4.7 (opencode 6883), Kimi-K2
 Thinking (llxprt-code 749), MiniMax-M2 (vllm-mlx 98); Apertus' template has them there.
 """
@@ -18,6 +19,7 @@ from converter.parsing.tool_calls.grammars import (
     FUNCTION,
     GCML,
     HARMONY,
+    HUNYUAN_PAIRS,
     IFM_PAIRS,
     INVOKE,
     JSON,
@@ -32,12 +34,14 @@ from converter.parsing.tool_calls.grammars import (
     PLAMO,
     SOLAR_PAIRS,
     STEP3,
+    STEP_AUDIO,
     STRICT,
 )
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.python_body import Python
 
 _TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
+_ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 FORMS = (
     Form(
         "hermes",
@@ -60,9 +64,25 @@ FORMS = (
         "glm",
         PAIRS,
         *_TOOL_CALL,
-        models="GLM-4.5 to 5, Laguna, Hunyuan v3",
+        models="GLM-4.5 to 5, Laguna, Spark 3, Hunyuan v3's preview",
         ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
+    ),
+    Form(
+        "step-audio",
+        STEP_AUDIO,
+        *_TOOL_CALL,
+        models="Step-Audio 2",
+        ends_thought=EndsThought.BEFORE_CALL,
+    ),
+    Form(
+        "hunyuan",
+        HUNYUAN_PAIRS,
+        ("<tool_call:opensource>",),
+        "</tool_call:opensource>",
+        ("<tool_calls:opensource>", "</tool_calls:opensource>"),
+        models="Hunyuan v3 as it ships",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form(
         "iquest",
@@ -360,6 +380,31 @@ FORMS = (
     ),
     Form("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
     Form("granite-20b", JSON, ("<function_call>",), "</function_call>", models="Granite 20B FC"),
+    Form(
+        "hyperclova",
+        JSON,
+        (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
+        "<|im_end|>",
+        models="HyperCLOVA X SEED Think",
+        ends_thought=EndsThought.ALWAYS,
+    ),
+    Form(
+        "hyperclova",
+        JSON,
+        (_CALLS.lstrip(),),
+        "<|im_end|>",
+        whole=True,
+        models="HyperCLOVA X SEED Think, whose prompt has begun the header",
+    ),
+    Form("functools", JSON, ("functools",), whole=True, models="Phi-4-mini told so"),
+    Form(
+        "rwkv",
+        STRICT,
+        tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
+        "```",
+        whole=True,
+        models="RWKV-7",
+    ),
     Form("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
     Form("fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"),
     Form("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),

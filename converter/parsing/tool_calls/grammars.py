@@ -34,6 +34,11 @@ PAIRS = Pairs(("<arg_key>", "</arg_key>"), ("<arg_value>", "</arg_value>"), sepa
 DSML = _invoke("｜DSML｜")
 DSML_SPACED = _invoke("｜DSML｜ ")
 GCML = _invoke("｜GCML｜")
+HUNYUAN_PAIRS = Pairs(
+    ("<arg_key:opensource>", "</arg_key:opensource>"),
+    ("<arg_value:opensource>", "</arg_value:opensource>"),
+    separator="<tool_sep:opensource>",
+)
 SOLAR_PAIRS = Pairs(("<|tool_arg:start|>", "<|tool_arg:value|>"), ("", "<|tool_arg:end|>"))
 PLAMO = Header(
     r"\s*+<\|plamo:begin_tool_name:plamo\|>(?P<name>[^<]+)<\|plamo:end_tool_name:plamo\|>\s*+"
@@ -44,6 +49,7 @@ HARMONY = Header(
     r"\s*+(?:functions\.)?(?P<name>[\w.-]+)\s*+(?:<\|channel\|>\s*+\w+\s*+)?"
     r"(?:(?:<\|constrain\|>)?\s*+(?:json|code)\s*+)?<\|message\|>\s*+"
 )
+STEP_AUDIO = Header(r"(?P<name>[\w.-]+)[ \t]*+\n\s*+", heads=("function\n",))
 KIMI = Header(r"\s*+(?P<name>[\w.:-]+)\s*+<\|tool_call_argument_begin\|>\s*+")
 KIMI_K3 = Tags(
     heads=("<|open|>call ",),

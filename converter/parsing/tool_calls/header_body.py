@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Calls
@@ -19,12 +18,13 @@ _OBJECT = MarkSearch({"{": Mark.OPEN})
 class Header:
     """`pattern`: a header, whole, up to the brace; its group `name` is the tool's name.
 
-    `tail`: what may stand behind the arguments, before the call's closing mark.
+    `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
+    header begins with, before the pattern.
     """
 
     pattern: str
     tail: str = ""
-    heads: ClassVar[Sequence[str]] = ("",)
+    heads: Sequence[str] = ("",)
     _expression: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -7,10 +7,11 @@ import pytest
 
 from converter.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
+from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
-from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written
+from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written, dumps
 
 HARD = (
     'if (a) { b["0"] = "}" } // </tool_call> <function=now> [TOOL_CALLS] <invoke name="now">\n'
@@ -35,6 +36,14 @@ CASES = [
     for situation, calls in SITUATIONS.items()
     if written.bare or calls[0][1]
 ]
+_FORMS_OF_JSON = {form.name for form in FORMS if isinstance(form.body, Json)}
+ONE = SITUATIONS["one call"][0]
+OF_JSON = [
+    name
+    for name, written in WRITTEN.items()
+    if written.form in _FORMS_OF_JSON and dumps(ONE[1]) in written.write([ONE])
+]
+"""Ways of writing whose arguments are an object within an object."""
 BY_NAME = pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN.keys())
 TWO = SITUATIONS["two calls"]
 
@@ -67,6 +76,18 @@ def test_calls_are_read_as_they_were_meant(written: Written, calls: Calls) -> No
     events = joined([*reading.feed(text), *reading.close()])
     assert said(events) == list(calls)
     assert dict(reading.forms) == {written.form: len(calls)}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize("name", OF_JSON)
+def test_arguments_as_a_string_are_the_same_in_every_form_of_json(
+    name: str, situation: str
+) -> None:
+    calls = SITUATIONS[situation]
+    text = WRITTEN[name].write(calls)
+    for _, arguments in calls:
+        text = text.replace(dumps(arguments), dumps(dumps(arguments)), 1)
+    assert [said(read(text, size)) for size in (0, 1, 2, 7)] == [list(calls)] * 4
 
 
 @pytest.mark.parametrize(("written", "calls"), CASES)
@@ -190,6 +211,6 @@ def test_no_mark_begins_another_so_that_a_stream_can_tell_them_apart() -> None:
 
 
 def test_marks_that_a_stream_waits_for_begin_with_no_letter_or_blank() -> None:
-    """Else any word at a chunk's end would be held."""
-    assert not [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[0].isalnum()]
+    """Else any word at a chunk's end would be held; those of whole replies are looked for once."""
+    assert not [mark for mark in (*OPENERS, *SECTIONS) if mark[0].isalnum()]
     assert not [mark for mark in (*OPENERS, *SECTIONS, *WHOLE) if mark[0].isspace()]
