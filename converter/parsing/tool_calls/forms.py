@@ -1,10 +1,11 @@
 """The forms in which models write tool calls into their text: one row a form.
 
 Sources: the chat templates that llama.cpp ships, the parser registries of vLLM, SGLang and Ollama,
-and the templates on the models' own pages: vLLM's parsers for Step-Audio 2, HyperCLOVA X, RWKV and
-Phi-4-mini, SGLang's pull request 29920 for the suffix of Hunyuan v3. Calls within thoughts were reported of Qwen3 (vLLM issue
-19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM 39056, LM Studio 2045), GLM-4.7 (opencode 6883), Kimi-K2
-Thinking (llxprt-code 749), MiniMax-M2 (vllm-mlx 98); Apertus' template has them there.
+and the templates on the models' own pages. vLLM's parsers tell of Step-Audio 2, HyperCLOVA X, RWKV
+and Phi-4-mini, SGLang's pull request 29920 of Hunyuan v3's suffix. Calls within thoughts were
+reported of Qwen3 (vLLM issue 19017), Qwen3.5, 3.6 and Nemotron 3 (vLLM 39056, LM Studio 2045),
+GLM-4.7 (opencode 6883), Kimi-K2 Thinking (llxprt-code 749), MiniMax-M2 (vllm-mlx 98); Apertus'
+template has them there.
 """
 
 from collections.abc import Iterable, Mapping
