@@ -1,31 +1,18 @@
 """Tool calls in text once more, as slow and obvious regular expressions over the whole text.
 
-It shares no line with the parser and knows the three forms that most models write, in the variants
-they are met in: Hermes' JSON, Qwen3-Coder's function tags, GLM's keys and values.
+It shares no line with the parser; the ways of writing are rows in `call_oracle_forms`.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from converter.laws.call_oracle_forms import ROWS, WHOLE
+from converter.laws.call_oracle_readers import Row, Said
 from converter.parsing.tool_calls.call import Schema
 
-FORMS = ("hermes", "qwen3-coder", "glm")
-_CODE = r"(?m:^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z))|`[^`\n]+`"
-_SECTION, _SECTION_END = r"(?:<tool_calls>\s*)?", r"(?:\s*</tool_calls>)?"
-_HERMES = rf"{_SECTION}<tool_call>\s*(?P<json>[\[{{].*?)\s*</tool_call>{_SECTION_END}"
-_FUNCTION = (
-    r"(?:<tool_call>\s*)?<function=(?P<function>[^>\s]+)>"
-    r"(?P<tags>.*?)</function>(?:\s*</tool_call>)?"
-)
-_PAIRS = (
-    rf"{_SECTION}<tool_call>\s*(?P<pairs>[\w.-]+)\s*(?:<tool_sep>\s*)?"
-    rf"(?P<keys>(?:<arg_key>.*?</arg_value>\s*)*)</tool_call>{_SECTION_END}"
-)
-_TEXT = re.compile(rf"{_CODE}|{_HERMES}|{_FUNCTION}|{_PAIRS}", re.DOTALL)
-_TAG = re.compile(r"<parameter=([^>]+)>(.*?)</parameter>", re.DOTALL)
-_PAIR = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 
 
 @dataclass(frozen=True)
@@ -38,75 +25,77 @@ class Call:
     arguments: Mapping[str, object]
 
 
-def calls(text: str, tools: Mapping[str, Schema]) -> list[Call]:
-    """Return the calls of these tools that stand in the text, outside of code."""
+def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
+    """Return the calls of these tools that stand in the text, outside of code. `whole`: it may be
+    all of a reply, and is one call then without any mark.
+    """
+    alone = _alone(text) if whole else []
+    if alone and all(call.name in tools for call in alone):
+        return alone
     found: list[Call] = []
-    for call in _calls(text):
-        if call.name in tools:
-            blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[: call.begin])
-            before = blanks.start() if blanks else call.begin
-            begin = max(before, found[-1].end if found else 0)
-            end = len(text) - len(text[call.end :].lstrip())
-            found.append(replace(call, begin=begin, end=end))
+    for begin, end, said in _places(text):
+        blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
+        begun = max(blanks.start() if blanks else begin, found[-1].end if found else 0)
+        ended = len(text) - len(text[end:].lstrip())
+        for name, arguments in said:
+            if name in tools:
+                found.append(Call(begun, ended, name, arguments))
+                begun = ended
     return found
 
 
-def _calls(text: str) -> Iterator[Call]:
-    for found in _TEXT.finditer(text):
-        begin, end = found.span()
-        if found["json"]:
-            for said in _objects(found["json"]):
-                yield Call(begin, end, *said)
-                begin = end
-        elif found["function"]:
-            yield Call(begin, end, found["function"], _of_tags(found["tags"]))
-        elif found["pairs"]:
-            yield Call(begin, end, found["pairs"], dict(_PAIR.findall(found["keys"])))
+def _alone(text: str) -> list[Call]:
+    """Return the calls that are the whole text."""
+    for row in WHOLE:
+        if (found := row.find(text, 0)) and (read := row.calls(text, found)):
+            end, said = read
+            if not text[end:].strip():
+                return [
+                    Call(0 if at == 0 else len(text), len(text), *each)
+                    for at, each in enumerate(said)
+                ]
+    return []
 
 
-def _of_tags(written: str) -> Mapping[str, object]:
-    """Return the parameters of a function's tag; Llama 3.1 writes them as an object."""
-    if written.lstrip().startswith("{"):
-        arguments = json.loads(written, strict=False)
-        return arguments if isinstance(arguments, dict) else {}
-    pairs = _TAG.findall(written)
-    return {key: re.sub(r"\A\r?\n|\r?\n\Z", "", value) for key, value in pairs}
-
-
-def _objects(written: str) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Return the name and arguments of each object, one after another or in a list."""
+def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
+    """Return where calls stand, and what they say."""
     place = 0
-    while begun := re.compile(r"[\s,;}]*(?=[\[{])").match(written, place):
-        try:
-            said, place = json.JSONDecoder(strict=False).raw_decode(written + "}", begun.end())
-        except ValueError:
-            return
-        for entry in said if isinstance(said, list) else [said]:
-            yield _named(entry)
+    while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, place))]:
+        begin = min(begun for begun, _, _ in firsts)
+        code = _CODE.search(text, place)
+        if code and code.start() < begin:
+            place = code.end()
+            continue
+        read = _first(text, begin, [row for begun, _, row in firsts if begun == begin])
+        if read:
+            yield begin, *read
+        place = read[0] if read else begin + 1
 
 
-def _named(entry: dict[str, object]) -> tuple[str, Mapping[str, object]]:
-    inner = entry.get("function")
-    said = inner if isinstance(inner, dict) else entry
-    arguments = said.get("arguments", {})
-    try:
-        read = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        read = {}
-    return str(said.get("name", "")), read if isinstance(read, dict) else {}
+def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[Said]] | None:
+    """Return what the first row makes of the call that begins there."""
+    for row in rows:
+        if (found := row.find(text, begin)) and (read := row.calls(text, found)):
+            return read
+    return None
 
 
 def same(call: Call, name: str, arguments: object) -> bool:
     """Tell whether it is the call that a client got; typed values are compared by their words."""
     if call.name != name or not isinstance(arguments, Mapping):
         return False
-    if call.arguments == arguments:
+    return _alike(call.arguments, arguments)
+
+
+def _alike(said: object, given: object) -> bool:
+    """Compare values; what a form of tags says has no type, so that its words are compared."""
+    if said == given:
         return True
-    words = {
-        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in arguments.items()
-    }
-    return call.arguments == words
+    if isinstance(said, Mapping) and isinstance(given, Mapping):
+        return said.keys() == given.keys() and all(_alike(said[key], given[key]) for key in said)
+    if isinstance(said, list) and isinstance(given, list):
+        return len(said) == len(given) and all(map(_alike, said, given))
+    return isinstance(said, str) and said == json.dumps(given, ensure_ascii=False)
 
 
 def without(text: str, found: list[Call]) -> str:

@@ -63,11 +63,12 @@ def parts(heard: Heard, reading: Reading) -> list[Part]:
 def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
     """Return the tool calls in the text of one choice, and their words."""
     tools = reading.expected.tools
-    texts = [part.text for part in _parts(heard, reading) if part.kind == "text"]
+    if tools is None or heard.calls:
+        return []
     return [
         (text[call.begin : call.end], call)
-        for text in texts
-        for call in (call_oracle.calls(text, tools.schemas) if tools and not heard.calls else ())
+        for text in (part.text for part in _parts(heard, reading) if part.kind == "text")
+        for call in call_oracle.calls(text, tools.schemas, not tools.wants_json)
     ]
 
 
@@ -88,7 +89,7 @@ def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
 
 def without(text: str, tools: Tools) -> str:
     """Return the text without the tool calls in it."""
-    return call_oracle.without(text, call_oracle.calls(text, tools.schemas))
+    return call_oracle.without(text, call_oracle.calls(text, tools.schemas, not tools.wants_json))
 
 
 def _without_calls(part: Part, tools: Tools) -> Part:

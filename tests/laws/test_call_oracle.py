@@ -7,28 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.events import Text, ToolCall
-from converter.laws.call_oracle import FORMS, calls, same, without
+from converter.laws.call_oracle import calls, same, without
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 
-NAMES = ["hermes", "hermes, arguments as a string", "qwen3-coder", "qwen3-coder, bare", "glm"]
+NAMES = [name for name, written in WRITTEN.items() if not written.whole]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_reads_the_forms_that_it_knows(name: str) -> None:
-    arguments = {"city": "Oslo", "days": 3}
-    text = f"Look.\n\n{WRITTEN[name].write([('get_weather', arguments), ('now', {})])}\n\nSo."
-    first, second = calls(text, TOOLS)
+@pytest.mark.parametrize("name", WRITTEN)
+def test_it_reads_every_way_of_writing(name: str) -> None:
+    arguments = {"city": "Oslo", "days": 3, "metric": True}
+    others = {"path": "a", "tags": ["é", "b"], "meta": {"a": [1, "x"]}}
+    whole = WRITTEN[name].whole
+    text = WRITTEN[name].write([("get_weather", arguments), ("write_file", others)])
+    text = text if whole else f"Look.\n\n{text}\n\nSo."
+    first, second = calls(text, TOOLS, whole)
     assert same(first, "get_weather", arguments)
-    assert same(second, "now", {})
-    assert not same(first, "now", {})
-    assert not same(first, "get_weather", {"city": "Rome"})
+    assert same(second, "write_file", others)
+    assert not same(first, "write_file", others)
+    assert not same(first, "get_weather", {**arguments, "city": "Rome"})
     assert not same(first, "get_weather", "no object")
-    assert without(text, [first, second]) == "Look.So."
-    assert WRITTEN[name].form in FORMS
+    assert without(text, [first, second]) == ("" if whole else "Look.So.")
+
+
+@pytest.mark.parametrize("name", [name for name in WRITTEN if name not in NAMES])
+def test_a_call_without_a_mark_is_the_whole_reply_or_none(name: str) -> None:
+    text = WRITTEN[name].write([("get_weather", {"city": "Oslo"})])
+    assert len(calls(text, TOOLS, whole=True)) == 1
+    assert calls(text, TOOLS) == []
+    assert (
+        calls(f"Look: {text}", TOOLS, whole=True) == calls(f"{text} So.", TOOLS, whole=True) == []
+    )
+    assert calls(text, {"other": {}}, whole=True) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.support.frames import END, ROLE, data, delta, text
 from tests.support.recordings_of import JSON, of_whole, recording, streamed
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-LLAMA_CALL = '<|python_tag|>{"name": "f", "parameters": {}}'
+CUT_CALL = '<|python_tag|>{"name": "f", "parameters": {"a'
 
 
 def reply(*given: bytes) -> Recording:
@@ -32,8 +32,8 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (4, "think_unasked=hide", lambda: streamed("a", options={"unasked": "hide"})),
     (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (4, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
-    (4, "three forms of tool calls", lambda: streamed(LLAMA_CALL, tools=[{"name": "f"}])),
-    (5, "three forms of tool calls", lambda: streamed(LLAMA_CALL, tools=[{"name": "f"}])),
+    (4, "tool call in text that is cut off", lambda: streamed(CUT_CALL, tools=[{"name": "f"}])),
+    (5, "tool call in text that is cut off", lambda: streamed(CUT_CALL, tools=[{"name": "f"}])),
     (5, "think_markers", lambda: streamed("a", options={"markers": True})),
     (5, "a call ends", lambda: reply(delta(tool_calls=[CALL]), *text("a"), *END)),
     (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),

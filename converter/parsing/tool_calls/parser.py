@@ -200,9 +200,10 @@ class ToolCallParser:
             place.doubt = None
         self._pass_on(place)
         self._place = None
-        if begun := [call for call in place.calls if call.begun]:
-            self.calls += begun
-            self._around = Surroundings()
+        begun = [call for call in place.calls if call.begun]
+        self.calls += begun
+        if begun or (place.state is State.TEXT and not place.refused):
+            self._around = Surroundings()  # a fence in a call ends with it
         if place.state is State.TAKEN:
             rest = "" if place.refused and self._source.last else self._source.rest
             self._source.rest = place.unfit + rest  # half a mark at a cut call's end is no text

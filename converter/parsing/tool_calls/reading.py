@@ -24,6 +24,10 @@ MOST_CALLS = 1000
 """Calls that are read from one reply's text; what looks like more of them is text."""
 
 
+_BRACKETED = tuple(mark for mark in OPENERS if mark.startswith("["))
+"""Openers that begin as a list of calls does: behind a call they begin another."""
+
+
 class State(enum.Enum):
     """The fate of text that is read."""
 
@@ -185,8 +189,9 @@ class Place:
         while not (yield from form.body.read(self.source, self, head, (*close, *ends))):
             if not (close or again):
                 return
-            head, place = yield from self.source.ahead((*close, *again), BLANKS + ",;}")
+            marks = (*close, *again, *_BRACKETED)
+            head, place = yield from self.source.ahead(marks, BLANKS + ",;}")
             if head not in again:
-                self.source.take(place + len(head) if head else 0)
+                self.source.take(place + len(head) if head in close else 0)
                 return
             self._go_on(head, place)

@@ -263,3 +263,15 @@ def test_a_refused_call_that_is_long_is_not_searched_again() -> None:
     inner = f"\n{ONE_LINE}\n" + "a" * RESCAN_LIMIT
     text = f"<|tool_call_start|>[now(x='''{inner}''' 1)]"
     assert read(text) == read(*text) == [Text(text)]
+
+
+def test_a_fence_within_a_call_of_no_tool_ends_with_it() -> None:
+    other = (
+        "<｜tool▁call▁begin｜>function<｜tool▁sep｜>other\n```json\n{}\n```<｜tool▁call▁end｜>\n"
+    )
+    assert said(f"{other}{ONE_LINE}") == [other.rstrip("\n"), ("now", {})]
+
+
+def test_a_list_of_calls_may_follow_another_behind_a_mark_of_its_own() -> None:
+    calls = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
+    assert said(f"{calls}\n{calls}") == [("now", {})] * 2

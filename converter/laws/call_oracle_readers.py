@@ -1,0 +1,162 @@
+"""Readers of calls for the slow reading: from where a call begins, with regular expressions and
+Python's own readers of JSON and of Python.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+type Said = tuple[str, Mapping[str, object]]
+type Reader = Callable[[str, re.Match[str]], tuple[int, list[Said]] | None]
+"""The text and where the call begins -> where it ends, and its name and arguments."""
+
+JSON_NEXT = r"\s*(?=[\[{])"
+_UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
+"""Raised by Python's own readers."""
+_DECODER = json.JSONDecoder(strict=False)
+_NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way of writing. `form`: the form's name; `ends`: what may stand behind a call."""
+
+    form: str
+    begin: str
+    read: Reader
+    ends: Sequence[str] = ()
+
+    def find(self, text: str, place: int) -> re.Match[str] | None:
+        """Return where the next call of this kind begins."""
+        return re.compile(self.begin, re.DOTALL).search(text, place)
+
+    def calls(self, text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+        """Return where the call that begins there ends, with its marks, and what it says."""
+        try:
+            said = self.read(text, found)
+        except _UNREADABLE:
+            return None
+        if said is None or not said[1]:
+            return None
+        marks = "".join(rf"(?:\s*{end})?" for end in self.ends)
+        behind = re.compile(marks).match(text, said[0])
+        return (behind.end() if behind else said[0]), said[1]
+
+
+def _entries(said: object, by_key: bool) -> Iterator[Said]:
+    """Return what an object, or a list of objects, says of calls."""
+    for entry in said if isinstance(said, list) else [said]:
+        if not isinstance(entry, dict):
+            continue
+        if by_key:
+            yield from ((name, given) for name, given in entry.items() if isinstance(given, dict))
+            continue
+        inner = entry.get("function")
+        values = inner if isinstance(inner, dict) else entry
+        given: object = next((values[key] for key in _ARGUMENTS if key in values), {})
+        try:
+            given = json.loads(given) if isinstance(given, str) else given
+        except ValueError:
+            given = {}
+        name = next((values[key] for key in _NAMES if key in values), "")
+        yield str(name), given if isinstance(given, dict) else {}
+
+
+def objects(close: str = "", by_key: bool = False) -> Reader:
+    """Read objects and lists of them, one after another. `close`: what stands behind the last, if
+    its brace was forgotten.
+    """
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
+        place, said = found.end(), list[Said]()
+        while begun := re.compile(r"[\s,;]*(?=[\[{])").match(text, place):
+            try:
+                value, place = _DECODER.raw_decode(text, begun.end())
+            except ValueError:
+                end = text.find(close, place) if close else -1
+                try:
+                    value, place = json.loads(text[begun.end() : max(0, end)] + "}"), end
+                except ValueError:
+                    break
+            said += _entries(value, by_key)
+        extra = re.compile(rf"[\s}}]*(?={re.escape(close)})").match(text, place) if close else None
+        return (extra.end() if extra else place), said
+
+    return read
+
+
+def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+    """Read the arguments behind a header that has the name."""
+    given, place = _DECODER.raw_decode(text, found.end())
+    return place, [(found["name"], given)]
+
+
+def tags(parameter: str, end: str, padded: bool = True) -> Reader:
+    """Read parameters one by one, up to the call's end; Llama 3.1 has an object in their place."""
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+        given, place = dict[str, object](), found.end()
+        while pair := re.compile(rf"\s*{parameter}", re.DOTALL).match(text, place):
+            value, place = pair["value"], pair.end()
+            given[pair["key"]] = re.sub(r"\A\r?\n|\r?\n\Z", "", value) if padded else value
+        begun = None if given else re.compile(JSON_NEXT).match(text, place)
+        if begun:
+            given, place = _DECODER.raw_decode(text, begun.end())
+        behind = re.compile(rf"\s*{end}").match(text, place)
+        return (behind.end(), [(found["name"], given)]) if behind else None
+
+    return read
+
+
+def elements(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+    """Read MiniMax-M3's elements: of a list each is an item."""
+    end = text.find("]<]minimax[>[</invoke>", found.end())
+    xml = text[found.end() : end].replace("]<]minimax[>[", "")
+    return (
+        (end + len("]<]minimax[>[</invoke>"), [(found["name"], _element(xml))]) if end > 0 else None
+    )
+
+
+def _element(xml: str) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for found in re.finditer(r"<([\w-]+)>(.*?)</\1>", xml, re.DOTALL):
+        inner: object = _element(found[2]) or found[2]
+        if isinstance(inner, dict) and list(inner) == ["item"]:
+            inner = re.findall(r"<item>(.*?)</item>", found[2], re.DOTALL)
+        given[found[1]] = inner
+    return given
+
+
+def python(close: str) -> Reader:
+    """Read calls in Python's words, or the objects that some write in their place."""
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+        end = text.find(close, found.end()) if close else len(text)
+        body = text[found.end() : max(0, end)].strip()
+        values = [node.value for node in ast.parse(body).body if isinstance(node, ast.Expr)]
+        nodes = [each for node in values for each in getattr(node, "elts", [node])]
+        called = [_python_call(node) for node in nodes if isinstance(node, ast.Call)]
+        return (end, called) if called else objects()(text, found)
+
+    return read
+
+
+def _python_call(node: ast.Call) -> Said:
+    given = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+    return ast.unparse(node.func), given
+
+
+def gemma(quote: str, close: str) -> Reader:
+    """Read Gemma's object, made JSON: its strings have a mark of their own, its keys none."""
+
+    def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
+        end = text.find(close, found.end())
+        parts = text[found.end() : max(0, end)].split(quote)
+        bare = [re.sub(r"([\w-]+)\s*:", r'"\1":', part) for part in parts[::2]]
+        words = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]
+        given = json.loads("".join(map("".join, zip(bare, [*words, ""], strict=True))))
+        return end, [(found["name"], given)]
+
+    return read
