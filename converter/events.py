@@ -85,6 +85,13 @@ class ThinkingEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class LateCloser(ThinkingEnd):
+    """The closer of a thought that a tool call had ended: for the stage that reads the calls, which
+    keeps it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
 

@@ -94,6 +94,10 @@ def _cut_call(case: Case) -> bool:
     return bool(case.calls_read.cut or case.calls_read.text)
 
 
+def _repeated_call(case: Case) -> bool:
+    return case.recording.awaited().expected.tools is not None and bool(case.calls_read.repeated)
+
+
 def _leaves_out(recording: Recording) -> bool:
     return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
 
@@ -135,6 +139,11 @@ LIMITS = (
         (4, 5),
         "the oracle reads no tool call in text that is cut off",
         _cut_call,
+    ),
+    Limit(
+        (4, 5),
+        "a call that repeats the draft which ended its thought is told once",
+        _repeated_call,
     ),
     Limit(
         (5,),

@@ -7,7 +7,7 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-from converter.events import Text, Thinking
+from converter.events import LateCloser, Text, Thinking
 from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
@@ -33,10 +33,13 @@ _NONE = ("", "")
 
 
 class ThinkParser:
-    """Pieces of one choice's text in, text and thinking out; cut anywhere, the same message."""
+    """Pieces of one choice's text in, text and thinking out; cut anywhere, the same message. Set
+    `tells_late_closers` to get `LateCloser` as well.
+    """
 
     def __init__(self, tags: TagSet, start: Mode = Mode.ANSWERING, choice: int = 0) -> None:
         self._tags = tags
+        self.tells_late_closers = False
         self._state = FIRST_STATE[start]
         self._choice = choice
         self._answer_tags = _NONE  # of the thought directly before, blanks aside
@@ -84,14 +87,10 @@ class ThinkParser:
         if finish != STOP:
             self._out += self._thought.feed(answer)
         self._out += self._thought.end()
-        if finish == STOP:
-            self._out += self._as_text(answer)
+        if finish == STOP and answer:  # the guess was wrong: it is read as any text is
+            parser = ThinkParser(self._tags, Mode.ANSWERING, self._choice)
+            self._out += [*parser.feed(answer), *parser.flush()]
         return self._drain()
-
-    def _as_text(self, answer: str) -> list[Said]:
-        """Read what was taken for a thought as what a wrong guess kept it from being."""
-        parser = ThinkParser(self._tags, Mode.ANSWERING, self._choice)
-        return [*parser.feed(answer), *parser.flush()] if answer else []
 
     def _drain(self) -> list[Said]:
         out, self._out = self._out, []
@@ -208,6 +207,8 @@ class ThinkParser:
             self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
+        if self.tells_late_closers and (self._state, mark) == (State.CALLED, Mark.CLOSE):
+            self._out.append(LateCloser(self._choice))
         if mark in (Mark.FRAME, Mark.FRAME_END):
             self._frame_end = self._answer_tags[1] if mark is Mark.FRAME else ""
         closed = literal if mark is Mark.CLOSE else ""

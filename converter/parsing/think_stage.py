@@ -85,6 +85,7 @@ class _Reader:
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         tags = tag_set(reading.families, reading.attributes, reading.expected.tools_offered)
         self._parser = ThinkParser(tags, reading.mode, choice)
+        self._parser.tells_late_closers = reading.expected.tools is not None
         self._unmatched = UnmatchedCloser(tags.bare_closers)
         self._openers = tags.openers
         self._head = ""

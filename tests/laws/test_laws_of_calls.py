@@ -49,6 +49,7 @@ IN_THOUGHTS = {
     "a draft, and an answer": [delta(reasoning=f"{DRAFTED}\nNo."), *text("I will not.")],
     "a draft, and a call": [delta(reasoning=DRAFTED), *text(NOW)],
     "tags": list(text("<think>I look.\n<function=now>\n</function>\n</think>")),
+    "tags, and the same call": list(text(f"<think>I look.\n{NOW}</think>So:\n", NOW)),
     "tags, and an answer": list(text("<think>I look.\n<function=now>\n</function>No.</think>So.")),
 }
 

@@ -13,6 +13,8 @@ from tests.support.frames import END, ROLE, data, delta, text
 from tests.support.recordings_of import JSON, of_whole, recording, streamed
 
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+WHOLE_CALL = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+DRAFT = f"<think>t\n{WHOLE_CALL}</think>{WHOLE_CALL}"
 CUT_CALL = '<|python_tag|>{"name": "f", "parameters": {"a'
 
 
@@ -34,6 +36,8 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (4, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),
     (4, "tool call in text that is cut off", lambda: streamed(CUT_CALL, tools=[{"name": "f"}])),
     (5, "tool call in text that is cut off", lambda: streamed(CUT_CALL, tools=[{"name": "f"}])),
+    (4, "repeats the draft", lambda: streamed(DRAFT, tools=[{"name": "f"}])),
+    (5, "repeats the draft", lambda: streamed(DRAFT, tools=[{"name": "f"}])),
     (5, "think_markers", lambda: streamed("a", options={"markers": True})),
     (5, "a call ends", lambda: reply(delta(tool_calls=[CALL]), *text("a"), *END)),
     (5, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from converter.events import LateCloser
 from converter.laws.oracle_blocks import Block
 from converter.laws.read_back import blocks_of
 from converter.parsing.families import TABLE
@@ -314,3 +315,12 @@ def test_after_a_flush_what_follows_is_a_new_block() -> None:
         *parser.flush(),
     ]
     assert blocks_of(said) == [thinking("a"), thinking("b"), text("c")]
+
+
+def test_a_closer_behind_the_call_that_ended_its_thought_is_told_where_it_is_wanted() -> None:
+    text = "<think>why\n<tool_call>{}</tool_call></think>so</think>"
+    for wanted, told in ((True, [LateCloser()]), (False, [])):
+        parser = ThinkParser(tag_set(choose(["auto"])))
+        parser.tells_late_closers = wanted
+        events = [*parser.feed(text), *parser.flush()]
+        assert [event for event in events if isinstance(event, LateCloser)] == told

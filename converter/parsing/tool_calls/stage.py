@@ -10,10 +10,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import (
+    Event,
+    Finish,
+    LateCloser,
+    Own,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+)
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+from converter.parsing.tool_calls.repeats import Repeats
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 
 CUT = "length"
@@ -43,13 +53,14 @@ class CallsRead:
 
     `forms`: those that were whole, by the names of their forms; `thought`: the same for those in a
     thought. `cut`: the tools of those that were cut off after their arguments had begun; `text`: of
-    those cut off before.
+    those cut off before; `repeated`: of those that repeated a draft, and were left out.
     """
 
     forms: Counter[str] = field(default_factory=Counter)
     thought: Counter[str] = field(default_factory=Counter)
     cut: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
 
     @property
     def hints(self) -> list[str]:
@@ -60,7 +71,11 @@ class CallsRead:
     def notes(self) -> list[str]:
         """The notes for a person, a line each."""
         cut = [f"the call of {name!r} in the text was cut off" for name in self.cut]
-        return [*cut, *(f"a call of {name!r} was cut off and stays text" for name in self.text)]
+        text = [f"a call of {name!r} was cut off and stays text" for name in self.text]
+        again = [
+            f"a call of {name!r} repeats one in its thought: left out" for name in self.repeated
+        ]
+        return [*cut, *text, *again]
 
 
 def _counted(forms: Counter[str], place: str) -> list[str]:
@@ -84,6 +99,7 @@ class ToolCallStage:
         self._noted = 0
         self._stopped = False
         self._length = 0
+        self._repeats = Repeats()
         self._told: dict[int, list[ToolCall]] = {}  # calls that went out, as pieces
         self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
 
@@ -98,6 +114,9 @@ class ToolCallStage:
                 return self._finish(event)
             case Text() | Thinking():
                 return self._other_words(event)
+            case LateCloser():
+                self._repeats.closed(self._told.values())
+                return []
             case ThinkingEnd():
                 self._thoughts.end()
         return [event]
@@ -120,6 +139,8 @@ class ToolCallStage:
         """Return what plain words become, and the characters that make words not plain."""
         if kind is Thinking:
             return None if self._parser.holds or self._native else (kind, "")
+        if self._repeats.holds:
+            return None
         wakes = "" if self._stopped else self._parser.wakes
         return None if wakes is None else (kind, wakes)
 
@@ -128,10 +149,13 @@ class ToolCallStage:
         return self._drain(cut=True)
 
     def _drain(self, cut: bool = False) -> list[Event]:
-        out = [*self._sent(self._parser.close(cut)), *self._new_native()]
+        out = [*self._sent(self._parser.close(cut)), *self._repeats.close(), *self._new_native()]
         calls = self._parser.calls[self._noted :]
         self._noted += len(calls)
-        self._read.forms.update(call.form for call in calls if call.done)
+        again = self._repeats.dropped
+        counted = [call for call in calls if call.done and call.index not in again]
+        self._read.forms.update(call.form for call in counted)
+        self._read.repeated += [call.name for call in calls if call.index in again]
         self._read.cut += [call.name for call in calls if not call.done]
         self._read.text += self._parser.cut
         self._parser.cut = []
@@ -139,6 +163,7 @@ class ToolCallStage:
 
     def _sent(self, events: list[Event]) -> list[Event]:
         """Remember the calls that go out, as far as they are short."""
+        events = self._repeats.feed(events)
         for event in events:
             if isinstance(event, ToolCall):
                 self._length += _PIECE_COST + len(event.arguments)
@@ -161,7 +186,7 @@ class ToolCallStage:
         """Pass a call of the server's own; hold it while it may repeat one that was read."""
         self._stopped = True
         out = self._sent(self._parser.close())
-        number = len(self._parser.calls)
+        number = len(self._parser.calls) - len(self._repeats.dropped)
         if not number:
             return [*out, event]
         self._native.setdefault(event.index, []).append(_behind(event, number))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from converter.events import (
     Event,
     Finish,
+    LateCloser,
     Own,
     Start,
     Text,
@@ -251,3 +252,18 @@ def test_thoughts_go_out_as_they_come_while_text_waits_for_its_head() -> None:
     assert made.plain(Thinking) == (Thinking, "")
     made.feed(Text("a <tool"))
     assert made.plain(Thinking) is None
+
+
+def test_a_call_that_repeats_the_draft_which_ended_its_thought_is_one() -> None:
+    read = CallsRead()
+    events = run(stage(read), Text(NOW), LateCloser(), Text(f"So:\n{NOW}"), Finish("stop"))
+    assert calls(events) == [("now", "{}")]
+    assert events[1:] == [Text("So:"), Finish("tool_calls")]
+    assert (read.hints, read.notes) == (
+        ["1 call read from text: hermes"],
+        ["a call of 'now' repeats one in its thought: left out"],
+    )
+
+
+def test_a_thoughts_closer_behind_a_call_goes_no_further() -> None:
+    assert run(stage(), LateCloser(), Text("So.")) == [Text("So.")]
