@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from converter.events import Event, Opaque, Own, Text, Thinking
-from converter.wire import json_text
+from converter.wire.splice import Splice, quoted, splice_of
 
 type Words = Text | Thinking
 type Kind = type[Text] | type[Thinking]
@@ -58,14 +58,17 @@ class Stages(Protocol):
 
 
 class FastPath:
-    """The lessons of one stream. `taken`: frames that went the fast way."""
+    """The lessons of one stream. `counter`: the field that numbers the client's frames, if they
+    are numbered. `taken`: frames that went the fast way.
+    """
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: Stages, counter: str = "") -> None:
         self.taken = 0
         self._stages = stages
+        self._counter = quoted(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
-        self._written: dict[Kind, tuple[bytes, ...] | None] = {}
-        """How words of a kind are written: the pieces around them; None: the frame as it came."""
+        self._written: dict[Kind, Splice | None] = {}
+        """How words of a kind are written; None: the frame as it came."""
         self._unsure: dict[Kind, str] = {}
         """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
         until other words come out as they should.
@@ -114,14 +117,14 @@ class FastPath:
                 self._shape = None
             return
         shape = _shape_of(raw, said)
-        pieces = None if out[0] == raw else tuple(out[0].split(_quoted(said.text)))
-        if shape is None or shape != self._shape or self._written.get(type(became), ()) != pieces:
+        splice = None if out[0] == raw else splice_of(out[0], said.text, self._counter)
+        if shape is None or shape != self._shape or self._written.get(type(became), ()) != splice:
             self._shape = shape
             self._written.clear()
-        if shape and (pieces is None or len(pieces) > 1):
-            self._written[type(became)] = pieces
+        if shape and (splice is None or splice.places):
+            self._written[type(became)] = splice
             self._unsure.pop(type(became), None)
-            if pieces and len(pieces) > 2:
+            if splice and splice.places > 1:
                 self._unsure[type(became)] = became.text
 
     def _confirm(self, made: Sequence[Event]) -> None:
@@ -140,8 +143,8 @@ class FastPath:
         words = _only_words(became)
         if words is None or type(words) not in self._written or len(out) != 1:
             return False
-        pieces, quoted = self._written[type(words)], _quoted(words.text)
-        return quoted in out[0] if pieces is None else out[0] == quoted.join(pieces)
+        splice = self._written[type(words)]
+        return splice.gives(out[0], words.text) if splice else quoted(words.text) in out[0]
 
     def words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain."""
@@ -184,17 +187,14 @@ class FastPath:
             return Thinking(text)
         return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
 
-    def write(self, raws: Sequence[bytes], words: Sequence[bytes]) -> bytes:
-        """Return what the client gets for frames with these words."""
+    def write(self, raws: Sequence[bytes], words: Sequence[bytes], first: int) -> bytes:
+        """Return what the client gets for frames with these words. `first`: the number of its first
+        frame.
+        """
         self.taken += len(words)
         assert self._becomes
-        pieces = self._written[self._becomes]
-        if pieces is None:
-            return b"".join(raws)
-        if len(pieces) == 2:
-            head, tail = pieces[0] + b'"', b'"' + pieces[1]
-            return head + (tail + head).join(words) + tail
-        return b"".join((b'"' + word + b'"').join(pieces) for word in words)
+        splice = self._written[self._becomes]
+        return splice.write(words, first) if splice else b"".join(raws)
 
 
 def decoded(words: Sequence[bytes]) -> str | None:
@@ -228,15 +228,11 @@ def _shape_of(raw: bytes, said: Words) -> _Shape | None:
         return None
     if isinstance(said, Thinking) and said.own and list(said.own.fields.values()) != [said.text]:
         return None
-    before, _, behind = raw.partition(_quoted(said.text))
-    if not behind or raw.count(_quoted(said.text)) != 1:
+    before, _, behind = raw.partition(quoted(said.text))
+    if not behind or raw.count(quoted(said.text)) != 1:
         return None
     dialect = said.own.dialect if said.own else ""
     return _Shape(before + b'"', b'"' + behind, type(said), dialect, names)
-
-
-def _quoted(words: str) -> bytes:
-    return json_text.write(words)
 
 
 @lru_cache(maxsize=256)

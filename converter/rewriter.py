@@ -58,9 +58,8 @@ class Rewriter:
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.encoders[self._form](context)
-        splices = client.splices and context.own is None
-        spliced = not whole and server.keeps_raw and splices
-        self._fast = FastPath(self._pipeline) if settings.fast and spliced else None
+        splices = settings.fast and server.keeps_raw and not whole
+        self._fast = FastPath(self._pipeline, client.counter) if splices else None
         self._keeps_thoughts = expected.budget is not None
         self.end = ReplyEnd(server.reply)
         self._begin()
@@ -220,8 +219,8 @@ class Rewriter:
         taken = raws[place : place + len(words)]
         try:
             self._noted([event])
-            self._encoder.spliced(type(event), len(event.text))
-            out.append(fast.write(taken, words))
+            first = self._encoder.spliced(type(event), event.text, len(words))
+            out.append(fast.write(taken, words, first))
             self.changed = self.changed or fast.changes
         except Exception as error:
             out += self._fault(error, b"".join(taken))

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter import settings
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form, ReplyContext
+from converter.endpoints import Purpose
 from converter.events import Text, Thinking
+from converter.memory import Memory
 from converter.parsing.reading import Expected
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
@@ -27,7 +29,7 @@ STREAMS = [
     if (recording := LIBRARY.load(name)).server_form is Form.STREAM
     and recording.server_dialect is OPENAI_CHAT
 ]
-CLIENTS = pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC], ids=repr)
+CLIENTS = pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
 
 
 def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
@@ -111,7 +113,7 @@ def test_drawn_streams_come_out_alike(
     body = b"".join([*frames, b"data: [DONE]\n\n"])
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
     places = list(zip([0, *cuts], [*cuts, len(body)], strict=True))
-    for client in (OPENAI_CHAT, ANTHROPIC):
+    for client in (OPENAI_CHAT, ANTHROPIC, RESPONSES):
         _both([body[begin:end] for begin, end in places], settings.read(), client)
 
 
@@ -233,3 +235,49 @@ def test_words_of_a_frames_own_are_told_from_it_by_the_next_ones() -> None:
     words = [":", " a", " b", *LONG]
     fast, _ = _both(_stream("content", words), settings.read(), ANTHROPIC)
     assert fast.hurried > 0.95 * len(words)
+
+
+THREAD = {
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "hi"}],
+    "thread": {"type": "create"},
+}
+KEPT = [(ANTHROPIC, "thread msg_1", THREAD), (RESPONSES, "resp_1", {"input": "hi"})]
+
+
+@pytest.mark.parametrize(("client", "key", "asked"), KEPT, ids=["a thread", "a response"])
+def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
+    client: Dialect, key: str, asked: dict[str, object]
+) -> None:
+    kept, hurried = list[bytes | None](), 0
+    for fast in (True, False):
+        memory = Memory(9, 1_000_000)
+        own = client.read_request({"model": "m", **asked}, {}, Purpose.REPLY, memory).own
+        chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
+        rewriter = Rewriter(chosen, client, Form.STREAM, context=context)
+        body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
+        rewriter.whole(b"".join(body).replace(b'"id":"a"', b'"id":"chatcmpl-1"'))
+        kept.append(memory.get(key))
+        hurried = max(hurried, rewriter.hurried)
+    assert hurried > 0.95 * 2 * len(LONG)
+    assert kept[0]
+    assert kept[0] == kept[1]
+
+
+def test_a_sign_of_life_in_between_has_its_own_number() -> None:
+    fast, slow = (_rewriter(settings.read(), RESPONSES, way) for way in (True, False))
+    for frame in _stream("content", LONG):
+        assert fast.feed(frame) == slow.feed(frame)
+        assert fast.ping() == slow.ping()
+    assert fast.close() == slow.close()
+    assert fast.hurried > 0.95 * len(LONG)
+
+
+def test_words_of_the_fast_way_count_for_the_longest_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("converter.dialects.responses.item_events.OUTPUT_LIMIT", 5_000)
+    for fast in (True, False):
+        rewriter = _rewriter(settings.read(), RESPONSES, fast)
+        rewriter.whole(b"".join(_stream("content", LONG)))
+        assert "output" in rewriter.failure

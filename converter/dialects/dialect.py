@@ -27,7 +27,7 @@ class ReplyContext:
     `model` and `id`: for a server that names none. `shown`: whether the client wants to see
     thinking. `fields`: names of thinking for OpenAI clients. `signature`: of thinking blocks.
     `created_at`: when it was asked for, in seconds since 1970. `own`: what the dialect's own reader
-    of requests left for its reply; with it the reply's encoder gets every word.
+    of requests left for its reply.
     """
 
     model: str = ""
@@ -65,8 +65,10 @@ class Encoder(Protocol):
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
-        """Take note of words that were written like the last ones of this kind."""
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+        """Take note of words that are written like the last ones of this kind, in so many frames;
+        return the number of the first, where frames are numbered.
+        """
 
     def ping(self) -> list[bytes]:
         """Write a frame that says nothing, for silence; none where none may stand."""
@@ -110,7 +112,8 @@ class Dialect:
     the user's field map. `encoders`: one for each form. `recognises` tells whether the JSON of a
     frame or reply is of this dialect. `mend`: puts the JSON of a frame in shape that clients could
     not read as it is. `error_event`: the name of the event that holds an error in a
-    stream. `splices`: words may be written like those of the frame before.
+    stream. `counter`: the field that numbers its events. `retells`: a stream's end tells its words
+    once more, whole.
     `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
     `native_option`: the option that keeps a server's own endpoint of this dialect; `native_request`
     returns a request as servers take it there, the same one if it may go as it came.
@@ -140,7 +143,8 @@ class Dialect:
     mend: Callable[[object], object] = lambda said: said
     error_event: str = ""
     keeps_raw: bool = False
-    splices: bool = True
+    counter: str = ""
+    retells: bool = False
     native_option: str = ""
     headers: tuple[str, ...] = ()
     shown_by: tuple[str, ...] = ()

@@ -43,8 +43,9 @@ class _EventEncoder:
     def failure(self) -> str:
         return self._events.failure
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing, where all words come through `feed`."""
+        return 0
 
     def ping(self) -> list[bytes]:
         return []  # a whole body has no place for it

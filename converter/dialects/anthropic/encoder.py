@@ -20,9 +20,12 @@ class AnthropicStreamEncoder(EventStreamEncoder):
         self._keeper = ThreadKeeper(context.own) if isinstance(context.own, Thread) else None
         super().__init__(self._message)
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
-        """Count words that were written like the last ones of this kind."""
-        self._message.spliced(kind, characters)
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+        """Count words that are written like the last ones of this kind; a thread keeps them."""
+        event = self._message.spliced(kind, text)
+        if self._keeper:
+            self._keeper.feed(event)
+        return 0
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""

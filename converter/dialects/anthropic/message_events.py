@@ -107,12 +107,10 @@ class MessageEvents:
             case Opaque():
                 self._ending.leave_out(left_out(event))
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
-        """Count words that went out without an event of their own."""
-        if kind is Thinking:
-            self._ending.thought += characters
-        else:
-            self._ending.said += characters
+    def spliced(self, kind: type[Text] | type[Thinking], text: str) -> Message:
+        """Return the one event that says words which go on in an open block."""
+        name = "thinking" if kind is Thinking else "text"
+        return self._delta({"type": f"{name}_delta", name: text})
 
     def close(self) -> Iterator[Message]:
         """End the message. One that lacks its end has had its failure."""

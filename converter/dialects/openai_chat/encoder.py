@@ -33,8 +33,9 @@ class OpenAIStreamEncoder:
         """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
         return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing: the first of such words has changed all there is to change."""
+        return 0
 
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
@@ -80,8 +81,9 @@ class OpenAIWholeEncoder:
                 self._raw.append(made)
         return []
 
-    def spliced(self, kind: type[Text] | type[Thinking], characters: int) -> None:
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing: no words go around a whole body."""
+        return 0
 
     def ping(self) -> list[bytes]:
         """Return nothing: a body has no place for it."""

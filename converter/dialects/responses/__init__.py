@@ -12,6 +12,7 @@ from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
 from converter.dialects.responses.request_reader import input_items, read
+from converter.dialects.responses.response_events import COUNTER
 from converter.endpoints import Purpose
 from converter.memory import Memory
 from converter.wire import json_text
@@ -82,7 +83,8 @@ RESPONSES = Dialect(
     native_option="responses",
     headers=("openai-beta",),
     native_request=native_request.mend,
-    splices=False,  # each event has a number, and what was said is told again whole
+    counter=COUNTER,
+    retells=True,
     refusal=_refusal,
     counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
     kept=kept_answers.answer,

@@ -11,6 +11,7 @@ from converter.dialects.responses import compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import SERVER_ERROR, error_body
 from converter.dialects.responses.response_events import ResponseEvents
+from converter.events import Text, Thinking
 
 
 class ResponsesStreamEncoder(EventStreamEncoder):
@@ -19,6 +20,10 @@ class ResponsesStreamEncoder(EventStreamEncoder):
     def __init__(self, context: ResponseContext) -> None:
         self._response = ResponseEvents(context)
         super().__init__(self._response)
+
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+        """Number the frames of words that are written like the last ones of this kind."""
+        return self._response.spliced(kind, text, frames)
 
     def commented(self, raw: bytes) -> list[bytes]:  # noqa: ARG002
         """Return a sign of life."""

@@ -80,6 +80,14 @@ class ItemEvents:
                 yield from self._enter(partial(Finished, item=dict(event.event)))
                 yield from self._leave()
 
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, pieces: int) -> None:
+        """Take words that go on in the open item, in so many pieces. Raises TooMuchError."""
+        if kind is Thinking:
+            self.thought += len(text)
+        else:
+            self.said += len(text)
+        self._fill(text, pieces)
+
     def end(self, whole: bool, status: str) -> Iterator[Json]:
         """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
         still.
@@ -125,13 +133,13 @@ class ItemEvents:
             self.said += 0 if self.cut else len("".join(piece.json.split()))
             yield from self._fill(piece.json)
 
-    def _fill(self, text: str) -> list[Json]:
-        self._hold(len(text))
+    def _fill(self, text: str, pieces: int = 1) -> list[Json]:
+        self._hold(len(text) + pieces * _PIECE_COST)
         return self._open.feed(text) if self._open else []
 
     def _hold(self, length: int) -> None:
         """Count what the last event will repeat. Raises TooMuchError."""
-        self._length += _PIECE_COST + length
+        self._length += length
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError("output", OUTPUT_LIMIT)
 

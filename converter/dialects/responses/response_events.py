@@ -31,6 +31,8 @@ from converter.events import (
 )
 
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
+COUNTER = "sequence_number"
+"""Numbers all events of a stream."""
 MOST_NAMES = 50
 """Fields without a place that are told by name."""
 
@@ -97,6 +99,12 @@ class ResponseEvents:
                 if len(self._left_out) < MOST_NAMES:
                     self._left_out |= left_out(event)
 
+    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+        """Take words that go on in the open item, in so many events; return the first's number."""
+        self._items.spliced(kind, text, frames)
+        first, self._sequence = self._sequence, self._sequence + frames
+        return first
+
     def close(self) -> Iterator[Json]:
         """End the response. One that lacks its end has had its failure."""
         if self.started:
@@ -156,4 +164,4 @@ class ResponseEvents:
 
     def _number(self, event: Json) -> Json:
         number, self._sequence = self._sequence, self._sequence + 1
-        return {"type": event["type"], "sequence_number": number, **event}
+        return {"type": event["type"], COUNTER: number, **event}

@@ -53,7 +53,7 @@ def redacted(recording: Recording) -> Recording:
         ended=redaction.scrubber.words(recording.ended),
         places=frozenset(),
     )
-    if not endpoint.is_chat or clean.client.splices:
+    if not endpoint.is_chat or not clean.client.retells:
         return clean
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
     # them would be renamed there.

@@ -57,34 +57,41 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+PATHS = {
+    "openai": "/v1/chat/completions",
+    "anthropic": "/v1/messages",
+    "responses": "/v1/responses",
+}
 HEADERS = {
     "openai": "authorization: Bearer none",
     "anthropic": "anthropic-version: 2023-06-01\r\nx-api-key: none",
+    "responses": "authorization: Bearer none",
 }
 
 _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 TOOLS: dict[str, object] = {
     "openai": {"type": "function", "function": {"name": "write", "parameters": _SCHEMA}},
     "anthropic": {"name": "write", "input_schema": _SCHEMA},
+    "responses": {"type": "function", "name": "write", "parameters": _SCHEMA},
 }
 """What a reply with a call calls."""
 
 
 def request(task: Task) -> bytes:
     """Return the bytes of the request."""
+    turns = [{"role": "user", "content": "How many streams are open?"}]
     asked: dict[str, object] = {
         "model": task.model % task.name,
         "stream": task.kind != WHOLE,
-        "max_tokens": 2000,
     }
     if task.tools:
         asked["tools"] = [TOOLS[task.dialect]]
     if task.dialect == "anthropic":
         asked["thinking"] = {"type": "enabled", "budget_tokens": 1024}
-    body = json.dumps(
-        {**asked, "messages": [{"role": "user", "content": "How many streams are open?"}]}
-    ).encode()
+    if task.dialect == "responses":
+        body = json.dumps({**asked, "max_output_tokens": 2000, "input": turns}).encode()
+    else:
+        body = json.dumps({**asked, "max_tokens": 2000, "messages": turns}).encode()
     head = f"POST {task.path or PATHS[task.dialect]} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
     return f"{head}{HEADERS[task.dialect]}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
 

@@ -97,11 +97,42 @@ def _anthropic_whole(body: bytes) -> Message:
     return said.message()
 
 
+def _responses_stream(body: bytes) -> Message:
+    frames = list(_frames(body))
+    numbers = [frame["sequence_number"] for frame in frames]
+    assert numbers == list(range(len(frames))), numbers
+    said, told = _Said(), _responses(frames[-1]["response"])
+    for frame in frames:
+        match frame["type"]:
+            case "response.reasoning_summary_text.delta":
+                said.thinking.append(frame["delta"])
+            case "response.output_text.delta":
+                said.text.append(frame["delta"])
+    assert (told.thinking, told.text) == ("".join(said.thinking), "".join(said.text))
+    return told
+
+
+def _responses_whole(body: bytes) -> Message:
+    return _responses(json.loads(body))
+
+
+def _responses(response: Json) -> Message:
+    said = _Said()
+    for item in response["output"]:
+        said.thinking += [part["text"] for part in item.get("summary", ())]
+        said.text += [part["text"] for part in item.get("content", ())]
+        if item["type"] == "function_call":
+            said.calls.append((item["name"], [item["arguments"]]))
+    return said.message()
+
+
 READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
     ("openai", False): _openai_stream,
     ("openai", True): _openai_whole,
     ("anthropic", False): _anthropic_stream,
     ("anthropic", True): _anthropic_whole,
+    ("responses", False): _responses_stream,
+    ("responses", True): _responses_whole,
 }
 
 
