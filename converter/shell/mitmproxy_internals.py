@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 _not_importable = ""
 try:
-    from mitmproxy.addonmanager import safecall
+    from mitmproxy.addonmanager import AddonManager, safecall, traverse
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -207,6 +207,7 @@ def somebody_looks() -> bool:
 
 # mitmproxy's own, for our layers
 __all__ = [
+    "AddonManager",
     "ChunkedReader",
     "ConnectionHandler",
     "ErrorCode",
@@ -235,4 +236,5 @@ __all__ = [
     "create_task",
     "h11",
     "safecall",
+    "traverse",
 ]

@@ -9,7 +9,7 @@ in whose hook nobody waits goes on at once.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -21,7 +21,7 @@ from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.mitmproxy_internals import safecall
+from converter.shell.mitmproxy_internals import AddonManager, safecall, traverse
 
 
 @dataclass
@@ -77,10 +77,14 @@ class HookCaller:
 
 async def tell(hook: Hook) -> None:
     """Call a hook of all addons that have it, as mitmproxy's `trigger_event` does."""
-    arguments = hook.args()
-    for addon in _LISTENERS.of(ctx.master.addons.chain, hook.name):
+    listeners = _LISTENERS.of(ctx.master.addons, hook.name)
+    arguments = hook.args() if listeners else []
+    for group in listeners:
         try:
-            for called in _functions(addon, hook.name):
+            for addon in group:
+                called = getattr(addon, hook.name, None)
+                if not called or isinstance(called, ModuleType):
+                    continue  # a script may import `log`, say
                 result = called(*arguments)
                 if result is not None and inspect.isawaitable(result):
                     await result
@@ -91,32 +95,25 @@ async def tell(hook: Hook) -> None:
                 raise
 
 
-def _functions(addon: object, name: str) -> list[Callable[..., object]]:
-    """Return an addon's hook, and those of the addons within it."""
-    found: list[Callable[..., object]] = []
-    function = getattr(addon, name, None)
-    if function and not isinstance(function, ModuleType):  # a script may import `log`, say
-        found.append(function)
-    for within in getattr(addon, "addons", ()):
-        found += _functions(within, name)
-    return found
-
-
 class _Listeners:
-    """The outermost addons that may have a hook, by its name; found anew when addons come or go."""
+    """The addons that have a hook, by its name; found anew when addons come or go, which mitmproxy
+    notes in its `lookup`, whoever manages them.
+    """
 
     def __init__(self) -> None:
-        self._chain: list[object] = []
-        self._count = 0
-        self._found: dict[str, list[object]] = {}
+        self._known: list[object] = []
+        self._found: dict[str, list[list[object]]] = {}
 
-    def of(self, chain: list[object], name: str) -> list[object]:
-        """Return those that have the hook, or others within them, which may change."""
-        if chain is not self._chain or len(chain) != self._count:
-            self._chain, self._count, self._found = chain, len(chain), {}
+    def of(self, addons: AddonManager, name: str) -> list[list[object]]:
+        """Return them in order, together those of which one is within another."""
+        known = list(addons.lookup.values())
+        if known != self._known:
+            self._known, self._found = known, {}
         if name not in self._found:
-            having = [addon for addon in chain if hasattr(addon, name) or hasattr(addon, "addons")]
-            self._found[name] = having
+            groups = (
+                [one for one in traverse([addon]) if hasattr(one, name)] for addon in addons.chain
+            )
+            self._found[name] = list(filter(None, groups))
         return self._found[name]
 
 
