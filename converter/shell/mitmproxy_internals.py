@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
 
 _not_importable = ""
 try:
-    from mitmproxy.addonmanager import AddonManager, safecall, traverse
+    from mitmproxy.addonmanager import safecall
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -207,7 +207,6 @@ def somebody_looks() -> bool:
 
 # mitmproxy's own, for our layers
 __all__ = [
-    "AddonManager",
     "ChunkedReader",
     "ConnectionHandler",
     "ErrorCode",
@@ -236,5 +235,4 @@ __all__ = [
     "create_task",
     "h11",
     "safecall",
-    "traverse",
 ]

@@ -15,6 +15,7 @@ from converter.observe.printable import bounded
 from converter.observe.thought_events import ThoughtEvent
 from converter.rewriter import Rewriter
 from converter.shell.flow_record import in_short
+from converter.shell.listeners import LISTENERS
 from converter.shell.log_lines import LONGEST_LINE, in_a_line
 from converter.wire import json_text
 
@@ -43,19 +44,12 @@ class ThoughtTeller:
     def tell(self, rewriter: Rewriter, path: str) -> None:
         """Pass on what has ended since the last time."""
         told = rewriter.thoughts
-        if told and len(self._tasks) < MOST_WAITING and _somebody_listens():
+        if told and len(self._tasks) < MOST_WAITING and LISTENERS.of(ThoughtHook.name):
             task = asyncio.ensure_future(_pass_on(told))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         if told and path:
             _append(path, told)
-
-
-def _somebody_listens() -> bool:
-    """Tell whether any addon has the hook: mitmproxy would ask them all for each thought, of which
-    a reply may have thousands.
-    """
-    return any(hasattr(addon, ThoughtHook.name) for addon in ctx.master.addons.lookup.values())
 
 
 async def _pass_on(told: Sequence[ThoughtEvent]) -> None:

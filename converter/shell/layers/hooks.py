@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from mitmproxy import ctx
 from mitmproxy.exceptions import AddonHalt
 from mitmproxy.flow import Flow
 from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.mitmproxy_internals import AddonManager, safecall, traverse
+from converter.shell.listeners import LISTENERS
+from converter.shell.mitmproxy_internals import safecall
 
 
 @dataclass
@@ -77,7 +77,7 @@ class HookCaller:
 
 async def tell(hook: Hook) -> None:
     """Call a hook of all addons that have it, as mitmproxy's `trigger_event` does."""
-    listeners = _LISTENERS.of(ctx.master.addons, hook.name)
+    listeners = LISTENERS.of(hook.name)
     arguments = hook.args() if listeners else []
     for group in listeners:
         try:
@@ -93,28 +93,3 @@ async def tell(hook: Hook) -> None:
         except Exception:
             with safecall():  # which says it in the log
                 raise
-
-
-class _Listeners:
-    """The addons that have a hook, by its name; found anew when addons come or go, which mitmproxy
-    notes in its `lookup`, whoever manages them.
-    """
-
-    def __init__(self) -> None:
-        self._known: list[object] = []
-        self._found: dict[str, list[list[object]]] = {}
-
-    def of(self, addons: AddonManager, name: str) -> list[list[object]]:
-        """Return them in order, together those of which one is within another."""
-        known = list(addons.lookup.values())
-        if known != self._known:
-            self._known, self._found = known, {}
-        if name not in self._found:
-            groups = (
-                [one for one in traverse([addon]) if hasattr(one, name)] for addon in addons.chain
-            )
-            self._found[name] = list(filter(None, groups))
-        return self._found[name]
-
-
-_LISTENERS = _Listeners()
