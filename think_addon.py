@@ -29,6 +29,7 @@ from converter.shell.exchange_listener import ExchangeListener
 from converter.shell.flow_keeper import FlowKeeper
 from converter.shell.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.live_view import LiveView
+from converter.shell.messages import copied_fields
 from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
 from converter.shell.own_layers import OwnLayers
@@ -115,7 +116,8 @@ class ThinkAddon:
         self._begin(flow, await is_at_home(flow))
 
     def _begin(self, flow: HTTPFlow, acts: bool) -> None:
-        exchange, headers = self._exchange(flow) if acts else None, flow.request.headers.copy()
+        exchange = self._exchange(flow) if acts else None
+        headers = copied_fields(flow.request.headers)
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:

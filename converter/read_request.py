@@ -103,8 +103,9 @@ class ReadRequest:
         it takes the thinking out of the text itself.
         """
         assert self.conversation
-        served = self.served_model or self.conversation.model
-        conversation = replace(self.conversation, model=served)
+        conversation = self.conversation
+        if self.served_model:
+            conversation = replace(conversation, model=self.served_model)
         options = self.exchange.settings
         settings = RequestSettings(options.history, options.order, server, parses)
         body, notes = request_writer.write(conversation, settings)
@@ -118,6 +119,8 @@ class ReadRequest:
         tools = offered(self.body) if settings.tools == "auto" else None
         tells = settings.tools_prompt == "on" and not self.exchange.native
         told = tools_prompt.add(self.body) if tells else None
+        if tools is None and told is None:
+            return self
         return replace(self, body=told or self.body, tools=tools, tells_tools=told is not None)
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 
 from mitmproxy.http import Headers
 
+from converter.shell.head_fields import leave_out
+
 SECONDS_TO_RESOLVE = 2.0
 """For the address of a host's name; a request through a forward proxy waits as long."""
-_CLOUD_KEY = re.compile(r"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
+_CLOUD_KEY = re.compile(rb"\s*(?:bearer\s+)?sk-ant-", re.IGNORECASE)
 """Anthropic's keys and OAuth tokens (sk-ant-api..., sk-ant-oat...)."""
-_CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization")
-_OF_PEOPLE = re.compile(r"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*", re.IGNORECASE)
+_CREDENTIALS = (b"authorization", b"x-api-key", b"proxy-authorization")
+_OF_PEOPLE = re.compile(rb"cookie2?|anthropic-.*|x-claude-.*|x-app|x-session-.*")
 """Headers that say who somebody is, or that only Anthropic's own API reads."""
 _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.arpa|test)")
 """Names that no web page can have: without a dot, or in domains that are not for the Internet."""
@@ -23,19 +25,18 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 
 def withhold_keys(headers: Headers) -> list[str]:
     """Take keys of Anthropic's out of a request; return the names of their headers."""
-    found = [name for name in _CREDENTIALS if _CLOUD_KEY.match(headers.get(name, ""))]
-    for name in found:
-        del headers[name]
-    return found
+    named = ((name.lower(), value) for name, value in headers.fields)
+    found = {name for name, value in named if name in _CREDENTIALS and _CLOUD_KEY.match(value)}
+    if found:
+        leave_out(headers, found.__contains__)
+    return [name.decode() for name in _CREDENTIALS if name in found]
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
     """Take cookies and Anthropic's headers out. `kept`: those of the dialect that the server is
     asked in.
     """
-    for name in {name.lower() for name in headers}:
-        if _OF_PEOPLE.fullmatch(name) and name not in kept:
-            del headers[name]
+    leave_out(headers, lambda name: _OF_PEOPLE.fullmatch(name) and name.decode() not in kept)
 
 
 def is_private(address: str) -> bool:

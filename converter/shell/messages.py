@@ -1,14 +1,17 @@
 """Changes to mitmproxy's requests and responses, each in one place."""
 
-import copy
+from collections.abc import Mapping
 
-from mitmproxy.http import HTTPFlow, Request, Response
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
 from mitmproxy.net.http.status_codes import RESPONSES
 
 from converter.dialects.table import by_name
 from converter.exchange import Answer, Exchange
 from converter.servers.known_servers import Upstream
+from converter.shell.head_fields import change
 from converter.wire import json_text
+
+NO_FIELDS: Mapping[bytes, bytes | None] = {}
 
 
 def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
@@ -37,11 +40,25 @@ def copied[Kind: (Request, Response)](message: Kind) -> Kind:
     """Return a copy that is not streamed. mitmproxy's own takes four times as long: it checks the
     types of all values anew.
     """
-    made = copy.copy(message)
-    made.data = copy.copy(message.data)
-    made.headers = message.headers.copy()
-    made.trailers = message.trailers and message.trailers.copy()
+    made = _shallow(message)
+    made.data = _shallow(message.data)
+    made.headers = copied_fields(message.headers)
+    made.trailers = message.trailers and copied_fields(message.trailers)
     made.stream = False
+    return made
+
+
+def copied_fields(headers: Headers) -> Headers:
+    """Return a copy of a head's fields."""
+    made = Headers()
+    made.fields = headers.fields
+    return made
+
+
+def _shallow[Kind](value: Kind) -> Kind:
+    """Return a copy that shares what it holds: `copy.copy` without the questions how to copy it."""
+    made = object.__new__(type(value))
+    made.__dict__.update(value.__dict__)
     return made
 
 
@@ -61,11 +78,11 @@ def use_connection_once(flow: HTTPFlow) -> None:
 
 def open_for_streaming(request: Request, response: Response) -> None:
     """Make the head of a response that of a body whose length nobody knows yet."""
-    response.headers.pop("content-length", None)
-    response.headers.pop("transfer-encoding", None)
-    if request.is_http11:
+    chunked = request.is_http11
+    if chunked:
         response.http_version = "HTTP/1.1"
-        response.headers["transfer-encoding"] = "chunked"
+    framing = {b"content-length": None, b"transfer-encoding": b"chunked" if chunked else None}
+    change(response.headers, framing)
 
 
 def body(message: Request | Response, notes: list[str]) -> bytes:
@@ -82,11 +99,18 @@ def body(message: Request | Response, notes: list[str]) -> bytes:
 
 def replace(response: Response, answer: Answer) -> None:
     """Give the client another reply than the server's."""
-    response.headers.pop("content-encoding", None)
-    response.headers.pop("transfer-encoding", None)
-    response.headers["content-type"] = answer.content_type
     response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")
-    response.content = answer.body
+    fill(response, answer.body, {b"content-type": answer.content_type.encode()})
+
+
+def fill(
+    message: Request | Response, body: bytes, fields: Mapping[bytes, bytes | None] = NO_FIELDS
+) -> None:
+    """Give a message another body than it came with, and fields that go with it."""
+    length = b"%d" % len(body)
+    plain = {b"content-encoding": None, b"transfer-encoding": None, b"content-length": length}
+    change(message.headers, {**plain, **fields})
+    message.raw_content = body
 
 
 def model_of(request: bytes) -> str:

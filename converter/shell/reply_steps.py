@@ -80,7 +80,8 @@ class ReplySteps:
         if record.exchange.guesses:
             upstream = messages.upstream(flow, record.exchange)
             initial = await self._client.initial_state(upstream, record.awaited.request.body)
-            record.awaited = replace(record.awaited, initial=initial)
+            if initial is not record.awaited.initial:
+                record.awaited = replace(record.awaited, initial=initial)
         record.answers(flow)
         messages.name_request(flow, record.exchange)
         readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)

@@ -21,7 +21,7 @@ from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.settings import Settings
 from converter.shell import messages
-from converter.shell.aside import aside
+from converter.shell.aside import AT_ONCE, aside
 from converter.shell.exchange_listener import fault_of
 from converter.shell.flow_record import FlowRecord
 from converter.shell.thought_hook import report
@@ -114,8 +114,8 @@ class RequestSteps:
         if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body)
             return await _counted(record, asked, counted, len(body))
-        _address(flow, exchange.path, client)
-        await _send(flow, asked.body)
+        flow.request.path = exchange.path
+        await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)})
         return None
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> Response | None:
@@ -161,20 +161,19 @@ class RequestSteps:
             await _send(flow, prompted)
 
 
-def _address(flow: HTTPFlow, path: str, client: Mapping[str, str]) -> None:
-    """Have a request go to the server's chat completions. `client`: its credentials there."""
-    headers = flow.request.headers
-    headers.update(client)
-    headers.pop("x-api-key", None)
-    headers.pop("content-encoding", None)
-    headers["content-type"] = JSON
-    flow.request.path = path
+def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
+    """Return the fields of a chat completion's head. `client`: its credentials there."""
+    told = {"content-type": JSON, **client}
+    return {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in told.items()}
 
 
-async def _send(flow: HTTPFlow, body: Body) -> None:
-    """Have the server be asked this. A request is about as long as it came."""
-    size = len(flow.request.raw_content or b"")
-    flow.request.content = await aside(size, partial(json_text.write_long, body))
+async def _send(
+    flow: HTTPFlow, body: Body, fields: Mapping[bytes, bytes | None] = messages.NO_FIELDS
+) -> None:
+    """Have the server be asked this, with these fields in its head."""
+    size = len(flow.request.raw_content or b"")  # a request is about as long as it came
+    write = json_text.write if size <= AT_ONCE else json_text.write_long
+    messages.fill(flow.request, await aside(size, partial(write, body)), fields)
 
 
 def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:

@@ -52,6 +52,16 @@ def test_a_request_is_copied_as_a_request() -> None:
     assert (type(made), message.path) == (type(message), CHAT)
 
 
+def test_a_request_with_another_body_says_how_long_it_is() -> None:
+    sent = request(CHAT).request
+    sent.headers["transfer-encoding"], sent.headers["content-encoding"] = "chunked", "gzip"
+    messages.fill(sent, b"{}", {b"x-own": b"1", b"content-type": None})
+    assert (sent.raw_content, sent.headers["content-length"]) == (b"{}", "2")
+    gone = ("transfer-encoding", "content-encoding", "content-type")
+    assert not any(name in sent.headers for name in gone)
+    assert sent.headers["x-own"] == "1"
+
+
 def test_a_stream_has_no_length() -> None:
     flow, head = request(CHAT), response(EVENT_STREAM, content_length="7")
     messages.open_for_streaming(flow.request, head)

@@ -44,7 +44,7 @@ def _read_request(
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
     asked = read(without(whole, blocks), counting=purpose is Purpose.COUNT)
-    return replace(asked, own=thread)
+    return replace(asked, own=thread) if thread else asked
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
