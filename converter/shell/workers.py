@@ -24,7 +24,9 @@ NUMBER = "{worker}"
 """In an argument: the number of the process, so that each has a file of its own."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 SECONDS_TO_STOP = 10
-_OWN_FILE = ("-w", "--save-stream-file", "save_stream_file=")
+_NAMES_A_FILE = ("-w", "--save-stream-file")
+_OWN_PLACE = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
+"""What needs a file or a port of its own in each process; recordings and thoughts do not."""
 
 _spawn = get_context("spawn")
 
@@ -45,12 +47,20 @@ def check(count: int, arguments: Sequence[str]) -> None:
         raise ValueError(f"expected a number of workers from 1, got {count}")
     if count > 1 and not event_loop.can_share_port():
         raise ValueError("expected one worker: this system lets no two processes share a port")
-    saves = [word for word in arguments if word.startswith(_OWN_FILE)]
-    if count > 1 and saves and NUMBER not in " ".join(arguments):
+    if count > 1 and (shared := _shared(arguments)):
         raise ValueError(
-            f"expected a flow file for each worker, got one for all in {saves[0]!r}:"
+            f"expected a place for each worker, got one for all in {shared!r}:"
             f" put {NUMBER} into its name"
         )
+
+
+def _shared(arguments: Sequence[str]) -> str:
+    """Return the argument that would have all processes write to one place; none: empty."""
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        place = following if word in _NAMES_A_FILE else word
+        if word.startswith(_OWN_PLACE) and NUMBER not in place and not place.endswith("="):
+            return place
+    return ""
 
 
 def _work(number: int, arguments: Sequence[str], parent: Connection) -> None:

@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -82,6 +84,7 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
 ) -> None:
     kept, events = tmp_path / "kept", tmp_path / "events.jsonl"
     options = ["--set", f"think_record={kept}", "--set", f"think_events={events}"]
+    options += ["--set", f"think_metrics={tmp_path}/metrics-{{worker}}.json"]
     with workers(server, tmp_path, *options, "-w", str(tmp_path / "flows-{worker}")) as crew:
         answered = [crew.ask_all(dialect) for dialect in (OPENAI, ANTHROPIC)]
         assert set(answered[0]) == set(answered[1])
@@ -90,6 +93,31 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
     assert len(Library(kept).names()) == count
     assert len([json.loads(line) for line in events.read_text().splitlines()]) == count
     assert all((tmp_path / f"flows-{number}").stat().st_size for number in (1, 2))
+    metrics = [(tmp_path / f"metrics-{number}.json").read_bytes() for number in (1, 2)]
+    assert sum(map(requests, metrics)) == count
+    assert all(map(requests, metrics))
+
+
+def requests(metrics: bytes) -> int:
+    """The requests that a process has counted."""
+    return sum(sum(series["requests"].values()) for series in json.loads(metrics))
+
+
+def test_each_worker_counts_at_a_port_of_its_own(server: ByPathServer, tmp_path: Path) -> None:
+    tens = next(port // 10 for port in iter(lambda: free_ports(1)[0], 0) if two_are_free(port))
+    with workers(server, tmp_path, "--set", f"think_metrics={tens}{{worker}}") as crew:
+        answered = crew.ask_all()
+        counted = [urlopen(f"http://127.0.0.1:{tens}{number}/metrics.json") for number in (1, 2)]
+        assert sum(requests(reply.read()) for reply in counted) == sum(answered.values())
+
+
+def two_are_free(port: int) -> bool:
+    """Tell whether nobody listens at the two ports that end in 1 and 2, of the ten around it."""
+    for last in (1, 2):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port // 10 * 10 + last)) == 0:
+                return False
+    return True
 
 
 def test_a_worker_that_dies_is_replaced(server: ByPathServer, tmp_path: Path) -> None:

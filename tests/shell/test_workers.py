@@ -12,12 +12,26 @@ def test_there_is_at_least_one_worker() -> None:
     check(1, [])
 
 
-@pytest.mark.parametrize("saves", [["-w", "flows"], ["--set", "save_stream_file=flows"]])
-def test_workers_do_not_write_into_one_flow_file(saves: list[str]) -> None:
-    check(1, saves)
+ONE_PLACE = [
+    ["-w", "flows"],
+    ["-wflows"],
+    ["--save-stream-file=flows"],
+    ["--set", "save_stream_file=flows"],
+    ["--set", "think_metrics=909"],
+    ["-w", "flows-{worker}", "--set", "think_metrics=909"],
+]
+
+
+@pytest.mark.parametrize("places", ONE_PLACE, ids=" ".join)
+def test_workers_do_not_write_to_one_place(places: list[str]) -> None:
+    check(1, places)
     with pytest.raises(ValueError, match=r"put \{worker\} into its name"):
-        check(2, saves)
-    check(2, [*saves[:-1], saves[-1] + "-{worker}"])
+        check(2, places)
+    check(2, [*places[:-1], places[-1] + "{worker}"])
+
+
+def test_an_option_that_is_emptied_is_no_place() -> None:
+    check(2, ["--set", "think_metrics=", "--set", "save_stream_file="])
 
 
 def test_several_workers_need_a_system_that_shares_ports(monkeypatch: pytest.MonkeyPatch) -> None:
