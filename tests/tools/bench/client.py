@@ -163,12 +163,18 @@ class Reply:
             return self.head + joined
 
     def lateness(self) -> Iterator[float]:
-        """Return for each token how long after it was sent it came."""
+        """Return for each token how long after it was sent it came. Some replies tell all their
+        words once more at the end.
+        """
         joined, ends, length = b"".join(self.pieces), list[int](), 0
+        told = set[bytes]()
         for piece in self.pieces:
             length += len(piece)
             ends.append(length)
         for found in TIME.finditer(joined):
+            if found[1] in told:
+                continue
+            told.add(found[1])
             yield self.came[bisect.bisect_left(ends, found.end())] - float(found[1])
 
 
