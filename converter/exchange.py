@@ -109,7 +109,7 @@ class Exchange:
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
         if isinstance(error, RequestTooLargeError):
             status, kind, words = 413, "request_too_large", str(error)
-        elif isinstance(error, RequestError | json_text.UnreadableError):
+        elif isinstance(error, (RequestError, json_text.UnreadableError)):
             status, kind, words = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
             status, words = 502, str(error)

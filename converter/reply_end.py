@@ -71,7 +71,7 @@ class ReplyEnd:
         """
         if self.failure is None:
             return True
-        return any(isinstance(event, Failure | End) and bool(event.own) for event in events)
+        return any(isinstance(event, (Failure, End)) and bool(event.own) for event in events)
 
     @property
     def words(self) -> str:
@@ -157,7 +157,7 @@ def _words_of(raw: bytes) -> str:
 def without_frames(events: Sequence[Event]) -> list[Event]:
     """Return the events without the bytes of frames, for a client that gets another form."""
     return [
-        replace(event, own=None) if isinstance(event, Failure | End) else event
+        replace(event, own=None) if isinstance(event, (Failure, End)) else event
         for event in events
         if not isinstance(event, OpaqueFrame)
     ]

@@ -42,7 +42,7 @@ class InOrder[Content: Event]:
         yield from self._released()
 
     def _hold(self, event: Content) -> None:
-        said = event.text if isinstance(event, Text | Thinking) else ""
+        said = event.text if isinstance(event, (Text, Thinking)) else ""
         self._length += max(_LEAST, len(said))
         if self._length > DELAYED_LIMIT:
             raise TooMuchError("text within a tool call", DELAYED_LIMIT)

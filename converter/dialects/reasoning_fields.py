@@ -96,7 +96,7 @@ def words_of(value: object) -> str:
     """Return the thinking in a field: a string, or a list whose entries hold some. What is
     encrypted has no words.
     """
-    return _words(value, _DEPTH) if isinstance(value, str | list) else ""
+    return _words(value, _DEPTH) if isinstance(value, (str, list)) else ""
 
 
 def _words(value: object, depth: int) -> str:

@@ -41,6 +41,6 @@ def as_index(value: object, position: int | None = None) -> object:
 def as_count(fields: object, name: str) -> int | None:
     """Return the number of tokens in a field; None for anything that counts none."""
     value = fields.get(name) if isinstance(fields, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value < MOST_TOKENS else None

@@ -76,7 +76,7 @@ class Series:
         whole = told.get("first_byte") == told.get("end")
         for name, times in self.times.items():
             at = told.get(name)
-            if isinstance(at, int | float) and (name == "end" or not whole):
+            if isinstance(at, (int, float)) and (name == "end" or not whole):
                 times.add(float(at))
 
 

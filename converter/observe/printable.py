@@ -116,7 +116,7 @@ def in_json(value: object) -> str:
 
 
 def _is_read(value: object, line: str) -> bool:
-    return isinstance(value, dict | list) and bool(value) and len(line) <= _LONGEST_READ
+    return isinstance(value, (dict, list)) and bool(value) and len(line) <= _LONGEST_READ
 
 
 def _exactly(text: str) -> object:

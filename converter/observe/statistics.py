@@ -63,7 +63,7 @@ class Group:
         whole = told.get("first_byte") == told.get("end")
         for name, values in self.times.items():
             at = told.get(name)
-            if isinstance(at, int | float) and (
+            if isinstance(at, (int, float)) and (
                 name == "end" or not (whole or (name == "thinking_time" and at == 0))
             ):
                 values.append(float(at))

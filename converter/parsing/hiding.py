@@ -8,7 +8,7 @@ class ThinkingHider:
 
     def feed(self, event: Event) -> list[Event]:
         """Return the event, unless it is of a thought."""
-        return [] if isinstance(event, Thinking | ThinkingEnd) else [event]
+        return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
     def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Text], str] | None:
         """Return text alone: words of a thought do not come out."""

@@ -130,4 +130,4 @@ class _Reader:
                     InitialState.THINKING if self._unmatched.found else self.correction
                 )
             self._thought = self._thought or isinstance(event, Thinking)
-            self._answered = self._answered or isinstance(event, Text | ThinkingEnd)
+            self._answered = self._answered or isinstance(event, (Text, ThinkingEnd))

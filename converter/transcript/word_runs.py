@@ -15,7 +15,7 @@ def joined(events: Iterable[Event]) -> Iterator[Event]:
         if run and not _goes_on(run[0], event):
             yield _one(run)
             run = []
-        if isinstance(event, Text | Thinking):
+        if isinstance(event, (Text, Thinking)):
             run.append(event)
         else:
             yield event

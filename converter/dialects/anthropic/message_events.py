@@ -63,7 +63,7 @@ class MessageEvents:
         """
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | MappedField | Block):
+        if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, MappedField, Block)):
             # llama.cpp's own endpoint may leave its head out
             if not self._started and not isinstance(event, ThinkingEnd):
                 yield from self._course(Start("", ""))

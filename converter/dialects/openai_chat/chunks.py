@@ -128,11 +128,11 @@ class Chunker:
     def _bodies(self, events: Sequence[Event]) -> Iterator[Body | bytes | Failure]:
         chunk = _Chunk()
         for event in events:
-            if isinstance(event, Start | ThinkingEnd):
+            if isinstance(event, (Start, ThinkingEnd)):
                 self._turn(event)
-            elif isinstance(event, Block | MappedField):
+            elif isinstance(event, (Block, MappedField)):
                 pass  # a block has no place in this dialect; a mapped field rides in `Opaque`
-            elif isinstance(event, OpaqueFrame | End | Failure):
+            elif isinstance(event, (OpaqueFrame, End, Failure)):
                 yield from self._finished(chunk)
                 chunk = _Chunk()
                 yield own_raw(event.own, NAME) or self._frame_of(event)

@@ -158,7 +158,7 @@ class OpenAIDecoder:
         """
         said: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
-            if isinstance(inner[name], bool | int | float) and name in REASONING_FIELDS:
+            if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
                 raise MisshapenError
             if not (words := words_of(inner[name])):
                 continue

@@ -34,7 +34,7 @@ def _choice(choice: object, position: int) -> object:
     mended = {**choice, "index": as_index(choice.get("index"), position)}
     key = "message" if choice.get("message") else "delta"
     words = choice.get(key)
-    mended[key] = _message({"content": words} if isinstance(words, str | list) else words or {})
+    mended[key] = _message({"content": words} if isinstance(words, (str, list)) else words or {})
     return mended
 
 
@@ -53,7 +53,7 @@ def _message(message: object) -> object:
 
 def _is_odd(name: str, value: object) -> bool:
     """Tell whether a field of thinking holds what no words can be in."""
-    return name in REASONING_FIELDS and isinstance(value, bool | int | float)
+    return name in REASONING_FIELDS and isinstance(value, (bool, int, float))
 
 
 def _words(content: object) -> object:

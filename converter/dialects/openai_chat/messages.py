@@ -191,7 +191,7 @@ def _user_message(blocks: Iterable[Part | ToolResult]) -> list[Message]:
     parts = [
         block
         for block in blocks
-        if isinstance(block, Image | Sound) or (isinstance(block, Text) and block.text.strip())
+        if isinstance(block, (Image, Sound)) or (isinstance(block, Text) and block.text.strip())
     ]
     if not all(isinstance(part, Text) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]

@@ -93,7 +93,7 @@ class ItemEvents:
         still.
         """
         yield from self._contents(self._in_order.end(whole))
-        call = isinstance(self._open, FunctionCall | OtherCall)
+        call = isinstance(self._open, (FunctionCall, OtherCall))
         yield from self._leave(COMPLETED if call else status)
         if whole and (summary := "".join(self._summary).strip()):
             yield from self._enter(Compaction)

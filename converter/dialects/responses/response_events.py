@@ -68,7 +68,7 @@ class ResponseEvents:
         """Return the events that can go out. A response has one choice: nobody can ask for more."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
-        if isinstance(event, Text | Thinking | ThinkingEnd | ToolCall | Block):
+        if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, Block)):
             yield from self.start()
             yield from self._numbered(self._items.feed(event))
         else:

@@ -135,7 +135,7 @@ def reply_line(flow: HTTPFlow, record: FlowRecord) -> str:
 
 def _times(summary: Mapping[str, object]) -> str:
     first, end = summary.get("first_byte"), summary.get("end")
-    if not isinstance(first, int | float) or not isinstance(end, int | float):
+    if not isinstance(first, (int, float)) or not isinstance(end, (int, float)):
         return ""
     return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
 
