@@ -1,4 +1,4 @@
-"""`python -m converter FILE`: a saved reply, of either dialect, as a transcript or in the dialect
+"""`python -m converter FILE`: a saved reply, of any dialect, as a transcript or in the dialect
 that is asked for.
 
 `curl -N ... | python -m converter --to transcript` shows a reply while it comes.
@@ -31,7 +31,7 @@ NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 DIALECTS = {dialect.name: dialect for dialect in table.DIALECTS}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
-_NO_REPLY = "no reply of chat completions or the Messages API"
+_NO_REPLY = "no reply of chat completions, the Messages API or the Responses API"
 _OTHERS = (
     (
         re.compile(rb"\x1f\x8b|\x28\xb5\x2f\xfd"),

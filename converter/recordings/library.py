@@ -1,5 +1,5 @@
-"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt and NAME.anthropic.txt for
-people to read.
+"""A folder of recordings: NAME.mitm, and beside it NAME.openai.txt, and so on for each dialect of a
+client, for people to read.
 """
 
 import re

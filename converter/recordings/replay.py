@@ -1,4 +1,4 @@
-"""A recording's reply, rewritten again, chunk by chunk, for a client of either dialect."""
+"""A recording's reply, rewritten again, chunk by chunk, for a client of any dialect."""
 
 from dataclasses import dataclass, field, replace
 

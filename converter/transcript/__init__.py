@@ -1,3 +1,3 @@
-"""The readable form of a conversation: requests and replies of both dialects, as a person reads
+"""The readable form of a conversation: requests and replies of all dialects, as a person reads
 them.
 """

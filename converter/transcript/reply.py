@@ -1,4 +1,4 @@
-"""A reply as a person reads it, while it comes: of either dialect, streamed or whole, rewritten or
+"""A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
 as the server sent it.
 
 chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.

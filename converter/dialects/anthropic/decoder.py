@@ -1,5 +1,5 @@
-"""Replies of the Messages API, read: a server's own, of which several need mending (see
-`anthropic_stream` for what is right).
+"""Replies of the Messages API, read: a server's own, of which several need mending
+(`message_events` writes what is right).
 
 llama.cpp 11549 starts block 1 before block 0 stops and leaves `input` out of tool_use; vLLM 0.32
 sends text blocks of blanks. Reading the blocks as what they say, and writing that anew, mends them
@@ -196,9 +196,7 @@ def _said(kind: str, said: object) -> Iterator[Event]:
 
 
 def _usage(entry: Fields) -> Usage:
-    """Return the counts, the cached and created tokens among the input, as the other dialect has
-    it.
-    """
+    """Return the counts, the cached and created tokens among the input, as in chat completions."""
     cached, created = (
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )

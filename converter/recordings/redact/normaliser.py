@@ -90,7 +90,7 @@ class Normaliser:
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply(self, value: str) -> str:
-        """Keep what a writer of the other dialect takes off, so that it finds the same name in
+        """Keep what a writer of another dialect takes off, so that it finds the same name in
         both.
         """
         if value.startswith(_RESPONSE_PREFIX):
