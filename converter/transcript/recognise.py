@@ -29,9 +29,9 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
 
 def is_request(said: object) -> bool:
     """Tell a request from a reply."""
-    return (
-        isinstance(said, dict) and isinstance(said.get("messages"), list) and "choices" not in said
-    )
+    if not isinstance(said, dict) or "choices" in said or "output" in said:
+        return False
+    return isinstance(said.get("messages"), list) or isinstance(said.get("input"), str | list)
 
 
 class Recogniser:

@@ -1,6 +1,4 @@
-"""A request as a person reads it, of chat completions or of the Messages API: tolerant, where the
-proxy's readers are strict.
-"""
+"""A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -14,6 +12,7 @@ from converter.stages import Stages
 from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
 from converter.transcript.facts import of
+from converter.transcript.items import turns_of
 from converter.transcript.turns import (
     Field,
     Part,
@@ -32,7 +31,8 @@ type Split = Callable[[str], list[Part]]
 
 _DEFAULTS = settings.read()
 _KNOWN = ("role", "content", "tool_calls", "function_call", "tool_call_id", "refusal")
-_TOLD = ("messages", "system")
+_TOLD = ("messages", "system", "instructions", "input")
+_SYSTEM = ("system", "instructions")
 _OF_TOOLS = ("tool", "function")
 _THINKERS = ("assistant", "model")
 _LONGEST_SETTING = 200
@@ -56,9 +56,11 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 
 def _request(body: Fields, chosen: Settings) -> Transcript:
     split = _splitter(chosen, body.get("model"))
-    turns = [Turn("system", tuple(parts_of(body["system"])))] if is_said(body.get("system")) else []
+    systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
+    turns = [Turn("system", tuple(parts_of(said))) for said in systems]
     messages = body.get("messages")
     turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
+    turns += turns_of(body.get("input"))
     asked, long = _asked(body)
     if messages is not None and not isinstance(messages, list):
         long.append(Field("messages", messages))

@@ -1,0 +1,93 @@
+"""The input of a Responses request as a person reads it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.observe.printable import in_json
+from converter.transcript import markdown, neutral, request, terminal, text
+from converter.transcript.items import turns_of
+from converter.transcript.turns import Field, Raw, Text, Thinking, ToolCall, ToolResult, Turn
+from tests.support.strategies import law
+
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
+OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "ok"}
+
+
+def said(item: dict[str, Any]) -> tuple[object, ...]:
+    (turn,) = turns_of([item])
+    return turn.parts
+
+
+def test_a_text_is_a_users_turn() -> None:
+    assert turns_of("hi") == [Turn("user", (Text("hi"),))]
+
+
+def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
+    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    answer = {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
+    assert turns_of([asked, asked, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
+        Turn("user", (Text("hi"),)),
+        Turn("user", (Text("hi"),)),
+        Turn("assistant", (Thinking("hm"), ToolCall("f", "c", '{"a":1}'))),
+        Turn("tool", (ToolResult("ok", "c"), ToolResult("ok", "c"))),
+        Turn("assistant", (Text("done"),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "parts"),
+    [
+        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (Thinking("hm"),)),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (Thinking("", "sealed, 3 bytes"),)),
+        (CALL | {"namespace": "mcp"}, (ToolCall("f", "c", '{"a":1}'), Field("namespace", "mcp"))),
+        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (ToolCall("g", "c", "ls"),)),
+        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (ToolCall("shell", "c", in_json({"commands": ["ls"]})),)),
+        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ToolResult("a", "c", error=True),)),
+        ({"type": "item_reference", "id": "rs_1"}, (Raw(in_json({"type": "item_reference", "id": "rs_1"})),)),
+    ],
+)  # fmt: skip
+def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> None:
+    assert said(item) == parts
+
+
+def test_a_request_shows_its_instructions_and_its_turns() -> None:
+    body = {"model": "m", "instructions": "be brief", "input": [CALL], "store": False}
+    read = request.read(json.dumps(body).encode())
+    assert [turn.role for turn in read.turns] == ["system", "assistant"]
+    assert read.asked == {"model": "m", "store": False}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+KINDS = st.sampled_from(["message", "reasoning", "function_call", "shell_call_output", "new", ""])
+NAMES = (
+    "role",
+    "content",
+    "summary",
+    "encrypted_content",
+    "name",
+    "call_id",
+    "arguments",
+    "output",
+)
+ITEMS = st.builds(
+    lambda kind, fields: {"type": kind, **fields},
+    KINDS,
+    st.dictionaries(st.sampled_from(NAMES), JSON),
+)
+
+
+@law(60)
+@given(JSON | st.lists(ITEMS | JSON, max_size=4))
+def test_whatever_a_client_sends_every_rendering_takes_it(input_: object) -> None:
+    read = request.read(json.dumps({"model": "m", "input": input_}).encode())
+    for rendering in (text.write, markdown.write, neutral.write, terminal.write):
+        rendering(read)
