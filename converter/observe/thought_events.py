@@ -109,16 +109,18 @@ def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[
 
 
 def conversation_id(body: Fields) -> str:
-    """Return an id that stays the same over the turns of one conversation, of a request of chat
-    completions or of Messages.
+    """Return an id that stays the same over the turns of one conversation, whatever the dialect of
+    its requests.
 
     It is made of what a client repeats in every turn: the system text, the first message of the
     user, and the user's id. What follows the first message, the model and the settings have no part
     in it. Nothing a client sends makes it raise.
     """
-    messages = body.get("messages")
-    beginning = list(_beginning(messages if isinstance(messages, list) else []))
-    system = [*_texts(body.get("system")), *(text for role, text in beginning if role != "user")]
+    said = body.get("messages") or body.get("input")
+    turns = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    beginning = list(_beginning(turns if isinstance(turns, list) else []))
+    system = [text for name in ("system", "instructions") for text in _texts(body.get(name))]
+    system += [text for role, text in beginning if role != "user"]
     first = [text for role, text in beginning if role == "user"]
     metadata = body.get("metadata")
     user = body.get("user") or (metadata.get("user_id") if isinstance(metadata, Mapping) else None)

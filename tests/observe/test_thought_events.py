@@ -210,6 +210,8 @@ def parts(*texts: str) -> list[dict[str, object]]:
         {"messages": [FIRST], "system": "Be brief."},
         {"messages": [FIRST], "system": parts(BILLING.format(3), "Be brief.")},
         {"messages": [SYSTEM, {"role": "assistant", "content": "How can I help?"}, FIRST]},
+        {"input": "Hello", "instructions": "Be brief."},
+        {"input": [{"type": "additional_tools"}, FIRST], "instructions": "Be brief."},
     ],
 )
 def test_the_same_words_in_another_form_are_the_same_conversation(body: dict[str, object]) -> None:
