@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.laws import sdk_reading
-from converter.laws.read_back import (
+from converter.laws.sdk_reading import Wire
+from converter.laws.strict_reader import read_strictly
+from converter.rewriter import Rewriter
+from converter.settings import Settings, read
+from tests.support.read_back import (
     AS_TEXT,
     DEFAULTS,
     anthropic_message,
@@ -21,10 +25,6 @@ from converter.laws.read_back import (
     completion_of,
     rewrite,
 )
-from converter.laws.sdk_reading import Wire
-from converter.laws.strict_reader import read_strictly
-from converter.rewriter import Rewriter
-from converter.settings import Settings, read
 from tests.support.strategies import Reply, cut, law, replies
 
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])

@@ -5,8 +5,8 @@ import pytest
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
 from tests.support.frames import stream, whole
+from tests.support.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
 
 BODY = b"".join(stream("<think>t</think>", "a"))
 

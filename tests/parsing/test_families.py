@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.laws import oracle
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
@@ -21,6 +20,7 @@ from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import BLANKS_LIMIT
 from converter.settings import Settings, read
 from tests.support import frames
+from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, law
 
 type Said = list[tuple[str, str]]

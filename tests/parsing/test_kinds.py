@@ -12,11 +12,11 @@ import pytest
 
 from converter.laws import oracle
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import blocks_of
 from converter.parsing.tag_matcher import AUTO, choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
+from tests.support.read_back import blocks_of
 
 STARTS = {
     Mode.ANSWERING: "text",

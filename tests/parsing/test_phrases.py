@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from converter.events import Text, Thinking, ThinkingEnd
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import blocks_of
 from converter.parsing.findings import Findings
 from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser, PhraseStage
 from converter.parsing.thought import BLANKS_LIMIT
+from tests.support.read_back import blocks_of
 from tests.support.strategies import cut, law
 
 LONGEST = max(

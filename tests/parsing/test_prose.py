@@ -8,7 +8,6 @@ import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import blocks_of, rewrite
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
@@ -16,6 +15,7 @@ from converter.parsing.think_states import Mode
 from converter.settings import read
 from tests.parsing.test_think_parser import parse
 from tests.support import frames
+from tests.support.read_back import blocks_of, rewrite
 
 ANSWERS = [
     "DeepSeek-R1 writes its thoughts between `<think>` and `</think>`; strip them before you show the answer.",

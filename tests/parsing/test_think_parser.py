@@ -7,13 +7,13 @@ import pytest
 
 from converter.events import LateCloser
 from converter.laws.oracle_blocks import Block
-from converter.laws.read_back import blocks_of
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import UNREADABLE_CONFIDENCE
+from tests.support.read_back import blocks_of
 
 ALL = tag_set(choose(["auto"]))
 

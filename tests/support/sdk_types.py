@@ -9,8 +9,8 @@ from anthropic.types import Message, MessageTokensCount, ModelInfo, RawMessageSt
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from converter.laws.read_back import bodies_of
 from converter.laws.strict_reader import StrictReader, read_strictly
+from tests.support.read_back import bodies_of
 
 MESSAGE = TypeAdapter(Message)
 EVENT: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
