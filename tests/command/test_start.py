@@ -91,6 +91,8 @@ def test_who_opens_the_door_is_told_so(
     start.warn(start.read([URL, "--host", host])[0])
     assert ("whoever reaches this machine can use the server" in capsys.readouterr().err) is others
     assert start.is_open_to_others(host) is others
+    start.warn(start.read([URL, "--host", host, "--set", "proxyauth=me:secret"])[0])
+    assert capsys.readouterr().err == ""
 
 
 def test_a_missing_part_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -77,6 +77,11 @@ def test_times_are_histograms() -> None:
     assert value(read, "think_first_text_seconds_sum") == pytest.approx(1001.2, abs=0.1)
 
 
+def test_a_time_on_a_bound_is_not_above_it() -> None:
+    read = samples(counted({**STREAMED, "first_text": 2.5}))
+    assert value(read, "think_first_text_seconds_bucket", le="2.5") == 1
+
+
 def test_of_a_whole_reply_only_the_end_is_a_time() -> None:
     read = samples(counted({**STREAMED, "first_byte": 2.0, "first_text": 2.0}))
     assert value(read, "think_first_text_seconds_count") == 0

@@ -87,6 +87,9 @@ def test_before_anthropics_own_api_its_keys_pass() -> None:
     flow.request.host, flow.request.scheme = "api.anthropic.com", "https"
     Doorkeeper().clean(flow, None)
     assert flow.request.headers["x-api-key"] == "sk-ant-x"
+    flow.request.scheme = "http"  # whoever answers there, it is not the API
+    Doorkeeper().clean(flow, None)
+    assert "x-api-key" not in flow.request.headers
 
 
 def test_what_is_none_of_our_requests_keeps_its_cookies() -> None:

@@ -248,3 +248,12 @@ def test_a_listener_that_fails_costs_the_client_no_chunk() -> None:
     with running() as (addon, _):
         tap = Tap(Rewriter(addon._settings, OPENAI_CHAT, Form.STREAM), broken)
         assert b"".join([*tap(b"".join(THINKING)), *tap(b"")])
+
+
+def test_calls_that_were_read_from_the_text_are_told_beside_the_flow() -> None:
+    tool = {"type": "function", "function": {"name": "now", "parameters": {}}}
+    called = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, {"model": "small", "messages": [], "tools": [tool]}))
+        answer(addon, flow, response(), whole(called))
+    assert flow.comment == "1 call read from text: hermes"

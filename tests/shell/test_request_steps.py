@@ -124,6 +124,20 @@ def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
         assert flow.response
 
 
+@pytest.mark.parametrize(("counted", "who"), [(7, "vllm"), (None, "estimate")])
+def test_it_is_said_who_counted_the_tokens(
+    monkeypatch: pytest.MonkeyPatch, counted: int | None, who: str
+) -> None:
+    async def count(*_: object) -> int | None:
+        return counted
+
+    monkeypatch.setattr(UpstreamClient, "count", count)
+    with running(server="vllm") as (addon, _):
+        flow = ask(addon, request(f"{MESSAGES}/count_tokens", ASKED))
+    assert flow.response
+    assert flow.response.headers["x-think-tokens-counted-by"] == who
+
+
 @pytest.mark.parametrize("path", [MESSAGES, "/v1/responses"])
 def test_a_server_that_is_not_there_is_named_with_its_address(path: str) -> None:
     with socket.socket() as closed, running(server="auto") as (addon, _):

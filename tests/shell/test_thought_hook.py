@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from converter.observe.thought_events import ThoughtEvent
+from converter.shell import thought_hook
 from converter.shell.thought_hook import report
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
 from tests.support.frames import stream
@@ -49,6 +50,21 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
     assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+
+
+def test_a_listener_that_hangs_is_told_no_more_than_so_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(thought_hook, "MOST_WAITING", 2)
+    listener = Listener()
+    with watched() as there:
+        there.add(listener)
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        for number in range(5):  # in one turn of the loop: none of the calls is over
+            pass_on(flow, *stream(f"<think>{number}</think>b")[:-2])
+        assert len(there.addon._replies._audience.thoughts._tasks) == 2
+        pass_on(flow, b"")
+        there.end(flow)
 
 
 def test_a_file_that_cannot_be_written_costs_a_line(

@@ -68,6 +68,21 @@ def test_it_rests_in_its_state_while_nothing_comes() -> None:
         there.break_off(flow, "Client disconnected")
 
 
+def test_what_is_asked_again_begins_anew() -> None:
+    with watched() as there:
+        flow = there.ask(streaming(CHAT))
+        before = {**of(flow), "running": False, "state": "done", "thinking": 999}
+        there.begin(flow, response(EVENT_STREAM))
+        assert of(flow, before)["state"] == "waiting"
+        pass_on(flow, ROLE, *text("<think>Hm"))
+        assert of(flow, before)["state"] == "thinking"
+        there.break_off(flow, "Client disconnected")
+    flow.is_replay = "request"
+    assert of(flow)["again"] is True
+    flow.is_replay = "response"  # mitmproxy has given an old reply
+    assert of(flow)["again"] is False
+
+
 def test_its_times_add_up() -> None:
     with watched() as there:
         flow = begun(there)

@@ -74,6 +74,8 @@ def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(pipe: Pipe) -> No
         pipe.read("end")
         == "\n[10 characters were not printed: the terminal did not take them]\nend"
     )
+    writer.write("once")
+    assert pipe.read("once") == "once"
 
 
 def test_closing_does_not_wait_for_a_pipe_that_nobody_reads(pipe: Pipe) -> None:
