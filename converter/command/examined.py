@@ -84,14 +84,14 @@ def _unread(text: str) -> Pair | None:
 def _marks(text: str) -> tuple[ThinkTags, bool] | None:
     """Return the family whose mark comes first, and whether that is an opener."""
     places = [
-        (found.start(), not opened, row, family, opened)
+        (found.start(), row, family, opened)
         for row, family in enumerate(TABLE)
         for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
         for mark in marks
         if (found := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
-    first = min(places, key=lambda place: place[:3], default=None)
-    return (first[3], first[4]) if first else None
+    first = min(places, key=lambda place: place[:2], default=None)
+    return first[2:] if first else None
 
 
 def _lone_closers(family: ThinkTags) -> tuple[str, ...]:

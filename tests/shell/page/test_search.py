@@ -64,3 +64,12 @@ def test_what_does_not_fit_is_read_again(
     searched = Search()
     assert [find(flows, "oslo", searched) for _ in range(2)] == [[0], [0]]
     assert searched._size <= 5
+
+
+def test_what_still_comes_is_read_again(
+    flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coming, said, searched = flows[0].copy(), iter(["one", "one two"]), Search()
+    coming.live = True
+    monkeypatch.setattr(search, "_said_in", lambda _: next(said))
+    assert [find([coming], "two", searched) for _ in range(2)] == [[], [0]]
