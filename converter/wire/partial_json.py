@@ -227,7 +227,7 @@ def is_open(text: str) -> bool:
 def complete_part(text: str) -> str:
     """Return an object that was cut off, with what is complete of it, as SDKs read a stream."""
     nested: list[str] = []
-    end, closing, before = 0, "", ""
+    end, before = 0, ""
     for token in _TOKENS.finditer(text):
         if token["open"]:
             break  # a string without its end
@@ -237,6 +237,6 @@ def complete_part(text: str) -> str:
             nested.pop()
         is_key = token["string"] and nested[-1:] == ["}"] and before != ":"
         if token[0] not in (",", ":") and not is_key:
-            end, closing = token.end(), "".join(reversed(nested))
+            end = token.end()
         before = token[0]
-    return (text[:end] + closing) or "{}"
+    return (text[:end] + "".join(reversed(nested))) or "{}"

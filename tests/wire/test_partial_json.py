@@ -179,3 +179,8 @@ def test_what_is_complete_of_an_object_that_was_cut_off(
 @pytest.mark.parametrize("said", ['{"a": 1}', "no object", '{"a": 1} more'])
 def test_an_object_that_is_whole_or_none_was_not_cut_off(said: str) -> None:
     assert not is_open(said)
+
+
+def test_what_is_complete_of_a_hundred_thousand_objects_is_read_once() -> None:
+    """Minutes if all that is open were written down at each of them."""
+    assert complete_part('{"a":' * 100_000) == '{"a":' * 99_999 + "{" + "}" * 100_000
