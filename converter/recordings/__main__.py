@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from converter.recordings import expectation, flow_file, listing
@@ -72,16 +72,18 @@ def _described(recording: Recording) -> str:
     return one_line("  ".join(columns).rstrip())
 
 
-def _loaded(library: Library, names: Iterable[str]) -> tuple[list[Recording], int]:
-    """Return all that can be read, and an exit status; what cannot costs a line."""
-    recordings, status = [], 0
+def _tried[Made](names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], int]:
+    """Return what comes of each recording, and an exit status; one that cannot be read costs a
+    line.
+    """
+    made, status = [], 0
     for name in names:
         try:
-            recordings.append(library.load(name))
+            made.append(make(name))
         except RecordingError as error:
             _complain(error)
             status = BAD_USE
-    return recordings, status
+    return made, status
 
 
 def _names(library: Library, named: list[str]) -> list[str]:
@@ -95,14 +97,7 @@ def _names(library: Library, named: list[str]) -> list[str]:
 
 
 def _list(library: Library, chosen: argparse.Namespace) -> int:
-    recordings, status = _loaded(library, _names(library, []))
-    rows = []
-    for recording in recordings:
-        try:
-            rows.append(listing.row(recording))
-        except RecordingError as error:
-            _complain(error)
-            status = BAD_USE
+    rows, status = _tried(_names(library, []), lambda name: listing.row(library.load(name)))
     print((listing.markdown if chosen.markdown else listing.table)(rows), end="")
     return status
 
@@ -122,17 +117,14 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
-    status = 0
-    for name in _names(library, chosen.names):
-        try:
-            if chosen.set:
-                recording = library.load(name)
-                options = with_options(recording.options, chosen.set)
-                library.keep(replace(recording, options=options), replace=True)
-            print(library.bless(name), end="")
-        except RecordingError as error:
-            _complain(error)
-            status = BAD_USE
+    def bless(name: str) -> None:
+        if chosen.set:
+            recording = library.load(name)
+            options = with_options(recording.options, chosen.set)
+            library.keep(replace(recording, options=options), replace=True)
+        print(library.bless(name), end="")
+
+    _, status = _tried(_names(library, chosen.names), bless)
     return status
 
 
@@ -159,7 +151,7 @@ def _serve(library: Library, chosen: argparse.Namespace) -> int:
         speed = pace.read_pace(chosen.pace)
     except ValueError as error:
         raise RecordingError(f"--pace: {error}") from None
-    recordings, _ = _loaded(served, _names(served, []))
+    recordings, _ = _tried(_names(served, []), served.load)
     try:
         server.serve(recordings, chosen.port, speed)
     except (OSError, OverflowError) as error:

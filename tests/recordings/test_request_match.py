@@ -5,30 +5,11 @@ from typing import Any
 
 import pytest
 
-from converter.recordings.pace import FAST
-from converter.recordings.recording import Recording
-from converter.recordings.server import RecordedServer
-from tests.support.clients import Client
+from tests.recordings.test_server import ask, serving
 from tests.support.made_recordings import (
-    CHAT,
     question,
     recording,
 )
-
-
-def ask(
-    server: RecordedServer, body: object, path: str = CHAT, method: str = "POST"
-) -> tuple[int, bytes]:
-    with Client(server.server_port) as client:
-        answer = client.ask(
-            path, body if isinstance(body, bytes) else json.dumps(body).encode(), method=method
-        )
-    return answer.status, answer.body
-
-
-def serving(*recordings: Recording, pace: float = FAST) -> RecordedServer:
-    return RecordedServer(recordings, 0, pace)
-
 
 ODD: list[tuple[dict[str, Any], bool]] = [
     (question(temperature=0.5), True),

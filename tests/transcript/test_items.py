@@ -12,6 +12,7 @@ from converter.transcript import markdown, neutral, request, terminal, text
 from converter.transcript.items import turns_of
 from converter.transcript.turns import Field, Raw, Text, Thinking, ToolCall, ToolResult, Turn
 from tests.support.strategies import law
+from tests.support.transcript_samples import JSON
 
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'}
@@ -62,11 +63,6 @@ def test_a_request_shows_its_instructions_and_its_turns() -> None:
     assert read.asked == {"model": "m", "store": False}
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=6,
-)
 KINDS = st.sampled_from(["message", "reasoning", "function_call", "shell_call_output", "new", ""])
 NAMES = (
     "role",

@@ -15,23 +15,7 @@ from converter.conversation import (
     Text,
     Turn,
 )
-from converter.dialects.responses.items import Items
-from converter.dialects.responses.tools import Toolbox
-from converter.wire.checked import Fields
-
-
-def read(*items: dict[str, Any]) -> Items:
-    reading = Items(Toolbox())
-    for item in items:
-        reading.add(Fields(item))
-    return reading
-
-
-def turns(*items: dict[str, Any]) -> list[Turn]:
-    reading = read(*items)
-    assert reading.left_out == set()
-    return reading.turns
-
+from tests.dialects.responses.test_items import read, turns
 
 TEXT = base64.b64encode(b"a = 1").decode()
 
