@@ -105,60 +105,64 @@ class KeptRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dialect:
-    """One wire format.
-
-    `name`: in commands and file names; `title`: for people, behind the word *an*.
-    `reply`: a reply, for people, behind the word *no*. `decoder` takes
-    the user's field map. `encoders`: one for each form. `recognises` tells whether the JSON of a
-    frame or reply is of this dialect. `mend`: puts the JSON of a frame in shape that clients could
-    not read as it is. `error_event`: the name of the event that holds an error in a
-    stream. `counter`: the field that numbers its events. `retells`: a stream's end tells its words
-    once more, whole.
-    `keeps_raw`: a frame that nothing was done to goes on as its own bytes.
-    `native_option`: the option that keeps a server's own endpoint of this dialect; `native_request`
-    returns a request as servers take it there, the same one if it may go as it came.
-    `path`: of its requests. `example`: a short one, but for its model.
-    `headers`: names of those that are its own. `shown_by`: those by which
-    a request without a body shows its dialect; `version`: one of them, with a value. `request_id`:
-    the header by which its replies name a request. `head`: fields of a reply's head that people are
-    told otherwise, or that tell them nothing; `blocks`: the one that holds a whole reply's blocks.
-    `models` writes a server's list of models; without it the list passes as it came.
-    `omits_thinking` tells whether a request that goes on as it came wants no thinking shown.
-    `refusal` answers a request that breaks the format with more than an error's words; `counted`
-    says how many tokens a request has; `kept` answers a request about replies that are kept.
-    `natively_refused`: why a request must not go to the server's own endpoint.
-    """
+    """One wire format: all that the rest asks of it."""
 
     name: str
+    """Name in commands and file names."""
     title: str
+    """Name for people, behind the word *an*."""
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
+    """Takes the user's field map."""
     encoders: Mapping[Form, Callable[[ReplyContext], Encoder]]
     read_request: RequestReader
     error: ErrorWriter
     error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
+    """Tells whether the JSON of a frame or reply is of this dialect."""
     path: str
+    """Path of its requests."""
     example: Body
+    """A short request, but for its model."""
     reply: str = "reply"
+    """A reply, for people, behind the word *no*."""
     mend: Callable[[object], object] = lambda said: said
+    """Puts the JSON of a frame in shape that clients could not read as it is."""
     error_event: str = ""
+    """Name of the event that holds an error in a stream."""
     keeps_raw: bool = False
+    """A frame that nothing was done to goes on as its own bytes."""
     counter: str = ""
+    """The field that numbers the events of its streams."""
     retells: bool = False
+    """A stream's end tells its words once more, whole."""
     native_option: str = ""
+    """The option that keeps a server's own endpoint of this dialect."""
     headers: tuple[str, ...] = ()
+    """Names of the headers that are its own."""
     shown_by: tuple[str, ...] = ()
+    """Headers by which a request without a body shows its dialect."""
     version: tuple[str, str] = ("", "")
+    """One of those headers, with a value."""
     request_id: str = ""
+    """The header by which its replies name a request."""
     head: frozenset[str] = frozenset(("id", "object", "created", "model"))
+    """Fields of a reply's head that people are told otherwise, or that tell them nothing."""
     blocks: str = ""
+    """The field of the head that holds a whole reply's blocks."""
     models: Callable[[bytes], Body | None] | None = None
+    """Writes a server's list of models; without it the list passes as it came."""
     native_request: Callable[[Body], Body] | None = None
-    omits_thinking: Callable[[Body], bool] = lambda _: False
-    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
-    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
-    kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None
+    """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
     natively_refused: Callable[[Body], RequestError | None] = lambda _: None
+    """Tells why a request must not go to a server's own endpoint."""
+    omits_thinking: Callable[[Body], bool] = lambda _: False
+    """Tells whether a request that goes on as it came wants no thinking shown."""
+    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
+    """Answers a request that breaks the format with more than an error's words."""
+    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
+    """Says how many tokens a request has."""
+    kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None
+    """Answers a request about replies that are kept."""
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""
