@@ -57,7 +57,7 @@ TEMPLATES = (
     _template(r"minimax-?m3", "SGLang, reasoning parser", _MODE, bare_closer=True),
     _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON),
     _template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
-    _template(r"reka-?edge", "llama.cpp, tests/test-chat.cpp; its template was not to be had", _ON),
+    _template(r"reka-?edge", "Reka's plugin for vLLM, vllm_reka/tokenizer.py", _ON),
     _template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
     _template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
     _template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
