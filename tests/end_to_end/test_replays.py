@@ -45,7 +45,7 @@ def translated() -> Recording:
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     path = tmp_path / "translated.mitm"
-    flow_file.save(translated(), path)
+    path.write_bytes(flow_file.dumps(translated()))
     return path
 
 
@@ -66,7 +66,7 @@ def run_to_its_end(arguments: Sequence[str], folder: Path) -> str:
 def client_replayed(recorded: Recording, arguments: list[str], folder: Path) -> HTTPFlow:
     """The flow after mitmproxy has sent its request again, to a server made of the recording."""
     kept, seen = folder / "recorded.mitm", folder / "seen.mitm"
-    flow_file.save(recorded, kept)
+    kept.write_bytes(flow_file.dumps(recorded))
     before = kept.read_bytes()
     with RecordedServer([recorded], 0, FAST) as server:
         here = f"|//127.0.0.1:8000/|//127.0.0.1:{server.server_port}/"
