@@ -43,7 +43,7 @@ def family_row(family: ThinkTags) -> str:
     beside = [
         *map(_written, (*family.labels, *family.ignored, *(family.answer_tags or ()))),
         *(f"{_written(mark)}… cut off" for mark in family.torn),
-        *(["a lone closer"] if not family.stray_close_is_text else []),
+        *(["a lone closer"] if not family.unmatched_close_is_text else []),
     ]
     models = family.models.replace("|", "\\|")
     ends = _listed(family.also_close)

@@ -81,7 +81,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
 
 def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
     """Closers that are no text though they close nothing."""
-    rows = [row for row in families if not row.stray_close_is_text]
+    rows = [row for row in families if not row.unmatched_close_is_text]
     return [] if here.bare or here.stray else [mark for row in rows for mark in row.closers]
 
 

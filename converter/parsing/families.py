@@ -95,7 +95,7 @@ FAMILIES = (
         "<channel|>",
         "Gemma 4; the channel's name `thought` and a line break may follow",
         labels=("thought\n",),
-        stray_close_is_text=False,
+        unmatched_close_is_text=False,
     ),
     ThinkTags("apertus", "<|inner_prefix|>", "<|inner_suffix|>", "Apertus"),
     ThinkTags("plamo", "<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>", "PLaMo 3"),
@@ -232,7 +232,7 @@ PHRASES = (
         ambiguous_in_prose=True,
         only_at_start=True,
         bare_close_means_thinking=False,
-        stray_close_is_text=False,
+        unmatched_close_is_text=False,
     ),
     ThinkTags(
         "hyperclova",

@@ -15,8 +15,9 @@ class Mark(enum.Enum):
     """The effect of a piece of the text.
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
-    kind. SILENT is no text, STRAY a closer that is none. LABEL names the kind of a thought behind
-    its opener. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not blank.
+    kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
+    behind its opener. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not
+    blank.
     """
 
     OPEN = enum.auto()
@@ -25,7 +26,7 @@ class Mark(enum.Enum):
     LABEL = enum.auto()
     CLOSE = enum.auto()
     SILENT = enum.auto()
-    STRAY = enum.auto()
+    UNMATCHED = enum.auto()
     FRAME = enum.auto()
     FRAME_END = enum.auto()
     TOOL = enum.auto()

@@ -156,15 +156,15 @@ def _kinds_by_state(
     closing = {mark: Mark.CLOSE for row in families for mark in row.closers}
     telling = [row for row in families if row.bare_close_means_thinking]
     bare = {m: Mark.CLOSE for row in telling for m in row.closers if m not in row.ignored}
-    dropped = [row for row in families if not row.stray_close_is_text]
-    stray = {mark: Mark.STRAY for row in dropped for mark in row.closers}
+    dropped = [row for row in families if not row.unmatched_close_is_text]
+    unmatched = {mark: Mark.UNMATCHED for row in dropped for mark in row.closers}
     in_text = tools if tools_offered else {}
     answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
     return {
         "head": answering | bare | first,
         "called": answering | bare | first | tools,
-        "behind": answering | first | stray,
-        "answering": answering | stray,
+        "behind": answering | first | unmatched,
+        "answering": answering | unmatched,
         "undecided at head": answering | bare | first,
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,

@@ -54,7 +54,7 @@ class ThinkParser:
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
         self._out: list[Said] = []
-        self.stray_closer = False
+        self.unmatched_closer = False
         """Whether a closer without its opener went, because it is a special token."""
 
     def feed(self, text: str) -> list[Said]:
@@ -143,7 +143,7 @@ class ThinkParser:
             return self._take_tool(buffer, begin, end, last)
         if mark is Mark.TOOL_END:
             self._say(literal)
-        self.stray_closer = self.stray_closer or mark is Mark.STRAY
+        self.unmatched_closer = self.unmatched_closer or mark is Mark.UNMATCHED
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
@@ -202,7 +202,7 @@ class ThinkParser:
         return begin + 1
 
     def _step(self, mark: Mark, literal: str = "") -> None:
-        if mark not in (Mark.SILENT, Mark.STRAY):
+        if mark not in (Mark.SILENT, Mark.UNMATCHED):
             self._settle_before(mark)
             self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):

@@ -99,7 +99,7 @@ class _Reader:
         thought = self._thought
         out = self._parser.feed(text)
         self._note(out)
-        if self._parser.stray_closer and not thought and self._answering:
+        if self._parser.unmatched_closer and not thought and self._answering:
             self.correction = InitialState.THINKING
         return out
 

@@ -17,7 +17,7 @@ from mitmproxy.http import HTTPFlow
 from converter.option_readers import Keep
 from converter.recordings import notes
 from converter.recordings.notes import METADATA
-from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
+from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, notes_of
 from converter.shell.mitmproxy_internals import flow_list, forget_state_before, state_before
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
@@ -113,7 +113,7 @@ def size_of(flow: HTTPFlow) -> int:
 
 def drop_server_bytes(flow: HTTPFlow) -> None:
     """Take from a flow what the server sent; it shows what the client asked and got."""
-    if not (state_before(flow) and told(flow)):
+    if not (state_before(flow) and notes_of(flow)):
         return
     forget_state_before(flow)
     flow.metadata[METADATA] = notes.without_chunks(flow.metadata[METADATA])

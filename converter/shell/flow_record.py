@@ -229,7 +229,7 @@ def _reply(response: Response | None) -> object:
     return response and (response.status_code, response.raw_content)
 
 
-def told(flow: HTTPFlow) -> dict[str, object]:
+def notes_of(flow: HTTPFlow) -> dict[str, object]:
     """Return what the addon noted of a flow, nothing for one that it did not rewrite; notes it
     cannot read count as none.
     """
@@ -240,9 +240,9 @@ def told(flow: HTTPFlow) -> dict[str, object]:
     return noted if isinstance(noted, dict) else {}
 
 
-def told_of_reply(flow: HTTPFlow) -> dict[str, object]:
+def summary_of(flow: HTTPFlow) -> dict[str, object]:
     """Return what the addon noted of a reply: its summary, and what broke it off, if anything."""
-    noted = told(flow)
+    noted = notes_of(flow)
     summary, ended = noted.get("summary"), noted.get("ended")
     if not isinstance(summary, dict):
         return {}

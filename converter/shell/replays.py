@@ -5,7 +5,7 @@ again was rewritten before.
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings.notes import METADATA
-from converter.shell.flow_record import told
+from converter.shell.flow_record import notes_of
 from converter.shell.mitmproxy_internals import forget_state_before
 
 
@@ -15,7 +15,7 @@ def forget(flow: HTTPFlow) -> None:
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return
-    said = told(flow)
+    said = notes_of(flow)
     flow.comment = "" if flow.comment == said.get("comment") else flow.comment
     flow.marked = "" if flow.marked == said.get("marker") else flow.marked
     del flow.metadata[METADATA]

@@ -88,15 +88,15 @@ class UpstreamClient:
         """
         key = prompt_key(upstream, body)
         if key not in self._rendering and not self._known.has_prompt(upstream, body):
-            asking = _begin(self._ask_prompt(upstream, headers, body, server))
-            if not asking.done():  # mitmproxy's tasks begin at once, and this one may end so too
-                self._rendering[key] = asking
+            task = _begin(self._ask_prompt(upstream, headers, body, server))
+            if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
+                self._rendering[key] = task
 
     async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
         """Return where the reply to this request begins, by the best of what is known now."""
-        asking = self._rendering and self._rendering.get(prompt_key(upstream, body))
-        if asking and needs_prompt(self._known.facts(upstream, body)):
-            await asyncio.wait({asking}, timeout=GRACE)
+        task = self._rendering and self._rendering.get(prompt_key(upstream, body))
+        if task and needs_prompt(self._known.facts(upstream, body)):
+            await asyncio.wait({task}, timeout=GRACE)
         return initial_state(self._known.facts(upstream, body))
 
     async def count(
@@ -220,9 +220,9 @@ class UpstreamClient:
             _log.warning("think: %s (said once)", asked)
 
 
-def _begin[Result](asking: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
     """Return the task; its error is for those who wait for it, of whom there may be none."""
-    task = asyncio.ensure_future(asking)
+    task = asyncio.ensure_future(probing)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 

@@ -22,7 +22,7 @@ from converter.observe.printable import visible
 from converter.parsing.reading import Expected
 from converter.recordings.notes import LET_GO
 from converter.settings import Settings
-from converter.shell.flow_record import told, told_of_reply
+from converter.shell.flow_record import notes_of, summary_of
 from converter.shell.live_view import Running, rewritten
 from converter.shell.messages import model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
@@ -153,7 +153,7 @@ class Views:
 
 def is_let_go(flow: Flow | None) -> bool:
     """Tell whether what the server was asked and said is not kept any more."""
-    return isinstance(flow, HTTPFlow) and bool(told(flow).get(LET_GO))
+    return isinstance(flow, HTTPFlow) and bool(notes_of(flow).get(LET_GO))
 
 
 def backup_of(flow: Flow | None) -> Response | None:
@@ -168,7 +168,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     """
     if not isinstance(flow, HTTPFlow):
         return settings.read(), Expected()
-    noted = told(flow)
+    noted = notes_of(flow)
     try:
         chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
@@ -184,7 +184,7 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
     """Return what was noted of a reply, else what mitmproxy's times tell."""
     if not isinstance(flow, HTTPFlow) or not flow.response:
         return {}
-    if noted := told_of_reply(flow):
+    if noted := summary_of(flow):
         return noted
     began, came, ended = (
         flow.request.timestamp_start,

@@ -231,7 +231,7 @@ def test_a_family_that_was_not_chosen_is_text(family: ThinkTags) -> None:
         other
         for other in TABLE
         if not marks & {*other.openers, *other.ignored}
-        and (other.stray_close_is_text or not marks & {*other.closers})
+        and (other.unmatched_close_is_text or not marks & {*other.closers})
     ]
     assert parse([said], tags=others) == [text(said)]
 

@@ -38,7 +38,7 @@ def test_an_opener_that_comes_all_the_same_is_swallowed() -> None:
     assert _read(_stage(InitialState.THINKING), "<think>\na</think>b") == "(a).b"
 
 
-def test_a_stream_begun_as_text_keeps_a_stray_closer_and_learns() -> None:
+def test_a_stream_begun_as_text_keeps_an_unmatched_closer_and_learns() -> None:
     stage = _stage()
     assert _read(stage, "a</thi", "nk>b") == "a</think>b"
     assert stage.findings.correction is InitialState.THINKING
@@ -69,7 +69,7 @@ def test_a_thought_that_its_limit_cut_off_teaches_nothing() -> None:
     assert stage.findings.correction is None
 
 
-def test_a_stray_closer_that_goes_teaches_as_well() -> None:
+def test_an_unmatched_closer_that_goes_teaches_as_well() -> None:
     stage = _stage()
     assert _read(stage, "a<channel|>b") == "ab"
     assert stage.findings.correction is InitialState.THINKING

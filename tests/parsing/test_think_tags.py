@@ -14,4 +14,4 @@ def test_a_row_of_two_marks_promises_nothing_else() -> None:
     assert (row.ignored, row.labels, row.torn, row.answer_tags) == ((), (), (), None)
     assert not row.ambiguous_in_prose
     assert row.bare_close_means_thinking
-    assert row.stray_close_is_text
+    assert row.unmatched_close_is_text

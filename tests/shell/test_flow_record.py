@@ -12,7 +12,7 @@ from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from converter.observe.statistics import Group
 from converter.recordings.notes import METADATA
-from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, told
+from converter.shell.flow_record import MOVED, NOTHING, TROUBLE, notes_of
 from converter.shell.terminal.printer import reply_of
 from tests.support.addon_flows import (
     ASKED,
@@ -88,7 +88,7 @@ def test_a_flow_is_the_same_after_it_was_saved(path: str, kind: str, chunks: lis
     flow = exchanged(path, kind, chunks)
     again = saved(flow)
     assert bodies(again) == bodies(flow)
-    assert told(again) == told(flow)
+    assert notes_of(again) == notes_of(flow)
 
 
 @EACH
@@ -107,7 +107,7 @@ def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
 
 
 def test_the_servers_chunks_are_noted_with_their_times() -> None:
-    cuts = told(kept(streaming(), response(EVENT_STREAM), *THOUGHT))["chunks"]
+    cuts = notes_of(kept(streaming(), response(EVENT_STREAM), *THOUGHT))["chunks"]
     assert isinstance(cuts, list)
     assert [length for length, _ in cuts] == [len(chunk) for chunk in THOUGHT]
     assert all(at >= 0 for _, at in cuts)
@@ -136,7 +136,7 @@ def test_a_broken_stream_holds_what_came_until_then() -> None:
     got = bodies(flow)[2]
     assert got
     assert b"thinking_delta" in got
-    assert (told(flow)["ended"], flow.marked) == ("server died", TROUBLE)
+    assert (notes_of(flow)["ended"], flow.marked) == ("server died", TROUBLE)
     flow = saved(flow)
     flow.revert()
     assert bodies(flow)[2] == b"".join(THOUGHT[:2])
@@ -168,7 +168,7 @@ def test_notes_that_are_none_count_as_none() -> None:
     flow = request(CHAT)
     for noted in (None, "{", "[]", 7):
         flow.metadata[METADATA] = noted
-        assert told(flow) == {}
+        assert notes_of(flow) == {}
 
 
 def misread(path: str = CHAT) -> HTTPFlow:
@@ -242,7 +242,7 @@ def test_half_a_character_in_a_servers_words_can_be_saved(path: str) -> None:
             odd,
         )
     )
-    summary = told(flow)["summary"]
+    summary = notes_of(flow)["summary"]
     assert isinstance(summary, dict)
     assert summary["failure"] == "\ud800"
     assert flow.comment.removeprefix("status 502: ").startswith("\\ud800 ")

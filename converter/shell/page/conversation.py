@@ -14,7 +14,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.settings import Settings
-from converter.shell.flow_record import FlowRecord, told
+from converter.shell.flow_record import FlowRecord, notes_of
 from converter.shell.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
@@ -51,11 +51,11 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     chosen = reading_of(flow, of_server=True)[0]
     got = None if running else _got(flow)
     sent = None if running else _sent(flow)
-    facts, noted = facts_of(flow), notes(flow, told(flow))
+    facts, noted = facts_of(flow), notes(flow, notes_of(flow))
     withheld = flow.metadata.get("think_whole")
     ended = flow.error.msg if flow.error and not running else ""
     base = {"id": flow.id, "running": running, "ended": ended, "notes": noted}
-    base |= {"status": _status(flow), "kept": bool(told(flow))}
+    base |= {"status": _status(flow), "kept": bool(notes_of(flow))}
 
     def read() -> Values:
         said = got.read() if got else Transcript()
@@ -133,12 +133,12 @@ class Follower:
         ended = {
             "ended": flow.error.msg if flow.error else "",
             "status": _status(flow),
-            "notes": notes(flow, told(flow)),
+            "notes": notes(flow, notes_of(flow)),
         }
         return {
             "facts": shown.facts(whole, facts_of(flow)),
             "beside": beside,
-            "kept": bool(told(flow)),
+            "kept": bool(notes_of(flow)),
             **ended,
         }
 
@@ -152,7 +152,7 @@ def _status(flow: HTTPFlow) -> str:
 
 def _got(flow: HTTPFlow) -> _Body | None:
     """Return what the client got. A reply that the addon has not written is read as a server's."""
-    if told(flow):
+    if notes_of(flow):
         return _body(flow.response)
     return _body(flow.response, *reading_of(flow, of_server=True))
 

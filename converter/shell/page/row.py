@@ -6,7 +6,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter import endpoints
 from converter.observe.printable import shortened
-from converter.shell.flow_record import FlowRecord, client_left, told
+from converter.shell.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.messages import model_of
 
 type Row = dict[str, object]
@@ -49,7 +49,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     """Return a flow's row. `before`: the row that it had last, by which a reply that still comes is
     told from one that rests.
     """
-    noted = told(flow) if running is None else {}
+    noted = notes_of(flow) if running is None else {}
     summary = _summary(running) if running else noted.get("summary")
     known: Mapping[str, object] = summary if isinstance(summary, dict) else {}
     made: Row = {

@@ -19,7 +19,7 @@ from converter.observe.printable import bounded
 from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
 from converter.rewriter import Rewriter
-from converter.shell.flow_record import FlowRecord, client_left, told
+from converter.shell.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.heard_lines import is_heard
 from converter.shell.log_lines import LONGEST, LONGEST_LINE, path_of
 from converter.shell.terminal.multiplexer import Multiplexer
@@ -142,7 +142,7 @@ def _times(summary: Mapping[str, object]) -> str:
 
 def reply_of(flow: HTTPFlow) -> Reply | None:
     """Return what is known of a reply that the addon has rewritten and kept."""
-    noted = told(flow)
+    noted = notes_of(flow)
     summary = noted.get("summary")
     return (
         Reply(summary, address_of(flow), str(noted.get("server") or ""))
