@@ -9,6 +9,7 @@ from typing import Any
 from converter import events
 from converter.dialects.reasoning_fields import is_said
 from converter.transcript.blocks import part_of
+from converter.transcript.items import parts_of_item
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, ToolCall
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
@@ -202,6 +203,8 @@ class Accumulator:
             for name, value in delta.items():
                 if name != "type":
                     self._fields.add(f"{kind}.{name}", value)
+        if not str(event.event.get("type")).startswith("content_block"):
+            return [said for part in parts_of_item(event.event) for said in self._append(part)]
         if not isinstance(block, dict) or not any(
             is_said(value) for name, value in block.items() if name != "type"
         ):

@@ -20,7 +20,7 @@ SERVICE = frozenset({"type", "cache_control", "signature", "index"})
 """Fields that steer a server and say nothing to a person."""
 _DEPTH = 8
 """A tool result holds documents, which hold blocks; nothing is known to nest deeper."""
-_IMAGE = "image"
+_IMAGE, _FILE = "image", ("file_data", "file_url", "file_id")
 
 
 def parts_of(content: object) -> list[Part]:
@@ -171,10 +171,10 @@ def _audio(block: Fields) -> Iterator[Part]:
 
 
 def _file(block: Fields) -> Iterator[Part]:
-    inner = _dict(block["file"])
-    media = _of_url("file", _string(inner, "file_data") or _string(inner, "file_id"))
-    yield replace(media, title=_string(inner, "filename"))
-    yield from left_over(inner, ("file_data", "file_id", "filename"))
+    inner = _dict(block.get("file", block))  # `input_file` holds itself what `file` holds in it
+    url = next((said for name in _FILE if (said := _string(inner, name))), "")
+    yield replace(_of_url("file", url), title=_string(inner, "filename"))
+    yield from left_over(inner, (*_FILE, "filename")) if inner is not block else ()
 
 
 def _sourced(block: Fields) -> Iterator[Part]:
@@ -245,5 +245,6 @@ _READERS: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "audio_url": (_linked, ("audio_url",)),
     "input_image": (_input_image, ("image_url", "file_id", "detail")),
     "input_audio": (_audio, ("input_audio",)),
+    "input_file": (_file, (*_FILE, "filename")),
     "file": (_file, ("file",)),
 }

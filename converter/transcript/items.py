@@ -1,8 +1,10 @@
 """The items of a Responses request as turns: what the model wrote and what its tools gave, item
 after item, is one turn each. Never raises.
+
+A reply's items that only its dialect has are read here as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from converter.dialects.reasoning_fields import is_said, words_of
 from converter.observe.printable import in_json, size_of
@@ -10,21 +12,30 @@ from converter.transcript.blocks import json_of, left_over, parts_of, plain
 from converter.transcript.turns import Part, Raw, Text, Thinking, ToolCall, ToolResult, Turn
 
 type Fields = Mapping[str, object]
+type Split = Callable[[str], list[Part]]
 
 _ASSISTANT, _TOOL, _UNKNOWN = "assistant", "tool", "?"
 _HEAD = ("id", "status")
 """Fields of every item that say nothing to a person."""
-_GIVEN = ("arguments", "input", "action", "operation")
+_GIVEN = ("arguments", "input", "action", "operation", "code", "queries")
 """Where an item of a call holds its arguments, by the kind of call."""
+_NAMES = ("server_label", "namespace", "name")
+"""What a call names: where the tool is from, and the tool."""
 
 
-def turns_of(said: object) -> list[Turn]:
-    """Return the turns of an input: a text, a list of items, or whatever stands in its place."""
+def _as_it_is(text: str) -> list[Part]:
+    return [Text(text)]
+
+
+def turns_of(said: object, split: Split = _as_it_is) -> list[Turn]:
+    """Return the turns of an input: a text, a list of items, or whatever stands in its place.
+    `split` sets thinking apart that stands in the text of an assistant.
+    """
     if isinstance(said, str):
         return [Turn("user", (Text(said),))]
     turns: list[tuple[str, list[Part]]] = []
     for item in said if isinstance(said, list) else [said] if is_said(said) else []:
-        role, parts = _read(item)
+        role, parts = _read(item, split)
         if turns and role in (_ASSISTANT, _TOOL) and turns[-1][0] == role:
             turns[-1][1].extend(parts)
         else:
@@ -32,13 +43,18 @@ def turns_of(said: object) -> list[Turn]:
     return [Turn(role, tuple(parts)) for role, parts in turns]
 
 
-def _read(item: object) -> tuple[str, Iterator[Part]]:
+def parts_of_item(item: Fields) -> list[Part]:
+    """Return what one item says."""
+    return list(_read(item, _as_it_is)[1])
+
+
+def _read(item: object, split: Split) -> tuple[str, Iterator[Part]]:
     """Return who says an item, and what it says."""
     if not isinstance(item, dict):
         return _UNKNOWN, iter([Raw(in_json(item))])
     kind, role = str(item.get("type") or "message"), item.get("role")
     if kind == "message" and isinstance(role, str) and role:
-        return role, _message(item)
+        return role, _message(item, split if role == _ASSISTANT else _as_it_is)
     if kind == "reasoning":
         return _ASSISTANT, _thought(item)
     if kind.endswith("_call"):
@@ -48,8 +64,9 @@ def _read(item: object) -> tuple[str, Iterator[Part]]:
     return _UNKNOWN, iter([Raw(in_json(item))])
 
 
-def _message(item: Fields) -> Iterator[Part]:
-    yield from parts_of(item.get("content"))
+def _message(item: Fields, split: Split) -> Iterator[Part]:
+    for part in parts_of(item.get("content")):
+        yield from split(part.text) if isinstance(part, Text) and not part.place else [part]
     yield from left_over(item, (*_HEAD, "role", "content"))
 
 
@@ -64,9 +81,13 @@ def _thought(item: Fields) -> Iterator[Part]:
 
 def _call(item: Fields, kind: str) -> Iterator[Part]:
     place = next((name for name in _GIVEN if item.get(name) is not None), "")
-    name, call = item.get("name") or kind.removesuffix("_call"), item.get("call_id")
-    yield ToolCall(str(name), str(call or ""), json_of(item[place]) if place else "")
-    yield from left_over(item, (*_HEAD, "name", "call_id", place))
+    names = [said for name in _NAMES if isinstance(said := item.get(name), str)]
+    name, call = (
+        ".".join(names) or kind.removesuffix("_call"),
+        item.get("call_id") or item.get("id"),
+    )
+    yield ToolCall(name, str(call or ""), json_of(item[place]) if place else "")
+    yield from left_over(item, (*_HEAD, *_NAMES, "call_id", place))
 
 
 def _output(item: Fields) -> Iterator[Part]:

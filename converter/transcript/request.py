@@ -60,7 +60,7 @@ def _request(body: Fields, chosen: Settings) -> Transcript:
     turns = [Turn("system", tuple(parts_of(said))) for said in systems]
     messages = body.get("messages")
     turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
-    turns += turns_of(body.get("input"))
+    turns += turns_of(body.get("input"), split)
     asked, long = _asked(body)
     if messages is not None and not isinstance(messages, list):
         long.append(Field("messages", messages))

@@ -65,6 +65,10 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
             [Media("file", place="f1", title="a.pdf")],
         ),
         (
+            {"type": "input_file", "file_url": "http://h/a.pdf", "filename": "a.pdf", "x": 1},
+            [Media("file", place="http://h/a.pdf", title="a.pdf"), Field("x", 1)],
+        ),
+        (
             {
                 "type": "document",
                 "title": "T",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converter.observe.printable import in_json
 from converter.transcript import markdown, neutral, request, terminal, text
-from converter.transcript.items import turns_of
+from converter.transcript.items import parts_of_item, turns_of
 from converter.transcript.turns import Field, Raw, Text, Thinking, ToolCall, ToolResult, Turn
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
@@ -45,7 +45,11 @@ def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
     [
         ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (Thinking("hm"),)),
         ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (Thinking("", "sealed, 3 bytes"),)),
-        (CALL | {"namespace": "mcp"}, (ToolCall("f", "c", '{"a":1}'), Field("namespace", "mcp"))),
+        (CALL | {"namespace": "mcp"}, (ToolCall("mcp.f", "c", '{"a":1}'),)),
+        (
+            {"type": "mcp_call", "id": "m", "server_label": "files", "name": "g", "arguments": "{}", "output": "x"},
+            (ToolCall("files.g", "m", "{}"), Field("output", "x")),
+        ),
         ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (ToolCall("g", "c", "ls"),)),
         ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (ToolCall("shell", "c", in_json({"commands": ["ls"]})),)),
         (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ToolResult("a", "c", error=True),)),
@@ -54,6 +58,17 @@ def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
 )  # fmt: skip
 def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> None:
     assert said(item) == parts
+
+
+def test_thinking_in_an_assistants_text_is_set_apart() -> None:
+    item = {"role": "assistant", "content": "<think>hm</think>Hello"}
+    (turn,) = request.read(json.dumps({"input": [item]}).encode()).turns
+    assert turn == Turn("assistant", (Thinking("hm"), Text("Hello")))
+
+
+def test_an_item_of_a_reply_is_read_alike() -> None:
+    search = {"type": "web_search_call", "id": "w", "action": {"query": "q"}}
+    assert parts_of_item(search) == [ToolCall("web_search", "w", in_json({"query": "q"}))]
 
 
 def test_a_request_shows_its_instructions_and_its_turns() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from converter import settings
 from converter.dialects.table import ANTHROPIC, Form
 from converter.initial_state import InitialState
+from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
 from converter.transcript import markdown, neutral, reply, terminal, text
 from converter.transcript.reply import ReplyReader
@@ -249,6 +250,16 @@ def test_fields_of_the_servers_own_are_told() -> None:
     assert parts(reply.read(body)) == [Text("Hi"), Field("plan", ["a", "b"])]
     beside = reply.read(data({**HEAD, "choices": [], "usage": {}, "timings": {"n": 1}}))
     assert (beside.turns, beside.beside) == ((), (Field("timings", {"n": 1}),))
+
+
+def test_items_that_only_their_dialect_has_are_told() -> None:
+    call = {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "*** x"}
+    search = {"type": "web_search_call", "id": "w1", "action": {"query": "q"}}
+    head = {"id": "resp_1", "object": "response", "created_at": 5, "model": "m"}
+    body = json.dumps({**head, "status": "completed", "output": [search, call]}).encode()
+    told = reply.read(body)
+    assert calls(told) == [("web_search", in_json({"query": "q"})), ("patch", "*** x")]
+    assert told.beside == ()
 
 
 def test_odd_frames_stand_whole_in_the_rest() -> None:

@@ -82,6 +82,7 @@ RESPONSES = Dialect(
     error_event="error",
     native_option="responses",
     headers=("openai-beta",),
+    head=frozenset(("id", "object", "created_at", "model")),
     native_request=native_request.mend,
     counter=COUNTER,
     retells=True,
