@@ -8,7 +8,7 @@ proxy.
 
 from collections.abc import Awaitable
 
-from mitmproxy import ctx, exceptions, flowfilter
+from mitmproxy import ctx, exceptions, flowfilter, version
 from mitmproxy.addonmanager import Loader
 from mitmproxy.http import HTTPFlow
 
@@ -18,6 +18,9 @@ except ModuleNotFoundError:
     raise ImportError(
         "the folder `converter` is missing beside think_addon.py: copy both, or install think-addon"
     ) from None
+
+if int(version.VERSION.partition(".")[0]) < 12:
+    raise ImportError(f"think-addon needs mitmproxy 12, this is {version.VERSION}")
 
 from converter import settings
 from converter.exchange import Exchange, begin

@@ -31,3 +31,8 @@ The rooms, bottom up; a room imports from below its own floor only (`tests/test_
 Only `shell` and `think_addon.py` know a running proxy. `docs/architecture.md` has the rules of
 order, and the steps to add to each room.
 """
+
+import sys
+
+if sys.version_info < (3, 12):  # noqa: UP036  # said before a file that an older one cannot read
+    raise ImportError(f"think-addon needs Python 3.12 or newer, this is {sys.version.split()[0]}")

@@ -1,12 +1,14 @@
 """The addon: which flows it acts on, its options, and what it makes of requests."""
 
 import json
+import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from mitmproxy import http
+from mitmproxy import http, version
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy.mode_specs import ProxyMode
 
@@ -203,6 +205,18 @@ def test_options_that_are_not_ours_are_none_of_its_business() -> None:
 def test_the_script_is_one_addon() -> None:
     assert [type(addon) for addon in think_addon.addons] == [ThinkAddon]
     assert Path(think_addon.__file__).name == "think_addon.py"
+
+
+def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
+    with pytest.raises(ImportError, match="needs Python"):
+        runpy.run_path(str(ADDON.parent / "converter" / "__init__.py"))
+
+
+def test_an_old_mitmproxy_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version, "VERSION", "11.1.3")
+    with pytest.raises(ImportError, match=r"needs mitmproxy 12, this is 11\.1\.3"):
+        runpy.run_path(str(ADDON))
 
 
 def test_without_the_folder_beside_it_the_script_says_what_is_missing(tmp_path: Path) -> None:

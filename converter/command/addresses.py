@@ -15,7 +15,10 @@ class CommandError(Exception):
 
 
 def server_address(text: str) -> str:
-    """Return SCHEME://HOST[:PORT]; a missing http:// and a / or /v1 at the end are forgiven."""
+    """Return SCHEME://HOST[:PORT]; a missing http:// and a / or /v1 at the end are forgiven. A port
+    alone is one of this machine's.
+    """
+    text = re.sub(r"^:?(\d+)$", r"localhost:\1", text, flags=re.ASCII)
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

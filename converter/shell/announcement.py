@@ -108,7 +108,9 @@ def first_model(server: str) -> str:
     except (urllib.error.HTTPError, HTTPException):
         listed = []  # it is there, and lists no models
     except OSError as error:
-        logger.warning("%s does not answer yet: %s", server, getattr(error, "reason", error))
+        reason = getattr(error, "reason", error)
+        words = getattr(reason, "strerror", None) or reason
+        logger.warning("%s does not answer yet: %s", server, words)
         listed = []
     named = (str(model["id"]) for model in listed)
     return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell

@@ -36,14 +36,18 @@ def refuse_unknown() -> None:
     """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
     known = [option.name for option in settings.OPTIONS]
     for name in _undeclared():
-        close = difflib.get_close_matches(name.removeprefix(_PREFIX), known, 1)
+        close = difflib.get_close_matches(_spelled(name).removeprefix(_PREFIX), known, 1)
         all_of_them = ", ".join(_PREFIX + short for short in known)
         hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
         _log.error("think: no option %s; %s", one_line(name), hint)
 
 
 def _undeclared() -> list[str]:
-    return [name for name in ctx.options.deferred if name.startswith(_PREFIX)]
+    return [name for name in ctx.options.deferred if _spelled(name).startswith(_PREFIX)]
+
+
+def _spelled(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def in_force() -> dict[str, object]:

@@ -20,6 +20,8 @@ from converter.command.addresses import (
         ("http://localhost:8000", "http://localhost:8000"),
         ("localhost:8000", "http://localhost:8000"),
         ("model-host", "http://model-host"),
+        ("8000", "http://localhost:8000"),
+        (":8000", "http://localhost:8000"),
         ("https://example.org/", "https://example.org"),
         ("http://localhost:8000/v1", "http://localhost:8000"),
         ("localhost:8000/v1/", "http://localhost:8000"),
@@ -35,7 +37,8 @@ def test_near_misses_of_an_address_are_understood(given: str, meant: str) -> Non
     [
         "",
         "http://",
-        ":8000",
+        "0",
+        "80000",
         "ftp://host",
         "host:port",
         "host:99999",
