@@ -1,0 +1,157 @@
+"""What others do while a stream is measured: a request and its reply each, huge or hostile."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.tools.bench.server import STREAM, WHOLE
+
+MEGABYTE = 1_000_000
+MESSAGES = 20_000
+THOUGHTS = 23_500
+ESCAPES = "\n\"é🙂\\"
+CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
+COUNT, MODELS = "/v1/messages/count_tokens", "/v1/models"
+ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
+
+type Value = dict[str, object]
+type Made = Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`request`: its body; none is a GET. `reply`: head and body; none: a small one."""
+
+    name: str
+    path: str = CHAT
+    request: Made | None = None
+    reply: Made | None = None
+
+    @property
+    def asked(self) -> bytes:
+        """The request's bytes."""
+        body = self.request() if self.request else b""
+        method = "POST" if self.request else "GET"
+        head = (
+            f"{method} {self.path} HTTP/1.1\r\nhost: 127.0.0.1\r\nanthropic-version: 2023-06-01\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close"
+            "\r\n\r\n"
+        )
+        return head.encode() + body
+
+
+def _asked(path: str, messages: list[Value], stream: bool = False, **more: object) -> bytes:
+    field = "input" if path == RESPONSES else "messages"
+    asked = {"model": "m", "max_tokens": 99, "stream": stream, field: messages, **more}
+    if path != MESSAGES_API:
+        del asked["max_tokens"]
+    if path == COUNT:
+        del asked["stream"]
+    return json.dumps(asked, ensure_ascii="é" in str(messages[0])[:60]).encode()
+
+
+def _said(text: str) -> list[Value]:
+    return [{"role": "user", "content": text}]
+
+
+def many(path: str) -> bytes:
+    """Twenty thousand messages."""
+    roles = ("user", "assistant")
+    told = [{"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)]
+    return _asked(path, list[Value](told))
+
+
+def plain(path: str, megabytes: int = 31) -> bytes:
+    """One long text."""
+    return _asked(path, _said("word " * (megabytes * MEGABYTE // 5)))
+
+
+def escaped(path: str) -> bytes:
+    """One long text in which nearly everything is an escape."""
+    return _asked(path, _said(ESCAPES * (25 * MEGABYTE // 24)))
+
+
+def characters(path: str) -> bytes:
+    """One long text of characters of three bytes."""
+    return _asked(path, _said("你好 " * (25 * MEGABYTE // 7)))
+
+
+def numbers(path: str) -> bytes:
+    """A tool's schema with millions of numbers."""
+    schema: Value = {"type": "object", "properties": {"a": {"enum": [1] * (8 * MEGABYTE)}}}
+    tools: list[Value] = [{"name": "f", "input_schema": schema}]
+    if path == CHAT:
+        tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    if path == RESPONSES:
+        tools = [{"type": "function", "name": "f", "parameters": schema}]
+    return _asked(path, _said("word"), tools=tools)
+
+
+def _whole(text: str) -> bytes:
+    message = {"role": "assistant", "content": text}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    body = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": choices})
+    return WHOLE % (len(body), body.encode())
+
+
+def _streamed(texts: list[str]) -> bytes:
+    frames = [_frame({"content": text}) for text in texts]
+    body = b"".join([*frames, _frame({}, "stop"), b"data: [DONE]\n\n"])
+    return STREAM + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+
+def _frame(delta: Value, finish: str | None = None) -> bytes:
+    choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+    head = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
+    return b"data: %b\n\n" % json.dumps({**head, "choices": choices}).encode()
+
+
+def _listed() -> bytes:
+    data = [{"id": f"model-{at}", "object": "model", "created": at} for at in range(100_000)]
+    body = json.dumps({"object": "list", "data": data}).encode()
+    return WHOLE % (len(body), body)
+
+
+def _thoughts(piece: int) -> list[str]:
+    said = "<think>thought</think>answer" * THOUGHTS
+    return [said[at : at + piece] for at in range(0, len(said), piece)]
+
+
+def _small(path: str, stream: bool) -> Made:
+    return lambda: _asked(path, _said("word"), stream)
+
+
+def _of_requests(name: str, path: str) -> list[Case]:
+    return [
+        Case(f"request of 20,000 messages, {name}", path, lambda: many(path)),
+        Case(f"request of 31 MB, {name}", path, lambda: plain(path)),
+        Case(f"request of 25 MB of escapes, {name}", path, lambda: escaped(path)),
+        Case(f"request of 25 MB of Chinese, {name}", path, lambda: characters(path)),
+        Case(f"request of 24 MB of numbers, {name}", path, lambda: numbers(path)),
+        Case(f"request of 60 MB, {name}", path, lambda: plain(path, 60)),
+    ]
+
+
+def _of_replies(name: str, path: str) -> list[Case]:
+    whole, stream = _small(path, stream=False), _small(path, stream=True)
+    long, odd = "word " * (4 * MEGABYTE), ESCAPES * (2 * MEGABYTE)
+    return [
+        Case(f"whole reply of 23,500 thoughts, {name}", path, whole, lambda: _whole("".join(_thoughts(9)))),
+        Case(f"whole reply of 20 MB, {name}", path, whole, lambda: _whole(long)),
+        Case(f"whole reply of 40 MB of escapes, {name}", path, whole, lambda: _whole(odd)),
+        Case(f"stream of 23,500 thoughts, {name}", path, stream, lambda: _streamed(_thoughts(9))),
+        Case(f"stream of one frame of 20 MB, {name}", path, stream, lambda: _streamed([long])),
+        Case(f"stream of a frame of 24 MB of escapes, {name}", path, stream, lambda: _streamed([odd[: 6 * MEGABYTE]])),
+        Case(f"stream of 1 MB of newlines, {name}", path, stream, lambda: _streamed(["a", "\n" * MEGABYTE])),
+        Case(f"stream of 1 MB of openers, {name}", path, stream, lambda: _streamed(["a", "<think" * 200_000])),
+        Case(f"stream of 1 MB of backticks, {name}", path, stream, lambda: _streamed(["a", "`a`` \n" * 170_000])),
+    ]
+
+
+CASES = [
+    *(case for name, path in ENDPOINTS.items() for case in _of_requests(name, path)),
+    *(case for name, path in ENDPOINTS.items() for case in _of_replies(name, path)),
+    Case("count of 20,000 messages' tokens", COUNT, lambda: many(COUNT)),
+    Case("list of 100,000 models", MODELS, None, _listed),
+]
+"""Rows of the table."""

@@ -1,0 +1,96 @@
+"""The other server and the other client of `gaps.py`: `python -m tests.tools.bench.gap_server`.
+
+Prints its port. Each line that it reads names a case and a proxy's port: it asks the case's request
+there, answers it itself with the case's reply, and prints how that ended, as JSON.
+"""
+
+import json
+import re
+import socket
+import sys
+import threading
+import time
+
+from tests.tools.bench.gap_cases import CASES
+from tests.tools.bench.server import LENGTH, WHOLE
+
+READ = 1 << 20
+SMALL = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'
+UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
+
+
+class Server:
+    """Answers whatever is a chat, or a list of models, with `reply`."""
+
+    def __init__(self) -> None:
+        self.reply = b""
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=64)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._listening.getsockname()[1])
+
+    def _serve(self) -> None:
+        while True:
+            connection, _ = self._listening.accept()
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
+            while head := _head(connection):
+                path = head.split(b" ", 2)[1]
+                known = path.endswith((b"/chat/completions", b"/models"))
+                connection.sendall(self.reply if known else UNKNOWN)
+
+
+def _head(connection: socket.socket) -> bytes:
+    """Read a request; return its head, nothing when there is none."""
+    read = bytearray()
+    while (end := read.find(b"\r\n\r\n")) < 0:
+        if not (data := connection.recv(READ)):
+            return b""
+        read += data
+    length = LENGTH.search(read, 0, end + 2)
+    left = (int(length[1]) if length else 0) - (len(read) - end - 4)
+    while left > 0 and (data := connection.recv(READ)):
+        left -= len(data)
+    return bytes(read[:end])
+
+
+def ask(port: int, asked: bytes) -> dict[str, object]:
+    """Ask, read to the end; return the status, the length and the seconds."""
+    began, length, status = time.monotonic(), 0, b""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(asked)
+        while data := connection.recv(READ):
+            status = status or data[:12]
+            length += len(data)
+    found = re.search(rb"\d{3}", status)
+    return {
+        "status": int(found[0]) if found else 0,
+        "length": length,
+        "seconds": time.monotonic() - began,
+    }
+
+
+def main() -> None:
+    """Do as the lines say."""
+    server = Server()
+    print("port", server.port, flush=True)
+    cases = {case.name: case for case in CASES}
+    made: dict[str, tuple[bytes, bytes]] = {}
+    for line in sys.stdin:
+        told = json.loads(line)
+        case = cases[told["case"]]
+        if told["case"] not in made:
+            made.clear()
+            reply = case.reply() if case.reply else WHOLE % (len(SMALL), SMALL)
+            made[case.name] = case.asked, reply
+        asked, server.reply = made[case.name]
+        print(json.dumps(ask(told["port"], asked) if told["port"] else {}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
