@@ -7,15 +7,15 @@ the paragraph in any case. A fence may stand behind the marks of a list or a quo
 string holds no backtick (else it is an inline span).
 
 The text is cut into runs of backticks or tildes, line ends and words. `NEXT_STATE` says what each
-does; a pair that it lacks changes nothing.
+does; a pair that it lacks changes nothing. Where words and line ends change nothing, all lines but
+the last are stepped over at once, so that a text of nothing but newlines costs no more than words.
 """
 
 import enum
 import re
 
-_PIECES = re.compile(r"`+|~+|\n|[^`~\n]+")
-_MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*")
-_INTERESTING = re.compile(r"[`~\n]")
+_PIECES = re.compile(r"`+|~+|[^`~]+")
+_MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*+")
 MOST_UNREAD = 4096
 """Characters that wait until somebody asks: what a stream holds is bounded."""
 _FENCE = 3
@@ -23,6 +23,8 @@ _FENCE = 3
 
 
 class _State(enum.Enum):
+    __hash__ = object.__hash__  # Enum's own is written in Python, and asked for each piece
+
     TEXT = enum.auto()
     SPAN = enum.auto()
     INFO = enum.auto()  # a fence's first line
@@ -31,6 +33,8 @@ class _State(enum.Enum):
 
 
 class _Token(enum.Enum):
+    __hash__ = object.__hash__
+
     TICKS = enum.auto()  # backticks within a line, more or fewer than those that opened the code
     SAME_TICKS = enum.auto()
     FENCE = enum.auto()  # a run at a line's head
@@ -61,17 +65,9 @@ _OPENED = {(_State.TEXT, _State.SPAN), (_State.TEXT, _State.INFO), (_State.SPAN,
 
 
 _MOVED_BY_WORDS = tuple(state for state, token in NEXT_STATE if token is _Token.WORDS)
-
-
-class _Line(enum.Flag):
-    """The line so far."""
-
-    WORDS = 0
-    BLANK = enum.auto()
-    MARGIN = enum.auto()  # blanks, and marks of lists and quotations: a fence may follow
-
-
-_NEW_LINE = _Line.BLANK | _Line.MARGIN
+_BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
+_AT_REST = (_State.TEXT, _State.SPAN, _State.FENCE)
+"""States that neither words nor a line's end change."""
 
 
 class CodeSpans:
@@ -82,9 +78,10 @@ class CodeSpans:
     def __init__(self) -> None:
         self._state = _State.TEXT
         self._opener = ""  # the run that opened the code
-        self._line = _NEW_LINE
+        self._blank = True  # the line so far
+        self._margin = True  # the same, or marks of lists and quotations: a fence may follow
         self._run = ""  # backticks or tildes that may go on in the next piece
-        self._before_run = _NEW_LINE
+        self._at_margin = True  # the run
         self._escaped = False  # behind a backslash that escapes what follows
         self._unread = ""  # pieces that nobody has asked about yet: most never are
 
@@ -96,15 +93,32 @@ class CodeSpans:
 
     def _catch_up(self) -> None:
         text, self._unread = self._unread, ""
-        if not self._run and not self._line and not _INTERESTING.search(text):
-            self._read_words(text)
-            return
         for piece in _PIECES.findall(text):
             if piece[0] in "`~":
                 self._extend_run(piece)
             else:
                 self._settle_run()
-                (self._read_line_end if piece == "\n" else self._read_words)(piece)
+                self._read_lines(piece)
+
+    def _read_lines(self, text: str) -> None:
+        """Read what holds no backtick and no tilde."""
+        if self._state is _State.SPAN and self._ends_paragraph(text):
+            self._step(_Token.BLANK_LINE)
+        if self._state not in _AT_REST:
+            line, line_end, text = text.partition("\n")
+            self._read_words(line)
+            if line_end:
+                self._step(_Token.LINE_END)
+                self._begin_line()
+        _, line_end, line = text.rpartition("\n")
+        if line_end:
+            self._begin_line()
+        self._read_words(line)
+
+    def _ends_paragraph(self, text: str) -> bool:
+        line, line_end, _ = text.partition("\n")
+        blank = self._blank and line_end and not line.strip()
+        return bool(blank) or _BLANK_LINE.search(text) is not None
 
     def inside(self) -> bool:
         """Tell whether code is open, given that the text goes on with something other than a
@@ -123,9 +137,9 @@ class CodeSpans:
     def _extend_run(self, piece: str) -> None:
         if self._run[:1] != piece[0]:
             self._settle_run()
-            self._before_run = self._line
+            self._at_margin = self._margin
         self._run += piece
-        self._line = _Line.WORDS
+        self._blank = self._margin = False
 
     def _settle_run(self) -> None:
         """The run of backticks or tildes is over: what does it open or close?"""
@@ -139,7 +153,7 @@ class CodeSpans:
             self._step(token, run)
 
     def _token_of(self, run: str) -> _Token | None:
-        if len(run) >= _FENCE and self._before_run & _Line.MARGIN:
+        if len(run) >= _FENCE and self._at_margin:
             closes = self._opener and run.startswith(self._opener)
             return _Token.CLOSING_FENCE if closes else _Token.FENCE
         if run[:1] != "`" or (self._state is _State.INFO and self._opener[0] == "~"):
@@ -154,21 +168,17 @@ class CodeSpans:
             self._opener = ""
         self._state = state
 
-    def _read_line_end(self, _: str) -> None:
-        self._step(_Token.LINE_END)
-        if self._line & _Line.BLANK:
-            self._step(_Token.BLANK_LINE)
+    def _begin_line(self) -> None:
+        self._blank = self._margin = True
         self._escaped = False
-        self._line = _NEW_LINE
 
     def _read_words(self, text: str) -> None:
+        if not text:
+            return
         blank = text.isspace()
         if self._state in _MOVED_BY_WORDS and not blank:
             self._step(_Token.WORDS)
-        if self._line:
-            fits = _MARGIN.fullmatch(text) is not None
-            self._line &= (_Line.BLANK if blank else _Line.WORDS) | (
-                _Line.MARGIN if fits else _Line.WORDS
-            )
+        self._margin = self._margin and _MARGIN.fullmatch(text) is not None
+        self._blank = self._blank and blank
         slashes = len(text) - len(text.rstrip("\\"))
         self._escaped = (slashes + (self._escaped if slashes == len(text) else 0)) % 2 == 1

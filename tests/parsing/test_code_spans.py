@@ -1,5 +1,8 @@
 """Where Markdown code is: in each row the parts between « and » are code, and nothing else is."""
 
+import sys
+from types import FrameType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,3 +122,31 @@ def test_a_fence_is_told_from_a_span(text: str, fenced: bool) -> None:
 
 def test_the_table_has_no_state_that_nothing_leads_out_of() -> None:
     assert {state for state, _ in NEXT_STATE} >= set(NEXT_STATE.values())
+
+
+def test_asking_twice_is_asking_once() -> None:
+    spans = CodeSpans()
+    spans.feed("```\na\n```")
+    assert [spans.inside(), spans.inside()] == [True, True]
+    spans.feed("\n")
+    assert not spans.inside()
+
+
+@pytest.mark.parametrize("begun", ["", "`", "```", "```\n", "```\na\n```"])
+@pytest.mark.parametrize("lines", ["\n", "a\n", "\n \na", " \\\n\n> "])
+def test_lines_without_marks_cost_no_steps_of_their_own(begun: str, lines: str) -> None:
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    spans = CodeSpans()
+    spans.feed(begun)
+    sys.setprofile(count)
+    try:
+        spans.feed(lines * 50_000)
+        spans.inside()
+    finally:
+        sys.setprofile(None)
+    assert calls < 30
