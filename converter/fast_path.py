@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from converter.events import Event, Opaque, Own, Text, Thinking
+from converter.text_pieces import LONGEST
 from converter.wire.splice import Splice, quoted, splice_of
 
 type Words = Text | Thinking
@@ -39,8 +40,8 @@ class _Shape:
     names: tuple[str, ...] = ()
 
     def fits(self, raw: bytes) -> bool:
-        long_enough = len(raw) >= len(self.before) + len(self.behind)
-        return long_enough and raw.startswith(self.before) and raw.endswith(self.behind)
+        fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
+        return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
 
 class Stages(Protocol):
@@ -224,7 +225,7 @@ def _bare(events: Sequence[Event]) -> list[Event]:
 def _shape_of(raw: bytes, said: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
     names = tuple(said.own.fields) if said.own else ()
-    if len(names) > 1 or not said.text:
+    if len(names) > 1 or not said.text or len(raw) > LONGEST:
         return None
     if isinstance(said, Thinking) and said.own and list(said.own.fields.values()) != [said.text]:
         return None

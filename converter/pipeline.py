@@ -12,6 +12,7 @@ from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected, Reading
 from converter.settings import Settings
 from converter.stages import Stages
+from converter.text_pieces import in_pieces, joined
 from converter.wire import json_text
 from converter.wire.sse import Frame, MislabelledBody, WholeBody, write_frame
 
@@ -55,7 +56,7 @@ class Pipeline:
             self._frames.overflow,
         )
         self.plain = self._stages.plain
-        self.rest = self._frames.close
+        self.rest, self.held = self._frames.close, self._frames.held
 
     def frames(self, chunk: bytes) -> list[Frame]:
         """Return the frames that `chunk` completes."""
@@ -90,7 +91,9 @@ class Pipeline:
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return what the events become."""
-        return [made for event in events for made in self._stages.feed(event)]
+        pieces = in_pieces(events)
+        made = [made for event in pieces for made in self._stages.feed(event)]
+        return made if pieces is events else joined(made)
 
     def close(self) -> list[Event]:
         """Return what is held: the reply is over."""

@@ -34,9 +34,9 @@ class Rewriter:
     `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
     the form stays. `context`: what the reply takes from its request.
 
-    After each call `events` holds what that call told the client, and `thoughts` each thought that
+    After each call `events` holds what that call told the client, `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
-    reply whose budget the proxy keeps, before it cut them.
+    reply whose budget the proxy keeps, uncut. `held`: the bytes that wait for their frame's end.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Rewriter:
         splices = settings.fast and server.keeps_raw and not whole
         self._fast = FastPath(self._pipeline, client.counter) if splices else None
         self._keeps_thoughts = expected.budget is not None
-        self.end = ReplyEnd(server.reply)
+        self.end, self.held = ReplyEnd(server.reply), self._pipeline.held
         self._begin()
 
     def _begin(self) -> None:

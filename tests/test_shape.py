@@ -19,7 +19,7 @@ FLOORS = (
     {"events", "conversation", "endpoints", "initial_state", "limits", "memory"},
     {"wire"},
     {"parsing", "observe"},
-    {"servers", "stages"},
+    {"servers", "stages", "text_pieces"},
     {"dialects", "option_readers"},
     {"settings"},
     {"pipeline", "fast_path", "reply_end", "reply_notes"},

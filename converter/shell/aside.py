@@ -1,35 +1,65 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
-One thread does it, a piece of work after another: Python gives the loop its turn every 5
-milliseconds then, while several threads would have it wait for each of them. A process of its own
-would need no turns, but the official binary of mitmproxy cannot start one of Python's. What is
-written in C keeps the turn for one call, so JSON is written in pieces (`json_text.write_long`); and
-the garbage collector, which would look at all that such work has made, has to wait.
+One thread does it for whole bodies, a piece of work after another, and one for streams, which do
+not wait for bodies: Python gives the loop its turn every 5 milliseconds then, while many threads
+would have it wait for each of them. A process of its own would need no turns, but the official
+binary of mitmproxy cannot start one of Python's. What is written in C keeps the turn for one call,
+so JSON is read and written in short steps here (`converter.wire.long_json`); and the garbage
+collector, which would look at all that such work has made, has to wait.
 """
 
 import asyncio
 import gc
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+
+from converter.wire import json_text
 
 AT_ONCE = 128 * 1024
 """Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
 
 _WORKER = ThreadPoolExecutor(1, "think-aside")
+_OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 
 
 async def aside[Result](size: int, work: Callable[[], Result]) -> Result:
     """Return what `work` does to so many bytes; for many it is done in the thread."""
     if size <= AT_ONCE:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_WORKER, _uncollected, work)
+    return await asyncio.get_running_loop().run_in_executor(_WORKER, in_short_steps, work)
 
 
-def _uncollected[Result](work: Callable[[], Result]) -> Result:
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
+    """Return what `work` does to a part of a stream, in the thread of streams."""
+    return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, in_short_steps, work)
+
+
+def in_short_steps[Result](work: Callable[[], Result]) -> Result:
+    """Do work in a thread of its own: JSON in short steps, and garbage is collected afterwards."""
+    with _UNCOLLECTED, json_text.in_short_steps():
         return work()
-    finally:
-        if collects:
-            gc.enable()
+
+
+class _Uncollected:
+    """The time in which nobody collects garbage: as long as any work is under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._collects = True
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._collects = self._collects if self._under_way else gc.isenabled()
+            self._under_way += 1
+            gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._under_way -= 1
+            if self._collects and not self._under_way:
+                gc.enable()
+
+
+_UNCOLLECTED = _Uncollected()

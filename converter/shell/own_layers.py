@@ -61,8 +61,8 @@ class OwnLayers:
             if ours := put_in_place(nextlayer, self._listener, handler):
                 give_turns(ours)
 
-    async def think_unfinished_hook(self, task: Awaitable[None]) -> None:
-        """Have an exchange wait for a hook that our layers have called, and that is not over."""
+    async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
+        """Have an exchange wait for what our layers have begun, and what is not over."""
         await task
 
     def done(self) -> Awaitable[None] | None:
@@ -84,6 +84,7 @@ def give_turns(layer: "ReplyLayer") -> None:
     async def drain_in_turn() -> None:
         if layer.last_read > LONG_READ:
             await asyncio.sleep(0)
+        await layer.keep_up()
         await drain()
 
     handler.drain_writers = drain_in_turn

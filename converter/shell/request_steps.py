@@ -21,7 +21,7 @@ from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.settings import Settings
 from converter.shell import messages
-from converter.shell.aside import AT_ONCE, aside
+from converter.shell.aside import aside
 from converter.shell.exchange_listener import fault_of
 from converter.shell.flow_record import FlowRecord
 from converter.shell.thought_hook import report
@@ -172,8 +172,7 @@ async def _send(
 ) -> None:
     """Have the server be asked this, with these fields in its head."""
     size = len(flow.request.raw_content or b"")  # a request is about as long as it came
-    write = json_text.write if size <= AT_ONCE else json_text.write_long
-    messages.fill(flow.request, await aside(size, partial(write, body)), fields)
+    messages.fill(flow.request, await aside(size, partial(json_text.write, body)), fields)
 
 
 def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:

@@ -3,11 +3,18 @@
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 from converter.rewriter import Rewriter
+from converter.shell.aside import aside_of_streams
 from converter.shell.flow_record import FlowRecord
 
 _log = logging.getLogger(__name__)
+
+LONG = 32 * 1024
+"""Bytes of an unfinished frame: reading it takes up to 20 milliseconds, where others would wait."""
+_TOLD_AGAIN = 32
+"""Bytes that a stream's end only writes once more cost such a part of one that is read."""
 
 
 def _as_it_is(reason: str) -> str:
@@ -35,14 +42,31 @@ class Tap:
         self._kept = kept
         self._began = began
         self._explain = explain
+        self._told_again = kept is not None and kept.exchange.client.retells
+        self._came = len(kept.asked.raw_content or b"") if kept and kept.asked else 0
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end.
         """
         at = time.time() - self._began
-        pieces = self._rewriter.feed(chunk, at) if chunk else self._rewriter.close()
+        return self._passed(chunk, self._rewritten(chunk, at), at)
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether the next call takes long: it may end a long frame, or a long reply."""
+        again = self._came // _TOLD_AGAIN if self._told_again else 0
+        return self._rewriter.held() + again > LONG
+
+    async def beside(self, chunk: bytes) -> list[bytes]:
+        """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
+        at = time.time() - self._began
+        pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         return self._passed(chunk, pieces, at)
+
+    def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
+        self._came += len(chunk)
+        return self._rewriter.feed(chunk, at) if chunk else self._rewriter.close()
 
     def abort(self, reason: str) -> list[bytes]:
         """Return what the client gets for a body that breaks off; nothing if it had its end."""

@@ -2,25 +2,29 @@
 
 `read_strictly` takes what every client can read, `read` what Python can, and `rescue` all that has
 a clear meaning. None of them raises anything but UnreadableError, whatever the bytes.
+
+Within `in_short_steps` what is long is read and written in such (`converter.wire.long_json`).
 """
 
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NoReturn
+
+from converter.wire import long_json
 
 DEEPEST = 100
 """Objects and lists within each other that a rescued value keeps; a reply has about ten, and
 parsers of clients give up between 500 and 10,000.
 """
-_PIECE = 1 << 18
-"""Characters of a string that are written at once: 1 millisecond."""
-_DEPTH = 6
-"""Depth to which a value is taken apart: a string in a part of a message stands in the fifth."""
+LONG = 1 << 17
+"""Bytes that are read at once in any case: some milliseconds."""
 _LONGEST_NUMBER = 4300
 """Digits that Python reads as one number; longer ones raise."""
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
+_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
 """Strings, which are stepped over; commas before an end; what opens and closes."""
 _LEFT_OVER = " \t\r\n,;]}"
 """What may follow a value and mean nothing."""
@@ -42,12 +46,23 @@ def _nothing(_: str) -> None:
     """Return what JavaScript writes for a number that is none."""
 
 
+_IN_SHORT_STEPS: ContextVar[bool] = ContextVar("in_short_steps", default=False)
 _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _ASCII_WRITER = json.JSONEncoder(separators=(",", ":"))
-_NO_NUMBERS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*+")|-?Infinity|NaN')
+_NO_NUMBERS = re.compile(r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|-?Infinity|NaN')
 _READER = json.JSONDecoder(parse_int=_integer)
 _STRICT_READER = json.JSONDecoder(parse_constant=_refuse)
 _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=_nothing, strict=False)
+
+
+@contextmanager
+def in_short_steps() -> Iterator[None]:
+    """Have what is long be read and written so that other threads get their turn."""
+    before = _IN_SHORT_STEPS.set(True)
+    try:
+        yield
+    finally:
+        _IN_SHORT_STEPS.reset(before)
 
 
 def read(data: bytes) -> object:
@@ -57,7 +72,7 @@ def read(data: bytes) -> object:
     Raises UnreadableError.
     """
     try:
-        return _READER.decode(_text(data))
+        return _decoded(_READER, data, "replace")
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
 
@@ -77,7 +92,7 @@ def read_strictly(data: bytes) -> object:
     Raises UnreadableError.
     """
     try:
-        return _STRICT_READER.decode(data.removeprefix(codecs.BOM_UTF8).decode())
+        return _decoded(_STRICT_READER, data, "strict")
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
 
@@ -99,8 +114,20 @@ def rescue(data: bytes) -> object:
     return value
 
 
-def _text(data: bytes) -> str:
-    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+def _decoded(reader: json.JSONDecoder, data: bytes, errors: str) -> object:
+    text = _text(data, errors)
+    if len(text) > LONG and _IN_SHORT_STEPS.get():
+        return long_json.read(text, reader)
+    return reader.decode(text)
+
+
+def _text(data: bytes, errors: str = "replace") -> str:
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if len(data) <= LONG or data.isascii() or not _IN_SHORT_STEPS.get():
+        return data.decode("utf-8", errors)
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    pieces = [decoder.decode(data[at : at + LONG]) for at in range(0, len(data), LONG)]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
 
 
 def _pruned(text: str) -> str:
@@ -142,40 +169,20 @@ def write(value: object) -> bytes:
     """Return the value as compact UTF-8. Half a surrogate pair, which JSON can escape and UTF-8
     cannot say, is escaped again; a number that JSON cannot say is null, as JavaScript writes it.
     """
+    pieces = long_json.pieces if _IN_SHORT_STEPS.get() else _one_piece
     try:
-        return _WRITER.encode(value).encode()
+        return b"".join([piece.encode() for piece in pieces(value, _WRITER.encode)])
     except ValueError:  # UnicodeEncodeError is one
-        return _NO_NUMBERS.sub(_or_null, _ASCII_WRITER.encode(value)).encode()
+        return b"".join([piece.encode() for piece in pieces(value, _in_ascii)])
+
+
+def _one_piece(value: object, encode: long_json.Encode) -> Iterable[str]:
+    return (encode(value),)
+
+
+def _in_ascii(value: object) -> str:
+    return _NO_NUMBERS.sub(_or_null, _ASCII_WRITER.encode(value))
 
 
 def _or_null(found: re.Match[str]) -> str:
     return found["string"] or "null"
-
-
-def write_long(value: object) -> bytes:
-    """Return what `write` does, in many short steps: other threads have their turn in between."""
-    try:
-        return "".join(_pieces(value, _DEPTH)).encode()
-    except ValueError:
-        return write(value)
-
-
-def _pieces(value: object, depth: int) -> Iterator[str]:
-    match value:
-        case str() if len(value) > _PIECE:
-            yield '"'
-            for at in range(0, len(value), _PIECE):
-                yield _WRITER.encode(value[at : at + _PIECE])[1:-1]
-            yield '"'
-        case dict() if depth and value:
-            for at, (name, inner) in enumerate(value.items()):
-                yield ("," if at else "{") + _WRITER.encode(str(name)) + ":"
-                yield from _pieces(inner, depth - 1)
-            yield "}"
-        case list() | tuple() if depth and value:
-            for at, inner in enumerate(value):
-                yield "," if at else "["
-                yield from _pieces(inner, depth - 1)
-            yield "]"
-        case _:
-            yield _WRITER.encode(value)

@@ -49,6 +49,10 @@ class FrameDecoder:
         self._searched = 0
         self._oversized = False
 
+    def held(self) -> int:
+        """Return how many bytes wait for the end of their frame."""
+        return len(self._buffer)
+
     def feed(self, chunk: bytes) -> list[Frame]:
         """Return the frames that `chunk` completes."""
         return [*map(self.read, self.cut(chunk)), *self.overflow()]
@@ -100,6 +104,10 @@ class WholeBody:
     def __init__(self) -> None:
         self._body = bytearray()
 
+    def held(self) -> int:
+        """Return how many bytes have come."""
+        return len(self._body)
+
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return nothing yet."""
         self._body += chunk
@@ -127,6 +135,10 @@ class MislabelledBody:
     def __init__(self) -> None:
         self._frames: FrameDecoder | WholeBody | None = None
         self._begun = b""
+
+    def held(self) -> int:
+        """Return how many bytes wait."""
+        return self._frames.held() if self._frames else len(self._begun)
 
     def cut(self, chunk: bytes) -> list[bytes]:
         """Return the bytes of the frames that `chunk` completes."""
@@ -157,6 +169,8 @@ class MislabelledBody:
 
 def read_frame(raw: bytes) -> Frame:
     """Read one frame's fields; those that nobody needs stay in `raw` only."""
+    if raw.startswith(b"data: ") and raw.find(b"\n") == len(raw) - 2 and b"\r" not in raw:
+        return Frame(raw, raw[6:-2])  # the usual frame, which may be of megabytes
     data: list[bytes] = []
     event = ""
     comment = True

@@ -1,11 +1,18 @@
 """The tap lets every chunk through, whatever goes wrong beside it."""
 
+import asyncio
+import threading
+
 import pytest
+from mitmproxy.http import Headers, Request
 
 from converter import settings
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
+from converter.endpoints import Endpoint
+from converter.exchange import Exchange
 from converter.rewriter import Rewriter
-from converter.shell.tap import Tap
+from converter.shell.flow_record import FlowRecord
+from converter.shell.tap import LONG, Tap
 from tests.support.frames import stream
 
 
@@ -65,3 +72,38 @@ def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> Non
     assert through.ping() == [b": ping\n\n"]
     through(b"")
     assert through.ping() == []
+
+
+def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
+    chunks = stream("<think>a</think>", "b" * (2 * LONG), "c")
+    whole = b"".join(chunks)
+    places = range(0, len(whole), LONG // 2)
+
+    async def beside() -> tuple[bytes, int]:
+        through, said, long = tap(), b"", 0
+        for chunk in [*(whole[at : at + LONG // 2] for at in places), b""]:
+            long += through.is_long
+            told = await through.beside(chunk) if through.is_long else through(chunk)
+            said += b"".join(told)
+        return said, long
+
+    rewriter = Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    said, long = asyncio.run(beside())
+    assert said == b"".join([*rewriter.feed(whole), *rewriter.close()])
+    assert long >= 2
+
+
+def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
+    told: list[threading.Thread] = []
+    through = tap(lambda: told.append(threading.current_thread()))
+    asyncio.run(through.beside(stream("b")[0]))
+    assert told == [threading.main_thread()]
+
+
+@pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
+def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
+    exchange = Exchange(Endpoint.CHAT, settings.read(), client=dialect)
+    kept = FlowRecord(exchange, Headers(), {})
+    kept.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    through = Tap(Rewriter(settings.read(), dialect, Form.STREAM), lambda: None, kept)
+    assert through.is_long is long

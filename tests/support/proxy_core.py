@@ -1,5 +1,6 @@
 """mitmproxy's layers without sockets: bytes in, bytes out, and the hooks called at once."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,16 +29,25 @@ def chunk(data: bytes) -> bytes:
 
 @dataclass
 class Marker:
-    """A stream function that marks what it is called with; `calls` is what it got."""
+    """A stream function that marks what it is called with; `calls` is what it got. `made_beside`: those
+    of them that were made beside the loop.
+    """
 
     calls: list[bytes] = field(default_factory=list)
     silent: bool = False
+    is_long: bool = False
+    made_beside: list[bytes] = field(default_factory=list)
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         self.calls.append(chunk)
         if self.silent:
             return []
         return [b"<", chunk, b">"] if chunk else [b"<end>"]
+
+    async def beside(self, chunk: bytes) -> list[bytes]:
+        self.made_beside.append(chunk)
+        await asyncio.sleep(0.01)
+        return self(chunk)
 
     def abort(self, reason: str) -> list[bytes]:
         return [b"<held>", b"<abort: " + reason.encode() + b">"]
@@ -174,7 +184,7 @@ class Core:
         if isinstance(flow, NextLayer):
             self.choose(flow)
             return [events.HookCompleted(hook)]
-        if flow not in self.flows:
+        if isinstance(flow, HTTPFlow) and flow not in self.flows:
             self.flows.append(flow)
         if hook.name in self.hooks:
             self.hooks[hook.name](flow)

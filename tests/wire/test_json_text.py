@@ -64,25 +64,6 @@ def test_what_is_no_json_raises_our_one_error(data: bytes) -> None:
         json_text.read(data)
 
 
-@law(100)
-@given(VALUES)
-def test_what_is_written_in_steps_is_the_same(value: object) -> None:
-    assert json_text.write_long(value) == json_text.write(value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["x" * 600_000, '"\\\n\u2028🙂' * 120_000, "\ud83d" * 300_000],
-    ids=["plain", "marks", "half"],
-)
-def test_a_long_string_written_in_steps_is_the_same(text: str) -> None:
-    value = {
-        "messages": [{"role": "user", "content": [{"type": "text", "text": text}]}],
-        "n": [(), {}],
-    }
-    assert json_text.write_long(value) == json_text.write(value)
-
-
 @pytest.mark.parametrize(
     ("data", "value"),
     [

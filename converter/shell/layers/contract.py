@@ -1,5 +1,6 @@
 """The contract between the layers and the addon, and the stream function of a reply."""
 
+from collections.abc import Awaitable
 from typing import Protocol, TypeGuard
 
 from mitmproxy.http import HTTPFlow, Response
@@ -12,6 +13,13 @@ class StreamFunction(Protocol):
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for these bytes; no bytes are the body's end."""
+
+    @property
+    def is_long(self) -> bool:
+        """Tell whether the next call takes long: others would wait for it."""
+
+    def beside(self, chunk: bytes) -> Awaitable[list[bytes]]:
+        """Return the same as a call, made beside mitmproxy's loop; no other may come meanwhile."""
 
     def abort(self, reason: str) -> list[bytes]:
         """Return what the client gets when the body breaks off: held text, the error, the end."""

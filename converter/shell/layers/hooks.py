@@ -29,7 +29,7 @@ class UnfinishedHook(StartHook):
     """Wait for a hook in which some addon waits. mitmproxy resumes the exchange after it."""
 
     name = "think_unfinished_hook"
-    task: asyncio.Task[None]
+    task: asyncio.Future[Any]
 
 
 class HookCaller:

@@ -32,7 +32,11 @@ class Shortcut:
         self.goes_on = True
 
     def is_open(self) -> bool:
-        """Tell whether the reply streams now; no byte may be taken while it does not."""
+        """Tell whether the reply streams now, and the next call of its function is a short one; no
+        byte may be taken else.
+        """
+        if self._function and self._function.is_long:
+            return False
         return self._stream.streams and not is_paused(self._stream)
 
     def take(self, data: bytes) -> bytes:

@@ -118,11 +118,26 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass bytes on the long way: those that came with the head, or through TLS or HTTP/2."""
-        if self._function and isinstance(event, ResponseData):
-            yield from self._say(self._function(event.data))
-        else:
-            yield from super().state_stream_response_body(event)
+        """Pass bytes on the long way: those that came with the head, or through TLS or HTTP/2, and
+        those whose rewriting takes long.
+        """
+        function = self._function
+        if function and isinstance(event, ResponseData):
+            yield from self._say((yield from self._called(function, event.data)))
+            return
+        if function and function.is_long and isinstance(event, ResponseEndOfMessage):
+            yield from self._say((yield from self._called(function, b"")))
+            assert self.flow.response
+            self.flow.response.stream = True  # it has had its end
+        yield from super().state_stream_response_body(event)
+
+    def _called(
+        self, function: StreamFunction, chunk: bytes
+    ) -> Generator[commands.Command, Any, list[bytes]]:
+        """Call the stream function; where that takes long, this exchange alone waits for it."""
+        if function.is_long:
+            return (yield from self._layer.wait_for(function.beside(chunk)))
+        return function(chunk)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
         """Hold a request up to its limit; what comes beyond is read and let go, so that the client

@@ -1,10 +1,15 @@
 """One exchange: its proper end, whatever the server does, and no long silence."""
 
+import asyncio
+from collections.abc import Callable
+
 import pytest
 from mitmproxy import flow as mitmproxy_flow
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.layers import body_buffer
+from converter.shell.layers.hooks import UnfinishedHook
+from converter.shell.layers.reply_layer import MOST_BEHIND
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
@@ -400,3 +405,81 @@ def test_of_a_stream_that_is_kept_only_the_first_bytes_are(monkeypatch: pytest.M
             core.answer(END)
             assert core.flows[0].response
             assert 100 < len(core.flows[0].response.raw_content or b"") < 130
+
+
+def _beside(then: Callable[[Core, Marker], None]) -> tuple[bytes, Marker]:
+    """What the client hears of a long call, and of what happens before it is over."""
+
+    async def long() -> tuple[bytes, Marker]:
+        with Core() as core:
+            function = streaming(core)
+            function.is_long = True
+            core.hold = "think_unfinished_hook"
+            core.answer(chunk(b"b"))
+            then(core, function)
+            assert core.heard() == b""
+            (hook,) = core.held
+            assert isinstance(hook, UnfinishedHook)
+            await hook.task
+            function.is_long = False
+            core.release()
+            return core.heard(), function
+
+    return asyncio.run(long())
+
+
+def test_a_long_call_is_made_beside_the_loop_and_what_comes_meanwhile_waits_for_it() -> None:
+    heard, function = _beside(lambda core, _: core.answer(chunk(b"c")))
+    assert heard == chunk(b"<b>") + chunk(b"<c>")
+    assert function.made_beside == [b"b"]
+
+
+def test_the_end_during_a_long_call_waits_for_it() -> None:
+    heard, _ = _beside(lambda core, _: core.answer(END))
+    assert heard == chunk(b"<b>") + chunk(b"<end>") + END
+
+
+def test_a_break_during_a_long_call_waits_for_it() -> None:
+    heard, _ = _beside(lambda core, _: core.server_closes())
+    assert heard.startswith(chunk(b"<b>"))
+    assert ABORTED in heard
+    assert heard.endswith(END)
+
+
+def test_a_long_end_is_made_beside_the_loop_once() -> None:
+    async def long() -> None:
+        with Core() as core:
+            function = streaming(core)
+            function.is_long = True
+            core.hold = "think_unfinished_hook"
+            core.answer(END)
+            (hook,) = core.held
+            assert isinstance(hook, UnfinishedHook)
+            await hook.task
+            core.release()
+            assert core.heard() == chunk(b"<end>") + END
+            assert function.calls == [b"a", b""]
+            assert core.named[-1] == "response"
+
+    asyncio.run(long())
+
+
+def test_no_more_is_read_than_may_wait_for_a_long_call() -> None:
+    async def long() -> None:
+        with Core() as core:
+            function = streaming(core)
+            function.is_long = True
+            core.hold = "think_unfinished_hook"
+            core.answer(chunk(b"b"))
+            waits = asyncio.ensure_future(core.layer.keep_up())
+            await asyncio.sleep(0)
+            assert waits.done()
+            core.answer(chunk(b"x" * MOST_BEHIND))
+            (hook,) = core.held
+            assert isinstance(hook, UnfinishedHook)
+            await core.layer.keep_up()
+            assert hook.task.done()
+            function.is_long = False
+            core.release()
+
+    asyncio.run(long())

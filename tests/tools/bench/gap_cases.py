@@ -9,7 +9,7 @@ from tests.tools.bench.server import STREAM, WHOLE
 MEGABYTE = 1_000_000
 MESSAGES = 20_000
 THOUGHTS = 23_500
-ESCAPES = "\n\"é🙂\\"
+ESCAPES = '\n"é🙂\\'
 CHAT, MESSAGES_API, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
 COUNT, MODELS = "/v1/messages/count_tokens", "/v1/models"
 ENDPOINTS = {"chat": CHAT, "Messages": MESSAGES_API, "Responses": RESPONSES}
@@ -57,8 +57,10 @@ def _said(text: str) -> list[Value]:
 def many(path: str) -> bytes:
     """Twenty thousand messages."""
     roles = ("user", "assistant")
-    told = [{"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)]
-    return _asked(path, list[Value](told))
+    told: list[Value] = [
+        {"role": roles[at % 2], "content": f"word {at}"} for at in range(MESSAGES + 1)
+    ]
+    return _asked(path, told)
 
 
 def plain(path: str, megabytes: int = 31) -> bytes:
@@ -136,15 +138,40 @@ def _of_replies(name: str, path: str) -> list[Case]:
     whole, stream = _small(path, stream=False), _small(path, stream=True)
     long, odd = "word " * (4 * MEGABYTE), ESCAPES * (2 * MEGABYTE)
     return [
-        Case(f"whole reply of 23,500 thoughts, {name}", path, whole, lambda: _whole("".join(_thoughts(9)))),
+        Case(
+            f"whole reply of 23,500 thoughts, {name}",
+            path,
+            whole,
+            lambda: _whole("".join(_thoughts(9))),
+        ),
         Case(f"whole reply of 20 MB, {name}", path, whole, lambda: _whole(long)),
         Case(f"whole reply of 40 MB of escapes, {name}", path, whole, lambda: _whole(odd)),
         Case(f"stream of 23,500 thoughts, {name}", path, stream, lambda: _streamed(_thoughts(9))),
         Case(f"stream of one frame of 20 MB, {name}", path, stream, lambda: _streamed([long])),
-        Case(f"stream of a frame of 24 MB of escapes, {name}", path, stream, lambda: _streamed([odd[: 6 * MEGABYTE]])),
-        Case(f"stream of 1 MB of newlines, {name}", path, stream, lambda: _streamed(["a", "\n" * MEGABYTE])),
-        Case(f"stream of 1 MB of openers, {name}", path, stream, lambda: _streamed(["a", "<think" * 200_000])),
-        Case(f"stream of 1 MB of backticks, {name}", path, stream, lambda: _streamed(["a", "`a`` \n" * 170_000])),
+        Case(
+            f"stream of a frame of 24 MB of escapes, {name}",
+            path,
+            stream,
+            lambda: _streamed([odd[: 6 * MEGABYTE]]),
+        ),
+        Case(
+            f"stream of 1 MB of newlines, {name}",
+            path,
+            stream,
+            lambda: _streamed(["a", "\n" * MEGABYTE]),
+        ),
+        Case(
+            f"stream of 1 MB of openers, {name}",
+            path,
+            stream,
+            lambda: _streamed(["a", "<think" * 200_000]),
+        ),
+        Case(
+            f"stream of 1 MB of backticks, {name}",
+            path,
+            stream,
+            lambda: _streamed(["a", "`a`` \n" * 170_000]),
+        ),
     ]
 
 

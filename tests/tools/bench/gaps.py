@@ -8,6 +8,7 @@ mitmdump alone is not.
 """
 
 import argparse
+import itertools
 import json
 import os
 import socket
@@ -63,7 +64,7 @@ class Paced:
     def longest_gap(self, begin: float, end: float) -> float:
         """Return the longest silence between two moments."""
         came = [begin, *(at for at in self._came if begin <= at <= end), end]
-        return max(after - before for before, after in zip(came, came[1:], strict=False))
+        return max(after - before for before, after in itertools.pairwise(came))
 
     def close(self) -> None:
         """End it."""
