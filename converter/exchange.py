@@ -88,6 +88,10 @@ class Exchange:
         """The path of a translated request."""
         return self.prefix + COMMON.path
 
+    def may_refer(self, body: bytes) -> bool:
+        """Tell whether a request may refer to replies that are kept."""
+        return any(word in body for word in self.client.refers)
+
     def kept(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
         """Return the answer to a request about replies that are kept; None: it is about none."""
         if not self.endpoint.is_kept or self.native or self.client.kept is None:

@@ -137,6 +137,8 @@ class Dialect:
     """A stream's end tells its words once more, whole."""
     native_option: str = ""
     """The option that keeps a server's own endpoint of this dialect."""
+    refers: tuple[bytes, ...] = ()
+    """What stands in a request that refers to replies that are kept."""
     headers: tuple[str, ...] = ()
     """Names of the headers that are its own."""
     shown_by: tuple[str, ...] = ()

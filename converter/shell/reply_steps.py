@@ -175,7 +175,9 @@ class ReplySteps:
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
-        made = await aside(len(body), rewrite)
+        repeated = record.asked if record.exchange.client.retells else None
+        size = len(body) + len((repeated and repeated.raw_content) or b"")
+        made = await aside(size, rewrite)
         notes += made.notes
         record.rewriter = made.rewriter
         if made.answer:

@@ -21,7 +21,7 @@ from converter.servers.model_names import only_one, served_name
 from converter.servers.probes import estimate_tokens
 from converter.settings import Settings
 from converter.shell import messages
-from converter.shell.aside import aside
+from converter.shell.aside import AT_ONCE, aside
 from converter.shell.exchange_listener import fault_of
 from converter.shell.flow_record import FlowRecord
 from converter.shell.thought_hook import report
@@ -68,16 +68,17 @@ class RequestSteps:
             empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
             return messages.made(Answer(200, JSON, empty))
         if exchange.endpoint.is_kept:
-            return self._answer_of_memory(flow, exchange, notes)
+            return await self._answer_of_memory(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
         return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
 
-    def _answer_of_memory(
+    async def _answer_of_memory(
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
     ) -> Response | None:
         body = messages.body(flow.request, notes)
-        answer = exchange.kept(flow.request.method, flow.request.path, body, self.memory)
+        asked = (flow.request.method, flow.request.path, body, self.memory)
+        answer = await aside(len(body) + self.memory.size, partial(exchange.kept, *asked))
         return messages.made(answer) if answer else None
 
     async def _answer_or_translate(
@@ -100,7 +101,10 @@ class RequestSteps:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
         body = messages.body(flow.request, notes)
-        read = await aside(len(body), partial(read_request.read, exchange, body, self.memory))
+        size = len(body)
+        if size <= AT_ONCE and exchange.may_refer(body):
+            size += self.memory.size
+        read = await aside(size, partial(read_request.read, exchange, body, self.memory))
         read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
@@ -109,13 +113,13 @@ class RequestSteps:
             record.server = await self._client.recognise(upstream, client)
         record.server_parses = self._known.takes_thinking_out(upstream)
         write = partial(read.written, record.server, record.server_parses)
-        record.request = asked = await aside(len(body), write)
+        record.request = asked = await aside(size, write)
         notes += asked.notes
         if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body)
-            return await _counted(record, asked, counted, len(body))
+            return await _counted(record, asked, counted, size)
         flow.request.path = exchange.path
-        await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)})
+        await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)}, size)
         return None
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> Response | None:
@@ -168,10 +172,15 @@ def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
 
 
 async def _send(
-    flow: HTTPFlow, body: Body, fields: Mapping[bytes, bytes | None] = messages.NO_FIELDS
+    flow: HTTPFlow,
+    body: Body,
+    fields: Mapping[bytes, bytes | None] = messages.NO_FIELDS,
+    size: int = 0,
 ) -> None:
-    """Have the server be asked this, with these fields in its head."""
-    size = len(flow.request.raw_content or b"")  # a request is about as long as it came
+    """Have the server be asked this, with these fields in its head. A request is about as long as
+    it came, or of that `size`.
+    """
+    size = size or len(flow.request.raw_content or b"")
     messages.fill(flow.request, await aside(size, partial(json_text.write, body)), fields)
 
 

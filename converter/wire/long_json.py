@@ -143,7 +143,7 @@ def _before_escape(window: str) -> int:
 
 
 def pieces(value: object, encode: Encode) -> list[str]:
-    """Return what `encode` makes of the value, in pieces."""
+    """Return what `encode` makes of the value, in pieces; it puts nothing behind a comma."""
     out: list[str] = []
     _write(value, encode, out, DEEPEST)
     return out

@@ -81,6 +81,7 @@ RESPONSES = Dialect(
     example={"max_output_tokens": 200, "input": "12 * 7"},
     error_event="error",
     native_option="responses",
+    refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
     headers=("openai-beta",),
     head=frozenset(("id", "object", "created_at", "model")),
     native_request=native_request.mend,

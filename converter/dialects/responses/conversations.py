@@ -2,7 +2,6 @@
 as the sessions of the Agents SDK ask for.
 """
 
-import json
 from collections.abc import Iterable
 
 from converter.dialects.responses.item_parts import with_id
@@ -12,6 +11,7 @@ from converter.dialects.responses.state import (
     UnknownError,
     items_of,
     no_conversation,
+    read,
 )
 from converter.memory import Memory
 from converter.wire import json_text
@@ -35,7 +35,7 @@ def create(memory: Memory, body: object, key: str, created_at: int) -> Json:
 def retrieve(memory: Memory, key: str) -> Json:
     """Return a conversation that was created here. Raises UnknownError."""
     value = memory.get(key)
-    conversation = json.loads(value).get("conversation") if value else None
+    conversation = read(value).get("conversation") if value else None
     if not isinstance(conversation, dict):
         raise no_conversation(key)
     return conversation

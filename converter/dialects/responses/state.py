@@ -5,7 +5,6 @@ What is not known, or no longer, is refused in the API's words: a lone tool resu
 its beginning would be answered with nonsense.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -143,16 +142,29 @@ def items_of(history: Iterable[bytes]) -> list[object]:
     """Return what was said in these entries, without what was removed later."""
     items: list[object] = []
     for value in history:
-        if removed := json.loads(value).get(REMOVED):
+        if removed := read(value).get(REMOVED):
             items = [item for item in items if _id_of(item) != removed]
         items += _items(value)
     return items
 
 
 def _items(value: bytes) -> Iterator[object]:
-    kept = json.loads(value)
-    yield from kept.get("input", ())
-    yield from kept.get("response", {}).get("output", ())
+    kept = read(value)
+    yield from list_in(kept, "input")
+    response = kept.get("response")
+    yield from list_in(response, "output") if isinstance(response, dict) else ()
+
+
+def read(value: bytes) -> Json:
+    """Return what is kept."""
+    kept = json_text.read(value)
+    return kept if isinstance(kept, dict) else {}
+
+
+def list_in(kept: Json, name: str) -> list[object]:
+    """Return the list under this name, empty where there is none."""
+    found = kept.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _id_of(item: object) -> object:
@@ -163,8 +175,7 @@ def _kept(memory: Memory, key: str) -> Json:
     value = memory.get(key)
     if value is None:
         raise _not_found(key)
-    kept: Json = json.loads(value)
-    return kept
+    return read(value)
 
 
 def _not_found(key: str) -> UnknownError:
