@@ -1,8 +1,8 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
 One thread does it for whole bodies, a piece of work after another, and one for streams, which do
-not wait for bodies: Python gives the loop its turn every 5 milliseconds then, while many threads
-would have it wait for each of them. A process of its own would need no turns, but the official
+not wait for bodies: Python gives the loop its turn every `TURN` then, while many threads would have
+it wait for each of them. A process of its own would need no turns, but the official
 binary of mitmproxy cannot start one of Python's. What is written in C keeps the turn for one call,
 so JSON is read and written in short steps here (`converter.wire.long_json`); and the garbage
 collector, which would look at all that such work has made, has to wait.
@@ -10,6 +10,7 @@ collector, which would look at all that such work has made, has to wait.
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,9 @@ from converter.wire import json_text
 AT_ONCE = 128 * 1024
 """Bytes of a body that are worked on at once: some milliseconds; a thread's turn costs 0.1."""
 
+TURN = 0.001
+"""Seconds after which such work gives the loop its turn; a read and its write need several."""
+_USUAL_TURN = sys.getswitchinterval()
 _WORKER = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 
@@ -37,12 +41,12 @@ async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
 
 def in_short_steps[Result](work: Callable[[], Result]) -> Result:
     """Do work in a thread of its own: JSON in short steps, and garbage is collected afterwards."""
-    with _UNCOLLECTED, json_text.in_short_steps():
+    with _CONSIDERATE, json_text.in_short_steps():
         return work()
 
 
-class _Uncollected:
-    """The time in which nobody collects garbage: as long as any work is under way."""
+class _Considerate:
+    """The time of such work: nobody collects garbage, and turns are short."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,14 +56,19 @@ class _Uncollected:
     def __enter__(self) -> None:
         with self._lock:
             self._collects = self._collects if self._under_way else gc.isenabled()
+            if not self._under_way:
+                sys.setswitchinterval(TURN)
             self._under_way += 1
             gc.disable()
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._under_way -= 1
-            if self._collects and not self._under_way:
+            if self._under_way:
+                return
+            sys.setswitchinterval(_USUAL_TURN)
+            if self._collects:
                 gc.enable()
 
 
-_UNCOLLECTED = _Uncollected()
+_CONSIDERATE = _Considerate()

@@ -24,6 +24,7 @@ from converter.recordings import expectation, flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
+from converter.shell.aside import in_short_steps
 from converter.shell.log_lines import LONGEST_LINE, path_of
 from converter.shell.messages import model_of
 from converter.shell.thought_hook import announce
@@ -77,7 +78,7 @@ class Recorder:
 
     def _hand_over[Result](self, write: Callable[[], Result]) -> Future[Result]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        future = self._worker.submit(write)
+        future = self._worker.submit(in_short_steps, write)
         self._waiting += 1
         future.add_done_callback(self._written)
         return future

@@ -41,6 +41,7 @@ class DirectReads(asyncio.Protocol):
         if isinstance(self.theirs, DirectReads):  # of an earlier reply, which ended otherwise
             self.theirs = self.theirs.theirs
         self._transport.set_protocol(self)
+        self._transport.max_size = LONG_READ  # asyncio's own reads 256 kB at a time
 
     def data_received(self, data: bytes) -> None:
         """Hand on a read."""
@@ -66,6 +67,7 @@ class DirectReads(asyncio.Protocol):
     def _end(self) -> None:
         """Give the place back, and have the layers see to the reply's end, which waits in them."""
         self._transport.set_protocol(self.theirs)
+        vars(self._transport).pop("max_size", None)
         event, handler = DataReceived(self._server, b""), self._handler
         peer = handler.client.peername
         create_task(handler.server_event(event), name="end of reply", keep_ref=True, client=peer)

@@ -159,10 +159,25 @@ async def test_a_client_that_takes_nothing_holds_the_reads() -> None:
         assert ends.short.taken == []
 
 
-async def test_a_long_read_leaves_others_their_turn() -> None:
+async def test_a_reply_is_read_in_short_pieces_and_the_next_as_ever() -> None:
     async with two_ends() as ends:
         ends.begin()
-        ends.say(b"x" * (LONG_READ + 1))
+        ends.say(b"x" * (3 * LONG_READ))
+        heard = b""
+        while heard.count(b"x") < 3 * LONG_READ:
+            heard += await ends.heard(1 << 20)
+        assert max(map(len, ends.short.taken)) <= LONG_READ
+        ends.say(b"end")
+        assert await ends.heard(10) == b"<end>"
+        transport = ends.handler.transports[ends.connection].writer.transport
+        assert transport.max_size == type(transport).max_size
+
+
+async def test_a_long_read_of_another_loop_leaves_others_their_turn() -> None:
+    async with two_ends() as ends:
+        ends.begin()
+        transport = ends.handler.transports[ends.connection].writer.transport
+        transport.get_protocol().data_received(b"x" * (LONG_READ + 1))
         await ends.until(b"x" * (LONG_READ + 1))
         assert ends.short.taken == []
 
