@@ -84,7 +84,7 @@ def give_turns(layer: "ReplyLayer") -> None:
     async def drain_in_turn() -> None:
         if layer.last_read > LONG_READ:
             await asyncio.sleep(0)
-        await layer.keep_up()
+        await layer.long_calls.keep_up()
         await drain()
 
     handler.drain_writers = drain_in_turn

@@ -1,7 +1,6 @@
 """All exchanges of one client's connection: they get our stream layer, and one timer."""
 
-import asyncio
-from collections.abc import Awaitable, Generator
+from asyncio import ReadTransport
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -20,7 +19,8 @@ from converter.shell.layers.client_connection import (
 )
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.direct_reads import read_directly
-from converter.shell.layers.hooks import HookCaller, UnfinishedHook
+from converter.shell.layers.hooks import HookCaller
+from converter.shell.layers.long_calls import LongCalls
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
@@ -35,8 +35,6 @@ from converter.shell.mitmproxy_internals import (
     is_outermost,
 )
 
-MOST_BEHIND = 1024 * 1024
-"""Bytes that may come while earlier ones are rewritten beside the loop."""
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
 LIVE: WeakSet["ReplyLayer"] = WeakSet()
@@ -71,8 +69,7 @@ class ReplyLayer(HttpLayer):
         self._watch: commands.RequestWakeup | None = None
         self._closed: set[Connection] = set()
         self.last_read = 0
-        self._behind = 0
-        self._works: set[asyncio.Future[Any]] = set()
+        self.long_calls = LongCalls()
         LIVE.add(self)
 
     @property
@@ -84,7 +81,7 @@ class ReplyLayer(HttpLayer):
         """Take a read the short way if there is one; mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
             self.last_read = len(event.data)
-            self._behind = self._behind + self.last_read if self._works else 0
+            self.long_calls.came(self.last_read)
             shortcut = self._shortcuts.get(event.connection.id)
             if shortcut and shortcut.is_open():
                 if shortcut.goes_on and (said := shortcut.take(event.data)):
@@ -108,7 +105,7 @@ class ReplyLayer(HttpLayer):
         """
         return self.context.client.alpn != HTTP_2 or server.alpn == HTTP_2
 
-    def _reads_of(self, stream_id: int) -> asyncio.ReadTransport | None:
+    def _reads_of(self, stream_id: int) -> ReadTransport | None:
         """Return the socket on which a stream's reply comes, if nothing else does."""
         stream = self.streams.get(stream_id)
         if stream is None or self._handler is None or self.is_shared(stream.context.server):
@@ -131,19 +128,6 @@ class ReplyLayer(HttpLayer):
         if event.command is self._timer:
             return self._tick()
         return self._look_at_openings() if event.command is self._watch else None
-
-    def wait_for[Result](self, work: Awaitable[Result]) -> Generator[commands.Command, Any, Result]:
-        """Have an exchange wait for work that is done beside the loop."""
-        task = asyncio.ensure_future(work)
-        self._works.add(task)
-        task.add_done_callback(self._works.discard)
-        yield UnfinishedHook(task)
-        return task.result()
-
-    async def keep_up(self) -> None:
-        """Wait for what is being rewritten before more is read than may wait for it."""
-        if self._works and self._behind > MOST_BEHIND:
-            await asyncio.wait(self._works)
 
     def open_shortcut(self, stream: StreamLayer) -> None:
         """Have the body of this reply take the short way, where there is one."""

@@ -118,26 +118,15 @@ class StreamLayer(HttpStream):
             yield commands.CloseConnection(self.context.server)
 
     def state_stream_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Pass bytes on the long way: those that came with the head, or through TLS or HTTP/2, and
-        those whose rewriting takes long.
-        """
-        function = self._function
+        """Pass bytes on the long way: with the head, through TLS or HTTP/2, or in a long call."""
+        function, call = self._function, self._layer.long_calls.call
         if function and isinstance(event, ResponseData):
-            yield from self._say((yield from self._called(function, event.data)))
+            yield from self._say((yield from call(function, event.data)))
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
-            yield from self._say((yield from self._called(function, b"")))
-            assert self.flow.response
-            self.flow.response.stream = True  # it has had its end
+            yield from self._say((yield from call(function, b"")))
+            self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
-
-    def _called(
-        self, function: StreamFunction, chunk: bytes
-    ) -> Generator[commands.Command, Any, list[bytes]]:
-        """Call the stream function; where that takes long, this exchange alone waits for it."""
-        if function.is_long:
-            return (yield from self._layer.wait_for(function.beside(chunk)))
-        return function(chunk)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
         """Hold a request up to its limit; what comes beyond is read and let go, so that the client
@@ -188,9 +177,7 @@ class StreamLayer(HttpStream):
         return failed
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
-        """Refuse a head with bad headers. For a request this comes first, before mitmproxy has put
-        the server's name in place of the client's `Host`.
-        """
+        """Refuse a head with bad headers; a request's client has its own `Host` here still."""
         if request:
             self._layer.listener.asked(self.flow, self.flow.request.host_header or "")
         checks = super().check_invalid(request)

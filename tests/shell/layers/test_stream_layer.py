@@ -9,7 +9,6 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.layers import body_buffer
 from converter.shell.layers.hooks import UnfinishedHook
-from converter.shell.layers.reply_layer import MOST_BEHIND
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
@@ -460,26 +459,5 @@ def test_a_long_end_is_made_beside_the_loop_once() -> None:
             assert core.heard() == chunk(b"<end>") + END
             assert function.calls == [b"a", b""]
             assert core.named[-1] == "response"
-
-    asyncio.run(long())
-
-
-def test_no_more_is_read_than_may_wait_for_a_long_call() -> None:
-    async def long() -> None:
-        with Core() as core:
-            function = streaming(core)
-            function.is_long = True
-            core.hold = "think_unfinished_hook"
-            core.answer(chunk(b"b"))
-            waits = asyncio.ensure_future(core.layer.keep_up())
-            await asyncio.sleep(0)
-            assert waits.done()
-            core.answer(chunk(b"x" * MOST_BEHIND))
-            (hook,) = core.held
-            assert isinstance(hook, UnfinishedHook)
-            await core.layer.keep_up()
-            assert hook.task.done()
-            function.is_long = False
-            core.release()
 
     asyncio.run(long())

@@ -1,0 +1,38 @@
+"""Only the exchange itself waits for a long call."""
+
+import asyncio
+
+from converter.shell.layers.long_calls import MOST_BEHIND, LongCalls
+from tests.support.proxy_core import Marker
+
+
+def test_a_short_call_is_made_at_once() -> None:
+    calls, function = LongCalls(), Marker()
+    assert list(calls.call(function, b"a")) == []
+    assert function.calls == [b"a"]
+
+
+def test_no_more_is_read_than_may_wait_for_a_long_call() -> None:
+    async def long() -> None:
+        calls, function = LongCalls(), Marker(is_long=True)
+        hook = next(calls.call(function, b"a"))
+        calls.came(MOST_BEHIND)
+        await asyncio.wait_for(calls.keep_up(), 0.005)  # before the call's end
+        calls.came(1)
+        await calls.keep_up()
+        assert hook.task.done()
+        assert hook.task.result() == [b"<", b"a", b">"]
+
+    asyncio.run(long())
+
+
+def test_what_comes_while_nothing_takes_long_is_not_counted() -> None:
+    async def long() -> None:
+        calls, function = LongCalls(), Marker(is_long=True)
+        calls.came(2 * MOST_BEHIND)
+        hook = next(calls.call(function, b"a"))
+        await calls.keep_up()
+        assert not hook.task.done()
+        await hook.task
+
+    asyncio.run(long())
