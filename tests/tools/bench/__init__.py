@@ -15,5 +15,8 @@ by word after the clock has stopped.
     report.py      ratios, the table, the JSON file
     peers.py       other people's proxies, when asked for
     profile.py     where the time goes, by py-spy
+    gaps.py        how long a stream stands still while others do their worst: `python -m tests.tools.bench.gaps`
+    gap_cases.py   what the others do
+    gap_server.py  the process that does it
     growth.py      the cost of a unit in replies of 4N units against N, without any proxy
 """

@@ -1,6 +1,7 @@
 """Measure, print a table of ratios to the bare proxy, write all figures to a JSON file.
 
 `make bench`, or `python -m tests.tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
+`make bench BENCH=gaps`, or `python -m tests.tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
 """
 
 import argparse
@@ -11,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tests.tools.bench import peers, report
+from tests.tools.bench import gaps, peers, report
 from tests.tools.bench.contenders import BARE, Contender, rows
 from tests.tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tests.tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -150,7 +151,10 @@ def _module(name: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; return 1 when a reply was not what it must be."""
-    chosen = parse(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["gaps"]:
+        return gaps.main(words[1:])
+    chosen = parse(words)
     run = Run(chosen)
     told = report.circumstances(chosen.source, run._repetitions)
     run.measure()
