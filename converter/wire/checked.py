@@ -1,7 +1,7 @@
 """Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from converter.conversation import RequestError
 
@@ -66,6 +66,10 @@ class Fields:
                 name, f"Input should be {' or '.join(repr(choice) for choice in choices)}"
             )
         return value
+
+    def row[Row](self, name: str, rows: Mapping[str, Row]) -> Row:
+        """The row of a table that the field names."""
+        return rows[self.one_of(name, tuple(rows))]
 
     def child(self, name: str) -> "Fields | None":
         """The object in this field, or None when it is absent."""

@@ -28,6 +28,7 @@ BODY = {
         (lambda fields: fields.number("ratio"), 0.5),
         (lambda fields: fields.number("absent"), None),
         (lambda fields: fields.one_of("text", ("a", "b")), "a"),
+        (lambda fields: fields.row("text", {"a": 1, "b": 2}), 1),
         (lambda fields: fields.child("absent"), None),
         (lambda fields: fields.children("absent"), []),
         (lambda fields: fields.children("items")[1].required("x", int), 2),
@@ -49,6 +50,7 @@ def test_reads(read: Callable[[Fields], object], expected: object) -> None:
         (lambda fields: fields.required("nothing", str), "nothing: Field required"),
         (lambda fields: fields.number("flag"), "flag: Input should be a valid number"),
         (lambda fields: fields.one_of("text", ("b", "c")), "text: Input should be 'b' or 'c'"),
+        (lambda fields: fields.row("text", {"b": 1}), "text: Input should be 'b'"),
         (lambda fields: fields.child("items"), "items: Input should be an object"),
         (lambda fields: fields.child("inner").required("y", str), "inner.y: Field required"),
         (

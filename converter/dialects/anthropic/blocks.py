@@ -146,7 +146,7 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
     source = block.child("source")
     if source is None:
         raise block.error("source", "Field required")
-    return readers[source.one_of("type", tuple(readers))](source)
+    return source.row("type", readers)(source)
 
 
 def _link(source: Fields) -> Source:

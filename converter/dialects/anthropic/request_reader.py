@@ -123,7 +123,7 @@ def _left_out(kinds: Iterable[str]) -> list[str]:
 
 
 def _turn(message: Fields, left_out: list[str]) -> Turn:
-    role = ROLES[message.one_of("role", tuple(ROLES))]
+    role = message.row("role", ROLES)
     if message.values.get("content") is None:
         raise message.error("content", "Field required")
     blocks = read_blocks(message, "content", readers_of(role, left_out), left_out)
@@ -176,7 +176,7 @@ def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> Thin
     asked = request.child("thinking")
     if asked is None:
         return None
-    mode = THINKING_MODES[asked.one_of("type", tuple(THINKING_MODES))]
+    mode = asked.row("type", THINKING_MODES)
     budget = _budget(asked, max_tokens, notes) if mode == "enabled" else None
     return ThinkingSwitch(mode, budget, shown=asked.optional("display", str) != _OMITTED)
 

@@ -53,7 +53,7 @@ def choice_of(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolC
     asked = request.child("tool_choice")
     if asked is None:
         return None
-    choice = CHOICES[asked.one_of("type", tuple(CHOICES))]
+    choice = asked.row("type", CHOICES)
     if choice.mode != "named":
         return choice
     name = asked.required("name", str)

@@ -134,7 +134,7 @@ def _choice(request: Fields) -> ToolChoice | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return ToolChoice(CHOICES[request.one_of(name, tuple(CHOICES))])
+        return ToolChoice(request.row(name, CHOICES))
     asked = Fields(value, name)
     if allowed := asked.child("allowed_tools"):
         return ToolChoice("required" if allowed.values.get("mode") == "required" else "auto")

@@ -55,7 +55,7 @@ class Items:
         """Read one item. Raises RequestError for one that breaks the format."""
         kind = kind_of(item)
         if kind == "message":
-            role = ROLES[item.one_of("role", tuple(ROLES))]
+            role = item.row("role", ROLES)
             self._say(role, read_parts(item, "content", self.left_out))
         elif kind == "reasoning":
             self._say("assistant", _thoughts(item))

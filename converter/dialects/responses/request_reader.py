@@ -157,7 +157,7 @@ def _choice(
     if value is None:
         return None, toolbox.tools
     if isinstance(value, str):
-        return ToolChoice(CHOICES[request.one_of("tool_choice", tuple(CHOICES))]), toolbox.tools
+        return ToolChoice(request.row("tool_choice", CHOICES)), toolbox.tools
     asked = Fields(value, "tool_choice")
     offered = {tool.name for tool in toolbox.tools}
     if asked.required("type", str) == "allowed_tools":
