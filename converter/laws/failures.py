@@ -95,13 +95,9 @@ def _leaves(value: object, path: str) -> list[str]:
 
 
 def _shown(event: object) -> str:
-    return (
-        event
-        if isinstance(event, str)
-        else " ".join(map(_word, event))
-        if isinstance(event, tuple)
-        else repr(event)
-    )
+    if isinstance(event, tuple):
+        return " ".join(map(_word, event))
+    return event if isinstance(event, str) else repr(event)
 
 
 def _word(part: object) -> str:

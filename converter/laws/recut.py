@@ -55,11 +55,9 @@ def recut_words(body: bytes, cut: Cut) -> bytes:
 
 
 def _cut_run(run: list[_Spoken], cut: Cut) -> list[bytes]:
-    return (
-        [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
-        if run
-        else []
-    )
+    if not run:
+        return []
+    return [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
 
 
 def _spoken(value: Json) -> _Spoken | None:
@@ -83,13 +81,9 @@ def _spoken(value: Json) -> _Spoken | None:
 
 
 def _names(delta: Json) -> tuple[str, ...]:
-    return (
-        (NATIVE_WORDS[delta["type"]],)
-        if delta.get("type") in NATIVE_WORDS
-        else ()
-        if "type" in delta
-        else _WORDS
-    )
+    if "type" not in delta:
+        return _WORDS
+    return (NATIVE_WORDS[delta["type"]],) if delta["type"] in NATIVE_WORDS else ()
 
 
 def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
@@ -103,9 +97,9 @@ def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
     ):
         delta = choices[0].get("delta")
         ended = choices[0].get("finish_reason")
-        return (
-            (delta, ("choices", 0, "delta")) if isinstance(delta, dict) and not ended else ({}, ())
-        )
+        if isinstance(delta, dict) and not ended:
+            return delta, ("choices", 0, "delta")
+        return {}, ()
     if value.get("type") == "content_block_delta" and isinstance(value.get("delta"), dict):
         return value["delta"], ("delta",)
     return {}, ()
@@ -113,9 +107,6 @@ def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
 
 def frame_of(value: Json) -> bytes:
     """Return the frame that says this, as its server writes it."""
-    head = (
-        b"event: " + value["type"].encode() + b"\n"
-        if "type" in value and "choices" not in value
-        else b""
-    )
+    named = "type" in value and "choices" not in value
+    head = b"event: " + value["type"].encode() + b"\n" if named else b""
     return head + b"data: " + json.dumps(value, ensure_ascii=True).encode() + b"\n\n"

@@ -86,9 +86,7 @@ def _flows(data: bytes) -> list[flow.Flow]:
         raise RecordingError(
             str(error) if newer else "no flow file of mitmproxy's, or damaged"
         ) from None
-    except (
-        Exception
-    ) as error:  # mitmproxy checks nothing of a flow's inside: any error may come of it
+    except Exception as error:  # any may come: mitmproxy checks nothing of a flow's inside
         raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
 
 

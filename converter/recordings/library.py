@@ -119,14 +119,12 @@ class Library:
             unmet = self.unmet(recording)
         except RecordingError as error:
             return [Wrong(name, "file", f"{name}: {error}")]
-        found = (
-            []
-            if recording == clean
-            else [Wrong(name, "clean", f"{name} holds what no recording may: `add` it again")]
-        )
-        found += (
-            [Wrong(name, "expected", f"{name} is not read as expected\n{unmet}")] if unmet else []
-        )
+        found = []
+        if recording != clean:
+            words = f"{name} holds what no recording may: `add` it again"
+            found.append(Wrong(name, "clean", words))
+        if unmet:
+            found.append(Wrong(name, "expected", f"{name} is not read as expected\n{unmet}"))
         return [*found, *self._broken(recording, laws), *self._stale(name, goldens)]
 
     def expectation_path(self, name: str) -> Path:
@@ -173,12 +171,9 @@ class Library:
                 Wrong(name, broken.law, broken.told(self.command("check", name)))
                 for broken in laws(recording)
             ]
-        except (
-            Exception
-        ) as error:  # a law that cannot read one recording says nothing of the others
-            return [
-                Wrong(name, "laws", f"{name} cannot be judged: {type(error).__name__}: {error}")
-            ]
+        except Exception as error:  # of this recording: it says nothing of the others
+            words = f"{name} cannot be judged: {type(error).__name__}: {error}"
+            return [Wrong(name, "laws", words)]
 
     def _stale(self, name: str, goldens: Mapping[Dialect, str]) -> Iterator[Wrong]:
         for dialect, new in goldens.items():

@@ -46,11 +46,8 @@ def _shows(recording: Recording, replay: Replay) -> str:
 
 
 def _wordless(recording: Recording) -> str:
-    return (
-        "a list"
-        if recording.exchange().endpoint is Endpoint.MODELS
-        else "no reply that can be read"
-    )
+    listed = recording.exchange().endpoint is Endpoint.MODELS
+    return "a list" if listed else "no reply that can be read"
 
 
 def _short(words: str) -> str:

@@ -90,9 +90,9 @@ class RecordedServer(ThreadingHTTPServer):
         found = self._best(
             [(fit(recording.asked, method, path, body), recording) for recording in recordings]
         )
-        return (
-            (found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)) if found else None
-        )
+        if found:
+            return found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)
+        return None
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
         """Return the recording that fits best; of several, the one that was given least often."""

@@ -189,11 +189,8 @@ class Accumulator:
             if name not in _NUMBERS and is_said(value):
                 self._fields.add(name, value)
         content = event.inner.get("content")
-        untold = (
-            [part for part in content if part.get("type") not in _TOLD_PARTS]
-            if isinstance(content, list)
-            else []
-        )
+        parts = content if isinstance(content, list) else []
+        untold = [part for part in parts if part.get("type") not in _TOLD_PARTS]
         return [said for block in untold for part in part_of(block) for said in self._append(part)]
 
     def _block(self, event: events.Block) -> list[News]:

@@ -97,10 +97,8 @@ class TerminalWriter:
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
             note = part.note if isinstance(part, Thinking) else part.place
-            body, head = (
-                (f"({note}) {body}" if note else body),
-                head + (self._apart() if body or note else ""),
-            )
+            head += self._apart() if body or note else ""
+            body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""
         first, self._printed = not self._printed, self._printed or bool(body)
         return head + self._shown(body, first)
@@ -131,14 +129,11 @@ def write(transcript: Transcript, more: Facts | None = None, *, colour: bool = F
     for turn in transcript.turns:
         out.append(writer.role(f"{turn.role} {turn.choice + 1}" if turn.choice else turn.role))
         out.append(writer.feed(map(News, turn.parts)))
-    out += (
-        [writer.role("unread"), writer.feed(News(Raw(rest)) for rest in transcript.rest)]
-        if transcript.rest
-        else []
-    )
-    return "".join(
-        [*out, writer.close(in_words.together(transcript.facts, more), transcript.beside)]
-    )
+    if transcript.rest:
+        out.append(writer.role("unread"))
+        out.append(writer.feed(News(Raw(rest)) for rest in transcript.rest))
+    out.append(writer.close(in_words.together(transcript.facts, more), transcript.beside))
+    return "".join(out)
 
 
 def _indented(text: str) -> str:

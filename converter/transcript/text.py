@@ -84,11 +84,7 @@ def _row(name: str, value: object) -> str:
 
 
 def _key(name: str) -> str:
-    return (
-        name
-        if _LABEL.fullmatch(name) and len(name) <= _LONGEST_KEY
-        else _quoted(one_line(name[:_LONGEST_KEY]))
-    )
+    return name if _is_label(name) else _quoted(one_line(name[:_LONGEST_KEY]))
 
 
 def _value(value: str) -> str:
@@ -155,9 +151,8 @@ def _thinking(part: Thinking) -> str:
 
 
 def _comment(text: str) -> str:
-    return (
-        "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in text.split("\n")) if text else ""
-    )
+    lines = text.split("\n") if text else []
+    return "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
 
 
 @_part.register

@@ -12,8 +12,6 @@ STOP_REASONS = {
     "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
 }
 _CALLS = ("tool_calls", "function_call")
-
-
 MOST_NAMES = 50
 """Fields without a place that are told by name."""
 
@@ -64,11 +62,8 @@ class Ending:
     @property
     def notes(self) -> list[str]:
         """The note on what had no place, in one line if there is any."""
-        return (
-            [f"fields that a message has no place for: {', '.join(sorted(self.left_out))}"]
-            if self.left_out
-            else []
-        )
+        names = ", ".join(sorted(self.left_out))
+        return [f"fields that a message has no place for: {names}"] if names else []
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
@@ -78,9 +73,8 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
     if finish.reason == "length":
         return "max_tokens", None
     if called or finish.reason in _CALLS:
-        return (
-            "tool_use" if called else "end_turn"
-        ), None  # a client that is told of a call waits for one
+        # a client that is told of a call waits for one
+        return "tool_use" if called else "end_turn", None
     if finish.stop_sequence is not None:
         return "stop_sequence", finish.stop_sequence or None
     return STOP_REASONS.get(finish.reason, "end_turn"), None

@@ -97,10 +97,8 @@ def join_texts(texts: Iterable[str]) -> str:
     joined = ""
     for text in texts:
         if text.strip():
-            gap = (
-                "\n\n" if joined and not joined.endswith("\n") and not text.startswith("\n") else ""
-            )
-            joined += gap + text
+            parted = not joined or joined.endswith("\n") or text.startswith("\n")
+            joined += text if parted else f"\n\n{text}"
     return joined
 
 

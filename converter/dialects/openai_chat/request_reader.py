@@ -162,9 +162,8 @@ def _thinking(request: Fields) -> ThinkingSwitch | None:
         if isinstance(template.get(name), bool | str) and template[name] in values
     ]
     if said:
-        return (
-            ThinkingSwitch("enabled", _budget(request)) if said[0] else ThinkingSwitch("disabled")
-        )
+        on = ThinkingSwitch("enabled", _budget(request))
+        return on if said[0] else ThinkingSwitch("disabled")
     effort = _said_effort(request)
     if effort == "none":
         return ThinkingSwitch("disabled")

@@ -138,17 +138,15 @@ def _tool(tool: Tool) -> Body:
 def _choice(choice: ToolChoice, server: Server) -> object:
     if choice.mode != "named":
         return choice.mode
-    return (
-        {"type": "function", "function": {"name": choice.name}}
-        if server.named_tool_choice
-        else "required"
-    )
+    if not server.named_tool_choice:
+        return "required"
+    return {"type": "function", "function": {"name": choice.name}}
 
 
 def _output(conversation: Conversation) -> Body:
-    body: Body = (
-        {"stream": True, "stream_options": {"include_usage": True}} if conversation.stream else {}
-    )
+    body: Body = {}
+    if conversation.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
     if conversation.output_schema is not None:
         strict = conversation.output_strict
         body["response_format"] = {
@@ -164,6 +162,5 @@ def _output(conversation: Conversation) -> Body:
 
 def _prefill(messages: list[Body], server: Server) -> Body:
     last = messages[-1] if messages else {}
-    return (
-        dict(server.prefill) if last.get("role") == "assistant" and "tool_calls" not in last else {}
-    )
+    continued = last.get("role") == "assistant" and "tool_calls" not in last
+    return dict(server.prefill) if continued else {}

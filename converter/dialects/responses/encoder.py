@@ -31,10 +31,10 @@ class ResponsesStreamEncoder(EventStreamEncoder):
 
     def ping(self) -> list[bytes]:
         """Return a sign of life, which begins the response if nothing has."""
-        begun = list(map(self.framed, self._response.start()))
-        return (
-            [*begun, self.framed(self._response.keepalive())] if self._response.started else begun
-        )
+        events = list(self._response.start())
+        if self._response.started:
+            events.append(self._response.keepalive())
+        return list(map(self.framed, events))
 
 
 class ResponsesWholeEncoder(EventWholeEncoder):
