@@ -10,13 +10,7 @@ from pathlib import Path
 
 import converter
 from converter import settings
-from converter.command.addresses import (
-    LOCAL,
-    CommandError,
-    chosen_port,
-    free_port,
-    server_address,
-)
+from converter.command.addresses import LOCAL, CommandError, chosen_port, free_port, server_address
 from converter.command.local_server import USUAL_PORTS, find_local_server
 from converter.shell import programs, workers
 

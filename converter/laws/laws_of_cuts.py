@@ -6,9 +6,7 @@ from functools import partial
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.initial_state import InitialState
 from converter.laws.client_view import completion_of, view_of, view_of_completion
-from converter.laws.expected import (
-    reading_for,
-)
+from converter.laws.expected import reading_for
 from converter.laws.failures import compare
 from converter.laws.recut import recut_words
 from converter.laws.refold import fold, unfold

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 
 from tests.recordings.test_server import ask, serving
-from tests.support.made_recordings import (
-    question,
-    recording,
-)
+from tests.support.made_recordings import question, recording
 
 ODD: list[tuple[dict[str, Any], bool]] = [
     (question(temperature=0.5), True),

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 
-from converter.conversation import (
-    Tool,
-    ToolChoice,
-)
+from converter.conversation import Tool, ToolChoice
 from converter.wire.checked import Fields
 
 CHOICES: dict[str, ToolChoice] = {

@@ -2,14 +2,7 @@
 
 from collections.abc import Callable
 
-from converter.conversation import (
-    Data,
-    Document,
-    Image,
-    Sound,
-    Stored,
-    Text,
-)
+from converter.conversation import Data, Document, Image, Sound, Stored, Text
 from converter.dialects.openai_parts import document_of, source_of
 from converter.wire.checked import Fields
 

@@ -10,16 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.events import (
-    Event,
-    Finish,
-    LateCloser,
-    Own,
-    Text,
-    Thinking,
-    ThinkingEnd,
-    ToolCall,
-)
+from converter.events import Event, Finish, LateCloser, Own, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked

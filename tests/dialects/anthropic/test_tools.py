@@ -2,9 +2,7 @@
 
 import pytest
 
-from converter.conversation import (
-    ToolChoice,
-)
+from converter.conversation import ToolChoice
 from converter.dialects.anthropic.request_reader import read
 
 HI = {"role": "user", "content": "hi"}

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import (
-    Conversation,
-)
+from converter.conversation import Conversation
 from converter.dialects.responses.request_fields import READ, SILENT
 from converter.dialects.responses.request_reader import read
 from converter.dialects.server_fields import SERVER_FIELDS
