@@ -17,14 +17,11 @@ class Heard:
     it would not answer.
     """
 
-    status: int = 0
     refused: str = ""
     text: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
-    finish: str = ""
     first: float | None = None
-    first_text: float | None = None
     _frames: FrameDecoder = field(default_factory=FrameDecoder)
 
     def feed(self, chunk: bytes, at: float) -> None:
@@ -46,7 +43,6 @@ class Heard:
                 self._hear(choice, at)
 
     def _hear(self, choice: dict[str, object], at: float) -> None:
-        self.finish = str(choice.get("finish_reason") or self.finish)
         delta = choice.get("delta", choice.get("message"))
         for name, value in (delta if isinstance(delta, dict) else {}).items():
             if name == "tool_calls":
@@ -65,12 +61,10 @@ class Heard:
         if not said:
             return
         self.first = at if self.first is None else self.first
-        if name != "content":
+        if name == "content":
+            self.text += said
+        else:
             self.fields[name] = self.fields.get(name, "") + said
-            return
-        self.text += said
-        if self.first_text is None and said.strip():
-            self.first_text = at
 
 
 def error_words(value: object) -> str:

@@ -74,7 +74,6 @@ class Link:
         try:
             connection.request("POST", COMMON.path, json_text.write(body), headers)
             reply = connection.getresponse()
-            heard.status = reply.status
             if reply.status != 200:
                 heard.refused = _refusal(reply.status, reply.read(_PIECE))
                 return

@@ -6,7 +6,6 @@ import re
 import socket
 import struct
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from tests.faults.hostile_server import SECONDS, Do, Step
@@ -34,12 +33,7 @@ class PlanServer:
         self._server = await asyncio.start_server(self._meet, "127.0.0.1", 0, backlog=2000)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._server.close()
         for writer in self._open:
             writer.transport.abort()

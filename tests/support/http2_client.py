@@ -4,7 +4,6 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 import h2.config
@@ -55,19 +54,13 @@ class Http2Client:
         self._connection.initiate_connection()
         self.slow: set[int] = set()
         self.answers: dict[int, Http2Answer] = {}
-        self.goes_away = False
         self._untaken: dict[int, int] = {}
         self._send()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
 
     def ask(self, path: str, body: bytes) -> int:
@@ -134,8 +127,6 @@ class Http2Client:
         return True
 
     def _take(self, event: h2.events.Event) -> None:
-        if isinstance(event, h2.events.ConnectionTerminated):
-            self.goes_away = True
         stream = getattr(event, "stream_id", None)
         if answer := self.answers.get(stream or 0):
             if isinstance(event, h2.events.DataReceived):

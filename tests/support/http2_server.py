@@ -7,7 +7,6 @@ import ssl
 import threading
 from collections.abc import Sequence
 from enum import Enum
-from types import TracebackType
 from typing import Any, Self
 
 import h2.config
@@ -50,12 +49,7 @@ class Http2Server(socketserver.ThreadingTCPServer):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.shutdown()
         self.server_close()
 

@@ -155,9 +155,6 @@ class Page:
     def revert(self) -> None:
         self._click(RIBBON.format("Revert"))
 
-    def can_revert(self) -> bool:
-        return self._browser.find_element(By.XPATH, RIBBON.format("Revert")).is_enabled()
-
     def cell(self, column: str) -> str:
         """What stands in the list for the last flow, such as its comment."""
         cells = self._all(f".flow-table tbody td.col-{column}")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from anthropic.types import Message, MessageTokensCount, ModelInfo, RawMessageStreamEvent
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
 from converter.laws.strict_reader import StrictReader, read_strictly
@@ -16,7 +16,6 @@ MESSAGE = TypeAdapter(Message)
 EVENT: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 MODEL = TypeAdapter(ModelInfo)
 COUNT = TypeAdapter(MessageTokensCount)
-COMPLETION = TypeAdapter(ChatCompletion)
 CHUNK = TypeAdapter(ChatCompletionChunk)
 
 
