@@ -63,16 +63,10 @@ class Web(Program):
             "think_server=generic",
             *arguments,
         ]
-        self._mark = 0
         super().__init__(command, folder / "web.log", cwd=folder)
         self.recordings = folder / "recordings"
         self.wait_for("Web server listening")
         self.port = int(self.wait_for(r"proxy to \S+ listening at 127\.0\.0\.1:(\d+)")[0])
-
-    @property
-    def output(self) -> str:
-        """What it has said in this test."""
-        return super().output[self._mark :]
 
     def forget(self) -> None:
         """Have no flow, no recording and no output, as if it had just been started."""
@@ -80,7 +74,7 @@ class Web(Program):
         if self.recordings.is_file():
             self.recordings.unlink()
         shutil.rmtree(self.recordings, ignore_errors=True)
-        self._mark += len(self.output)
+        super().forget()
 
     def call(self, name: str, *arguments: str) -> Any:
         """What the command returns; its error is raised."""

@@ -31,6 +31,8 @@ TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
 class Program:
     """A started process whose output goes to a file; leaving the `with` block stops it."""
 
+    _forgotten = 0
+
     def __init__(
         self, command: Sequence[str], log: Path, errors: Path | None = None, cwd: Path | None = None
     ) -> None:
@@ -60,7 +62,11 @@ class Program:
 
     @property
     def output(self) -> str:
-        return self._log.read_text(errors="replace")
+        return self._log.read_text(errors="replace")[self._forgotten :]
+
+    def forget(self) -> None:
+        """Have said nothing so far, for the next test that shares this program."""
+        self._forgotten += len(self.output)
 
     def wait_for(self, pattern: str, count: int = 1) -> list[str]:
         """What `pattern` finds, once it is there `count` times; it must come before the process

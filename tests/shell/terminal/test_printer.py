@@ -52,21 +52,38 @@ def _on_terminal(
     assert "Traceback" not in program.output
 
 
+@pytest.fixture(scope="module")
+def one_terminal(
+    scripted_server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[OnTerminal, int]]:
+    folder = tmp_path_factory.mktemp("terminal")
+    with _on_terminal(scripted_server.address, folder, *PRINT) as started:
+        yield started
+
+
+@pytest.fixture
+def printing(one_terminal: tuple[OnTerminal, int]) -> tuple[OnTerminal, int]:
+    """A mitmdump that prints, in colours, and has printed nothing; and its port."""
+    one_terminal[0].forget()
+    return one_terminal
+
+
 def _ask(port: int, dialect: Dialect = OPENAI, streamed: bool = True, path: str = "") -> bytes:
     with Client(port) as client:
         return client.ask(path or dialect.path, question(streamed)).body
 
 
 def test_thinking_is_dim_and_the_answer_plain_while_the_reply_still_comes(
-    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+    server: ScriptedServer, printing: tuple[OnTerminal, int], dialect: Dialect
 ) -> None:
+    program, port = printing
     more, last = Event(), Event()
     server.answer(
         Reply(
             [ROLE, *text("<think>deep", " thought"), more, *text("</think>", "hello"), last, *END]
         )
     )
-    with _on_terminal(server.address, tmp_path, *PRINT) as (program, port), Client(port) as client:
+    with Client(port) as client:
         live = Live(client.send(dialect.path, question(stream=True)))
         program.wait_for(r"\x1b\[2m  │ deep\x1b\[0m\x1b\[2m thought\x1b\[0m")
         more.set()
@@ -78,12 +95,12 @@ def test_thinking_is_dim_and_the_answer_plain_while_the_reply_still_comes(
 
 
 def test_a_whole_reply_is_printed_when_it_is_there(
-    server: ScriptedServer, tmp_path: Path, dialect: Dialect
+    server: ScriptedServer, printing: tuple[OnTerminal, int], dialect: Dialect
 ) -> None:
+    program, port = printing
     server.answer(Reply([whole(f"<think>{THOUGHT}</think>hello")], JSON))
-    with _on_terminal(server.address, tmp_path, *PRINT) as (program, port):
-        _ask(port, dialect, streamed=False)
-        program.wait_for(rf"\x1b\[2m  │ {THOUGHT}\x1b\[0m\n\n  hello\n[^\n]*reply: ")
+    _ask(port, dialect, streamed=False)
+    program.wait_for(rf"\x1b\[2m  │ {THOUGHT}\x1b\[0m\n\n  hello\n[^\n]*reply: ")
 
 
 LINES = {
@@ -147,16 +164,16 @@ def test_a_pipe_gets_no_colours_and_whole_lines(server: ScriptedServer, tmp_path
 
 
 def test_nothing_that_a_model_writes_acts_on_the_terminal(
-    server: ScriptedServer, tmp_path: Path
+    server: ScriptedServer, printing: tuple[OnTerminal, int]
 ) -> None:
+    program, port = printing
     hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m\rover\u202e"
     frames = [ROLE, delta(reasoning_content=f"t{hostile}"), delta(content=f"a{hostile}"), *END]
     evil = [frame.replace(b'"small"', b'"\\u001b[2Jsmall"') for frame in frames]
     server.answer(Reply(evil))
-    with _on_terminal(server.address, tmp_path, *PRINT) as (program, port):
-        _ask(port)
-        program.wait_for(LINE)
-        seen = program.raw.decode().replace("\r\n", "\n")
+    _ask(port)
+    program.wait_for(LINE)
+    seen = program.raw.decode().replace("\r\n", "\n")
     assert not set(seen) & set("\r\x07\x9b\u202e")
     assert "\x1b]" not in seen
     assert "\x1b[2J" not in seen
