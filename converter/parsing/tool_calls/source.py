@@ -128,7 +128,8 @@ class Source:
     def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
         """Return what stands before the first of `ends`, and it. Raises Refused beyond `limit`."""
         while not (found := ends.search(self.rest)):
-            if self.last or len(self.rest) > limit:
+            begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
+            if self.last or len(self.rest) - begun > limit:
                 raise Refused
             yield
         if found.start() > limit:

@@ -113,3 +113,9 @@ def test_more_waits_for_text_and_refuses_at_the_end() -> None:
     source = Source()
     with pytest.raises(Refused):
         run(source, source.more())
+
+
+def test_an_end_of_many_characters_that_begins_within_the_limit_counts_however_it_is_cut() -> None:
+    for pieces in (["name</kind>"], list("name</kind>"), ["name</", "kind>"]):
+        source = Source()
+        assert run(source, source.short(ends("</kind>"), 4), *pieces) == ("name", "</kind>")
