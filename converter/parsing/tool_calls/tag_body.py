@@ -111,9 +111,9 @@ class Tags:
     def _is_next(self, call: Call, after: str, last: bool) -> bool | None:
         """Tell whether a tag is that of a parameter that the tool has, and the call has not yet."""
         tag, ended, _ = after.partition(self.tag_end)
-        if not ended:
-            return None if len(after) <= NAME_LIMIT and not last else False
-        found = _HEADER.fullmatch(tag)
+        if not ended and not last and len(after) <= NAME_LIMIT + len(self.tag_end):
+            return None
+        found = _HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
         return found is not None and call.lacks(found[1])
 
 

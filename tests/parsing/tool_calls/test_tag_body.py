@@ -173,3 +173,10 @@ def test_a_value_ends_where_another_parameter_of_the_tools_begins(
     (call,) = read(text)
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments) == wanted
+
+
+@pytest.mark.parametrize("blanks", [NAME_LIMIT - 5, NAME_LIMIT - 4, NAME_LIMIT - 3, NAME_LIMIT])
+def test_a_long_tag_is_another_parameters_or_none_however_it_is_cut(blanks: int) -> None:
+    tag = f"<parameter=days{' ' * blanks}>"
+    text = f"<function=get_weather><parameter=city>Oslo{tag}3</parameter></function>"
+    assert read(text)
