@@ -118,9 +118,8 @@ class ToolCallParser:
         if mark and mark.start() > stop:
             mark = None  # it stands within what may become a longer mark
         body = text[: mark.start() if mark else stop]
-        run = _LINE_END.search(body)
-        blanks = len(run[0]) if run else 0
-        blanks = 0 if self._source.last and not mark else min(blanks, BLANKS_LIMIT)
+        run = _LINE_END.search(body, max(0, len(body) - BLANKS_LIMIT))
+        blanks = len(run[0]) if run and (mark or not self._source.last) else 0
         self._say(self._source.take(len(body) - blanks))
         if mark:
             self._meet(self._source.take(blanks), mark[0])

@@ -275,3 +275,10 @@ def test_a_fence_within_a_call_of_no_tool_ends_with_it() -> None:
 def test_a_list_of_calls_may_follow_another_behind_a_mark_of_its_own() -> None:
     calls = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
     assert said(f"{calls}\n{calls}") == [("now", {})] * 2
+
+
+@pytest.mark.parametrize("blanks", ["\n" + " " * BLANKS_LIMIT, f"\n{' ' * BLANKS_LIMIT}\n  "])
+def test_more_blanks_than_are_held_are_the_same_however_they_are_cut(blanks: str) -> None:
+    text = f"Look.{blanks}{ONE_LINE}"
+    kept = "Look." + blanks.removesuffix("\n  ")
+    assert said(text) == said(*text) == said(text[:9], text[9:]) == [kept, NOW]
