@@ -12,7 +12,8 @@ KINDS = get_args(events.Event.__value__)
 
 def test_every_value_of_the_module_is_an_event() -> None:
     here = {value for value in vars(events).values() if dataclasses.is_dataclass(value)}
-    assert here == {*KINDS, events.Own}
+    assert here == {*KINDS, events.Own, events.LateCloser}  # a late closer is an end of thinking
+    assert issubclass(events.LateCloser, events.ThinkingEnd)
 
 
 @pytest.mark.parametrize("kind", KINDS)

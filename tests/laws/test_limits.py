@@ -86,7 +86,7 @@ def test_a_budget_that_the_server_keeps_is_no_limit() -> None:
         b"",
         b"7",
         b"null",
-        b"[" * 100_000,
+        b"[" * 20_000,  # deeper than any reader of JSON goes; law 1 takes it byte by byte
         b"1" * 5000,
         b"{",
         b'{"a": 1}',
