@@ -1,5 +1,6 @@
 """`think-addon` and `python -m converter.command`: start the proxy, or do another job."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,7 +9,7 @@ from converter.command import doctor, start
 from converter.command.addresses import CommandError
 from converter.recordings import __main__ as recording
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "doctor": doctor.main,
     "read": lambda arguments: reading.main(arguments, "think-addon read"),
@@ -28,6 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:
+        # whoever read it has seen enough; the flush at exit would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
 
 
 if __name__ == "__main__":

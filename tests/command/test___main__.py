@@ -30,6 +30,19 @@ def test_recordings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "llama-tags-stream" in capsys.readouterr().out
 
 
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    with ByPathServer() as server:
+        command = [sys.executable, "-u", "-m", "converter.command", "doctor", server.address]
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as doctor:
+            assert doctor.stdout
+            assert doctor.stderr
+            doctor.stdout.close()
+            complaints = doctor.stderr.read()
+    assert (doctor.returncode, complaints) == (141, b"")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
