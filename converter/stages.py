@@ -91,7 +91,7 @@ def _tags(choice: Choice) -> Stage:
 
 
 def _unread_tag(choice: Choice) -> Stage | None:
-    return UnreadTag(choice.findings) if choice.reading.families else None
+    return UnreadTag(choice.findings) if choice.reading.tags else None
 
 
 def _phrases(choice: Choice) -> Stage | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from converter.initial_state import InitialState
-from converter.parsing.tag_matcher import AUTO, choose, for_model, joined
+from converter.parsing.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.stage import Tools
@@ -64,6 +64,12 @@ class Reading:
         return _families(self.tags, self.expected.model)
 
     @property
+    def tag_set(self) -> TagSet:
+        """All marks to look for."""
+        offered = self.expected.tools_offered
+        return _tag_set(self.tags, self.expected.model, self.attributes, offered)
+
+    @property
     def inside(self) -> bool:
         """Tell whether the reply begins inside a thought, by what the user says, else by the best
         guess.
@@ -89,3 +95,9 @@ class Reading:
 def _families(tags: tuple[ThinkTags, ...], model: str) -> tuple[ThinkTags, ...]:
     auto = set(_AUTO) <= set(tags)
     return joined(tags, for_model(model)) if auto else tags
+
+
+@lru_cache(maxsize=64)
+def _tag_set(tags: tuple[ThinkTags, ...], model: str, attributes: bool, offered: bool) -> TagSet:
+    """Return the set: one look for each reply, because rows take time to be told apart."""
+    return tag_set(_families(tags, model), attributes, offered)

@@ -8,7 +8,6 @@ from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCal
 from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
-from converter.parsing.tag_matcher import tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.unmatched_closer import UnmatchedCloser
@@ -83,7 +82,7 @@ class _Reader:
         self.confirmed: InitialState | None = None
         self._reading = reading
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
-        tags = tag_set(reading.families, reading.attributes, reading.expected.tools_offered)
+        tags = reading.tag_set
         self._parser = ThinkParser(tags, reading.mode, choice)
         self._parser.tells_late_closers = reading.expected.tools is not None
         self._unmatched = UnmatchedCloser(tags.bare_closers)

@@ -156,10 +156,11 @@ class RequestSteps:
             await _send(flow, request.body)
         if not exchange.guesses:
             return
-        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+        upstream = messages.upstream(flow, exchange)
         if upstream.direct and not exchange.native:  # no server renders a native prompt for us
             given = record.server if exchange.translated else exchange.settings.server
-            self._client.ask_initial_state(upstream, client, request.body, given)
+            headers = flow.request.headers
+            self._client.ask_initial_state(upstream, headers, request.body, given)
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)

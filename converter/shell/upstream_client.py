@@ -84,11 +84,12 @@ class UpstreamClient:
         self, upstream: Upstream, headers: Headers, body: Body, server: Server | None
     ) -> None:
         """Begin to find out where replies to such a request begin, unless it is known or under way;
-        nothing waits for it. `server`: None where it is still to be recognised.
+        nothing waits for it. `headers`: the client's. `server`: None where it is still to be
+        recognised.
         """
         key = prompt_key(upstream, body)
         if key not in self._rendering and not self._known.has_prompt(upstream, body):
-            task = _begin(self._ask_prompt(upstream, headers, body, server))
+            task = _begin(self._ask_prompt(upstream, credentials(headers), body, server))
             if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
                 self._rendering[key] = task
 

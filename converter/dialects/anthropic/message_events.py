@@ -47,7 +47,7 @@ class MessageEvents:
         self._index = 0
         self._blanks = Blanks()
         self._thought = Thought()
-        self._in_order = InOrder[_Content]()
+        self._in_order: InOrder[_Content] = InOrder()
         self._called = self._cut = False
         self._ending = Ending()
         self.failure = ""

@@ -46,7 +46,7 @@ class ItemEvents:
         self._open: OutputItem | None = None
         self._blanks = Blanks()
         self._thought = Thought()
-        self._in_order = InOrder[_Content]()
+        self._in_order: InOrder[_Content] = InOrder()
         self._in_order.calls.reply = context.id
         self._summary: list[str] = []
         self.output: list[Json] = []
