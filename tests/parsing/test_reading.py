@@ -35,6 +35,13 @@ def test_a_models_name_adds_families_to_auto_only() -> None:
     assert Reading(chosen, expected=expected).families == chosen
 
 
+def test_the_marks_of_the_same_rows_are_made_once_for_each_model() -> None:
+    plain, again = Reading(TAGS).tag_set, Reading(choose([AUTO])).tag_set
+    granite = Reading(TAGS, expected=Expected(model="ibm/granite-3.2")).tag_set
+    assert plain is again
+    assert set(granite.openers) > set(plain.openers)
+
+
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(
     ("chosen", "found", "mode"),
