@@ -2,7 +2,9 @@
 stopped after the last.
 """
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,6 +24,9 @@ settings.register_profile(
     "steady", deadline=None, derandomize=True, database=None, max_examples=share_of(100)
 )
 settings.load_profile("steady")  # a busy machine is no fault, and a run must be repeatable
+
+# Where the machine has no Node.js, that of .venv runs Claude Code, Codex and the AI SDK.
+os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
 
 _FOLDERS_OF_PROGRAMS = {"command", "end_to_end", "faults", "fuzz", "soak", "tools"}
 _STARTS_A_PROGRAM = re.compile(
