@@ -1,7 +1,7 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
-One thread does it for whole bodies, a piece of work after another, and one for streams, which do
-not wait for bodies: Python gives the loop its turn every `TURN` then, while many threads would have
+One thread does it for whole bodies, a piece of work after another, one for streams, which do not
+wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN` then, while many threads would have
 it wait for each of them. A process of its own would need no turns, but the official
 binary of mitmproxy cannot start one of Python's. What is written in C keeps the turn for one call,
 so JSON is read and written in short steps here (`converter.wire.long_json`); and the garbage
@@ -25,13 +25,17 @@ TURN = 0.001
 _USUAL_TURN = sys.getswitchinterval()
 _WORKER = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
+SHOWING = ThreadPoolExecutor(1, "think-showing")
+"""For what people look at: no client's request waits for that."""
 
 
-async def aside[Result](size: int, work: Callable[[], Result]) -> Result:
+async def aside[Result](
+    size: int, work: Callable[[], Result], worker: ThreadPoolExecutor = _WORKER
+) -> Result:
     """Return what `work` does to so many bytes; for many it is done in the thread."""
     if size <= AT_ONCE:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_WORKER, in_short_steps, work)
+    return await asyncio.get_running_loop().run_in_executor(worker, in_short_steps, work)
 
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:

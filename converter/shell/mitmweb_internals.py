@@ -7,7 +7,18 @@ its server.
 from collections.abc import Sequence
 from typing import Any
 
-from mitmproxy.tools.web.app import APIError, RequestHandler, WebSocketEventBroadcaster
+from mitmproxy.tools.web.app import (
+    APIError,
+    FlowContentView,
+    RequestHandler,
+    WebSocketEventBroadcaster,
+)
+
+CONTENT = (
+    r"/flows/(?P<flow_id>[0-9a-f\-]+)/(?P<message>request|response)"
+    r"/content/(?P<content_view>[0-9a-zA-Z\-\_%]+)(?:\.json)?"
+)
+"""Where mitmweb's page gets a message as a content view shows it."""
 
 
 def add_handlers(app: Any, handlers: Sequence[tuple[object, ...]]) -> Any:
@@ -27,7 +38,9 @@ def has_sent_all(socket: WebSocketEventBroadcaster) -> bool:
 
 
 __all__ = [
+    "CONTENT",
     "APIError",
+    "FlowContentView",
     "RequestHandler",
     "WebSocketEventBroadcaster",
     "add_handlers",

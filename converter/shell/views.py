@@ -28,6 +28,7 @@ from converter.shell.messages import model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
 from converter.shell.terminal.soft_wrap import WIDTH, wrapped
 from converter.transcript import reply, request, text
+from converter.transcript.beginning import WHERE_ALL_IS, beginning, both_ends
 from converter.transcript.turns import Transcript
 
 _log = logging.getLogger(__name__)
@@ -92,12 +93,15 @@ class Thinking(Contentview):
             data, message = self._sent(data, message, flow)
         as_server = self.of_server or not (state_before(flow) or is_let_go(flow))
         chosen, expected = reading_of(flow, as_server)
+        begun = beginning(data)
+        note = _left_out(len(begun), len(data)) if begun is not data else ""
         if isinstance(message, Request):
-            return _written(request.read(data, chosen), {})
+            return note + _written(request.read(begun, chosen), {})
         content_type = (
             message.headers.get("content-type", "") if message else metadata.content_type or ""
         )
-        return _written(reply.read(data, chosen, content_type, expected=expected), facts_of(flow))
+        read = reply.read(begun, chosen, content_type, expected=expected)
+        return note + _written(read, facts_of(flow))
 
     def _sent(
         self, data: bytes, message: Message | None, flow: Flow | None
@@ -195,8 +199,14 @@ def facts_of(flow: Flow | None) -> dict[str, object]:
     return {name: round(seconds, 3) for name, seconds in known.items() if seconds is not None}
 
 
+def _left_out(shown: int, size: int) -> str:
+    """Return a line for a body of which only the beginning is shown."""
+    read, every = (f"{length / (1 << 20):.1f}" for length in (shown, size))
+    return f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
+
+
 def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
-    return wrapped(text.write(transcript, facts))
+    return both_ends(wrapped(text.write(transcript, facts)))
 
 
 def newest(written: str, columns: int, lines: int) -> str:

@@ -14,6 +14,7 @@ from mitmproxy.test import taddons, tflow
 
 from converter.recordings.notes import METADATA
 from converter.shell.views import LINES, Thinking, Views, newest
+from converter.transcript.beginning import TEXT_LIMIT
 from tests.support import recorded
 from tests.support.addon_flows import (
     ASKED,
@@ -285,3 +286,22 @@ NEWEST = {
 @pytest.mark.parametrize(("lines", "shown"), NEWEST.values(), ids=NEWEST)
 def test_the_console_shows_the_end_of_what_comes(lines: int, shown: str) -> None:
     assert newest("a\nb\nc\n".replace("b", "b" * 30 if "bb" in shown else "b"), 10, lines) == shown
+
+
+def test_a_huge_reply_is_shown_to_a_limit_and_says_so() -> None:
+    frames = stream("<think>I add.</think>", *("It is 4. " * 100 for _ in range(10_000)))
+    flow = bare(CHAT, EVENT_STREAM, b"".join(frames))
+    first, *lines = reply(flow).splitlines()
+    assert first == "# The first 8.0 of 10.5 MB. The page /think and think.export have all."
+    assert lines[1] == "  thinking:"
+    assert sum(map(len, lines)) < TEXT_LIMIT + 1000
+    assert any("characters are left out here." in line for line in lines)
+
+
+def test_a_huge_request_is_shown_to_a_limit_and_says_so() -> None:
+    turns = [{"role": "user", "content": "How much is 2 + 2? " * 50} for _ in range(4000)]
+    flow = request(CHAT, {**ASKED, "messages": turns})
+    shown_request = shown(flow, flow.request, "auto").text
+    assert shown_request.startswith("# The first 1.0 of 3.")
+    assert "user: |" in shown_request
+    assert len(shown_request) < TEXT_LIMIT + 1000

@@ -35,8 +35,8 @@ class Answer:
 class Client:
     """One connection, kept for all requests; it never connects anew by itself."""
 
-    def __init__(self, port: int) -> None:
-        self._connection = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+    def __init__(self, port: int, seconds: float = SECONDS) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=seconds)
         self._connection.connect()
         self._connection.auto_open = 0
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.request import Request, urlopen
 
 from selenium.common.exceptions import (
@@ -114,6 +114,13 @@ class Page:
         self._press(By.CSS_SELECTOR, ".flow-table tbody td.col-path")
         self.turn_to(tab)
 
+    def log_in(self, address: str, password: str) -> None:
+        """Give mitmweb's form its password, as a person does."""
+        self._browser.get(address)
+        field = self.until(lambda: self._all("input[type=password]"), "the form")[0]
+        field.send_keys(password + Keys.ENTER)
+        self.until(lambda: self._all("#mitmproxy"), "the page")
+
     def until[T](self, what: Callable[[], T], meaning: str) -> T:
         """Wait for what is true."""
         waiting = WebDriverWait(self._browser, SECONDS_TO_SHOW, 0.02, REDRAWN)
@@ -201,6 +208,19 @@ class Page:
 
     def script(self, code: str) -> object:
         return self._browser.execute_script(code)
+
+    def complaints(self) -> list[dict[str, Any]]:
+        """What the browser's console has said."""
+        said = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
+        return [line for line in said if line["level"] != "INFO"]
+
+    def hosts(self) -> set[str]:
+        """Every host that was asked for anything."""
+        found = self.script(
+            "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
+        )
+        assert isinstance(found, list)
+        return set(found)
 
     def screenshot(self, name: str) -> Path:
         """Save what is to be seen, for people to look at."""

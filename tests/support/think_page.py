@@ -5,7 +5,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -150,16 +149,3 @@ class ThinkPage(Page):
 
     def unsize(self) -> None:
         self._browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-    def complaints(self) -> list[dict[str, Any]]:
-        """What the browser's console has said."""
-        said = self._browser.get_log("browser")  # type: ignore[no-untyped-call]
-        return [line for line in said if line["level"] != "INFO"]
-
-    def hosts(self) -> set[str]:
-        """Every host that was asked for anything."""
-        found = self.script(
-            "return performance.getEntriesByType('resource').map((each) => new URL(each.name).host)"
-        )
-        assert isinstance(found, list)
-        return set(found)

@@ -15,6 +15,7 @@ the runs, with and without taken in turn.
 
 import argparse
 import asyncio
+import gzip
 import json
 import os
 import re
@@ -227,17 +228,17 @@ def opening_rows(megabytes: float, runs: int) -> Iterator[str]:
         yield f"{label:44}{ours / raw:9.1f}{ours:10.2f} s{raw:10.2f} s{ours - raw:7.2f} s"
 
 
-def fetch(web: Mitmweb, view: str) -> bytes:
-    """The newest flow's reply, as the page shows it."""
+def fetch(web: Mitmweb, view: str, flow: str = "") -> bytes:
+    """A flow's reply, as the page shows it; else the newest one's."""
     base, _, query = web.page.partition("?")
-    [*_, flow] = json.load(urllib.request.urlopen(f"{base}flows?{query}"))
+    flow = flow or json.load(urllib.request.urlopen(f"{base}flows?{query}"))[-1]["id"]
     asked = urllib.request.Request(
-        f"{base}flows/{flow['id']}/response/content/{view}.json?lines={LINES + 1}&{query}"
+        f"{base}flows/{flow}/response/content/{view}.json?lines={LINES + 1}&{query}"
     )
     asked.add_header("accept-encoding", "gzip")
     with urllib.request.urlopen(asked) as answer:
         body: bytes = answer.read()
-    return body
+    return gzip.decompress(body) if answer.headers["content-encoding"] == "gzip" else body
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

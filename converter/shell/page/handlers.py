@@ -9,14 +9,16 @@ import contextlib
 import json
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import HTTPFlow, Message
 
 from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
 from converter.shell import mitmweb_internals as mitmweb
+from converter.shell.aside import AT_ONCE, SHOWING, aside
 from converter.shell.page import curl
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
@@ -52,6 +54,7 @@ def mount(app: Any, page: Page) -> Any:
         (rf"{exchange}/keep", Keep, given),
         (rf"{exchange}/again", Again, given),
         (rf"{exchange}/(?P<form>curl|markdown)", Written, given),
+        (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
 
@@ -179,6 +182,22 @@ class Written(_Handler):
                 self.text(await asyncio.to_thread(lambda: markdown.write(*transcript_of(flow))))
         except ValueError as error:
             self.refuse(error)
+
+
+class Shown(mitmweb.FlowContentView):
+    """mitmweb's own page: a message in a content view, drawn beside the loop where it is long."""
+
+    async def get(self, flow_id: str, message: str, content_view: str) -> None:  # type: ignore[override]
+        """Return the text as mitmweb does."""
+        flow = self.flow
+        shown = getattr(flow, message, None)
+        size = len(getattr(shown, "raw_content", None) or b"")
+        if size <= AT_ONCE or not isinstance(flow, HTTPFlow) or not isinstance(shown, Message):
+            super().get(flow_id, message, content_view)
+            return
+        lines = int(self.get_query_argument("lines", "0")) or None
+        drawn = partial(self.message_to_json, content_view, shown, flow, lines)
+        self.write(await aside(size, drawn, SHOWING))
 
 
 class Updates(mitmweb.WebSocketEventBroadcaster):

@@ -1,0 +1,216 @@
+"""mitmweb's own page, behind its login: whatever a model, a client or a server writes is text in our
+views, nothing runs and nothing is fetched; a huge reply is drawn to a limit, and nobody waits for it.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
+from tests.support.clients import ANTHROPIC, Client
+from tests.support.frames import END, ROLE, delta, text, whole
+from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
+from tests.support.mitmweb import Mitmweb, Page
+from tests.support.scripted_server import Asked
+from tests.support.think_page import flows
+from tests.tools.view_benchmark import fetch
+
+WORDS = " ".join([*MARKUP, *LINKS])
+HALVES = "half @1 a pair @2"
+"""Of characters of 32 bits: no UTF-8 can carry them, JSON does."""
+MEGABYTE = 1_000_000
+LONGEST_GAP = 1.0
+"""Seconds in which a stream of 50 tokens a second may stand still on a machine with other work; the
+view takes several.
+"""
+FRAME = delta(content=" word" * 4)
+LINES = "some words\n" * (2 * MEGABYTE // 11)
+ELEMENTS = ("#injected", "pre script", "pre img", "pre svg", "pre iframe", "pre style", "pre a")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer(owned_by("llamacpp")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def web(server: ByPathServer, proxy_folder: Path, page: Page) -> Iterator[Mitmweb]:
+    """A mitmweb whose page this browser has logged in to."""
+    with Mitmweb(server.address, proxy_folder) as made:
+        address, _, token = made.page.partition("?token=")
+        page.log_in(address, token)
+        yield made
+        made.check()
+
+
+@pytest.fixture
+def looked(web: Mitmweb, page: Page) -> Iterator[Page]:
+    page.complaints()
+    yield page
+    assert page.script("return window.hit") is None
+    assert [name for name in ELEMENTS if page.elements(name)] == []
+    assert {host.partition(":")[0] for host in page.hosts()} <= {"127.0.0.1"}
+    assert page.complaints() == []
+    web.check()
+
+
+def said_everywhere(words: str, status: int = 200) -> tuple[Says, bytes]:
+    """A reply and a request with the words wherever a view shows any."""
+    function = {"name": words, "arguments": json.dumps({words: words})}
+    call = {"index": 0, "id": words, "type": "function", "function": function}
+    frames = [ROLE, *text(f"<think>{words}</think>", words), delta(tool_calls=[call], x=words)]
+    name = json.dumps(words).encode()
+    turns = [{"role": role, "content": words} for role in ("system", "user")]
+    asked = {"model": words, "stream": True, "max_tokens": 9, "messages": turns}
+    if status != 200:
+        error = {"error": {"message": words, "type": words}}
+        return Says(json.dumps(error).encode(), status), json.dumps(asked).encode()
+    steps = [halved(frame.replace(b'"small"', name)) for frame in [*frames, *END]]
+    return Says(steps=steps), halved(json.dumps(asked).encode())
+
+
+def halved(body: bytes) -> bytes:
+    return body.replace(b"@1", rb"\ud800").replace(b"@2", rb"\udfff")
+
+
+def looks(page: Page, web: Mitmweb) -> str:
+    """All that our views show of the newest flow."""
+    page.open(web.page.partition("?")[0], "Request")
+    page.until(lambda: page.view() == "Thinking", "the view of the request")
+    told = page.content()
+    page.turn_to("Response")
+    page.until(lambda: page.view() == "Thinking", "the view of the response")
+    told += page.content()
+    page.choose("Thinking server")
+    told += page.content()
+    page.turn_to("Comment")
+    return told
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("path", [CHAT, ANTHROPIC.path])
+def test_markup_and_links_are_text(
+    web: Mitmweb, server: ByPathServer, looked: Page, path: str, status: int
+) -> None:
+    server.rows[CHAT], body = said_everywhere(WORDS, status)
+    web.clear()
+    with Client(web.port) as client:
+        client.ask(f"{path}?<script>window.hit=7</script>", body)
+    told = "".join(looks(looked, web).replace("\n", " ").split())
+    for words in (MARKUP[0], MARKUP[1], LINKS[0], LINKS[2]):
+        assert "".join(words.split()) in told
+    looked.screenshot(f"mitmweb-hostile-{status}")
+
+
+@pytest.mark.parametrize("words", [ACTING, HALVES])
+def test_what_acts_on_a_reader_is_spelled_out(
+    web: Mitmweb, server: ByPathServer, looked: Page, words: str
+) -> None:
+    server.rows[CHAT], body = said_everywhere(words)
+    web.clear()
+    with Client(web.port) as client:
+        client.ask(CHAT, body)
+    told = looks(looked, web)
+    assert (SHOWN if words is ACTING else "\\ud800 a pair \\udfff") in told
+    everything = str(looked.script("return document.documentElement.textContent"))
+    for sign in ACTING.replace(" ", ""):
+        assert sign.isprintable() or sign not in everything
+
+
+def test_a_line_of_a_megabyte_is_drawn(web: Mitmweb, server: ByPathServer, looked: Page) -> None:
+    server.rows[CHAT] = Says(whole(f"<think>{'x' * MEGABYTE}</think>{'y' * MEGABYTE}end"))
+    web.clear()
+    with Client(web.port) as client:
+        client.ask(CHAT, b'{"model": "small", "messages": []}')
+    looked.open(web.page.partition("?")[0])
+    looked.shows("characters are left out here.")
+    assert looked.content().startswith("# The first 1.0 of ")
+
+
+class Meanwhile:
+    """A stream of 50 tokens a second, and the longest time in which nothing of it came."""
+
+    def __init__(self, web: Mitmweb) -> None:
+        self._web = web
+        self._stop = threading.Event()
+        self._came: list[float] = []
+        self._reader = threading.Thread(target=self._read)
+
+    def __enter__(self) -> "Meanwhile":
+        self._reader.start()
+        while len(self._came) < 5:
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._reader.join()
+
+    @property
+    def longest_gap(self) -> float:
+        came = [*self._came, time.monotonic()]
+        return max(after - before for before, after in pairwise(came))
+
+    def says(self, asked: Asked) -> Says:
+        assert b"paced" in asked.body
+        return Says(b"", steps=self._steps())  # type: ignore[arg-type]  # one by one
+
+    def _steps(self) -> Iterator[bytes]:
+        yield ROLE
+        while not self._stop.wait(0.02):
+            yield text(" on")[0]
+        yield from END
+
+    def _read(self) -> None:
+        with Client(self._web.port) as client:
+            answer = client.send(CHAT, b'{"model": "paced", "stream": true, "messages": []}')
+            while answer.read1():
+                self._came.append(time.monotonic())
+
+
+HUGE = {
+    "a stream of 10 MB": Says(
+        steps=[ROLE, *text("<think>"), FRAME * 20_000, *text("</think>"), FRAME * 20_000, *END]
+    ),
+    "4 MB in one piece": Says(whole(f"<think>{LINES}</think>{LINES}")),
+    "5,000 thoughts": Says(whole("".join(f"<think>t{n}</think>a{n}\n" for n in range(5_000)))),
+}
+"""Larger ones are refused, or take long to rewrite, and are cut to the same length."""
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_nobody_waits_for_the_view_of_a_huge_reply(
+    web: Mitmweb, server: ByPathServer, kind: str
+) -> None:
+    web.clear()
+    server.rows[CHAT] = HUGE[kind]
+    with Client(web.port, seconds=60) as client:
+        asked = {"model": "small", "stream": "stream" in kind, "messages": []}
+        client.ask(CHAT, json.dumps(asked).encode())
+    [flow] = flows(web)
+    meanwhile = Meanwhile(web)
+    server.rows[CHAT] = meanwhile.says
+    with meanwhile:
+        drawn = fetch(web, "thinking", flow).decode()
+        gap = meanwhile.longest_gap
+    assert gap < LONGEST_GAP
+    assert len(drawn) < 500_000
+    assert "left out here" in drawn
+
+
+def test_a_huge_reply_is_drawn_in_the_browser(
+    web: Mitmweb, server: ByPathServer, looked: Page
+) -> None:
+    web.clear()
+    server.rows[CHAT] = HUGE["a stream of 10 MB"]
+    with Client(web.port, seconds=60) as client:
+        client.ask(CHAT, b'{"model": "small", "stream": true, "messages": []}')
+    looked.open(web.page.partition("?")[0])
+    shown = looked.shows("characters are left out here.")
+    assert shown.startswith("# The first 8.0 of ")
