@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter import settings
+from converter.dialects.anthropic import threads
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form, ReplyContext
 from converter.endpoints import Purpose
 from converter.events import Text, Thinking
@@ -281,3 +282,23 @@ def test_words_of_the_fast_way_count_for_the_longest_response(
         rewriter = _rewriter(settings.read(), RESPONSES, fast)
         rewriter.whole(b"".join(_stream("content", LONG)))
         assert "output" in rewriter.failure
+
+
+def test_what_a_thread_remembers_is_all_that_was_said() -> None:
+    """Its encoder has to hear every word, so that no frame may be written without it."""
+    memory = Memory(9, 1 << 20)
+    body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
+    asked = ANTHROPIC.read_request(
+        {**body, "messages": [{"role": "user", "content": "hi"}]}, {}, Purpose.REPLY, memory
+    )
+    context = ReplyContext("m", "one", own=asked.own)
+    through = Rewriter(settings.read(), ANTHROPIC, Form.STREAM, context=context)
+    for frame in _stream("content", LONG):
+        through.feed(frame)
+    through.close()
+    going_on = {"thread": {"type": "continue", "previous_message_id": "msg_one"}}
+    more = {**body, **going_on, "messages": [{"role": "user", "content": "and?"}]}
+    found, _ = threads.complete(more, memory)
+    assert isinstance(found, dict)
+    [_, said, _] = found["messages"]
+    assert said["content"] == [{"type": "text", "text": "".join(LONG)}]

@@ -15,7 +15,7 @@ from converter.laws import sdk_reading
 from converter.parsing.think_parser import ThinkParser
 from converter.rewriter import Rewriter
 from tests.support import native_streams as native
-from tests.support.frames import ROLE, data, finish, stream, text, whole
+from tests.support.frames import DONE, ROLE, USAGE, data, finish, stream, text, whole
 from tests.support.frames_of import OPENAI, WHOLE, passed, rewriter, values
 
 MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
@@ -174,3 +174,18 @@ def _told(through: Rewriter, *chunks: bytes) -> list[str]:
 def test_a_note_of_a_fault_is_one_line(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     _break(monkeypatch, machine, lambda _: True)
     assert all("\n" not in line for line in _told(rewriter(OPENAI), *stream("a"))[1:])
+
+
+@pytest.mark.parametrize("client", [OPENAI, ANTHROPIC, RESPONSES], ids=lambda client: client.name)
+@pytest.mark.parametrize("after", [[], [USAGE], [USAGE, DONE]], ids=["finish", "usage", "end"])
+def test_a_stream_that_breaks_off_behind_its_finish_is_whole(
+    client: Dialect, after: list[bytes]
+) -> None:
+    chunks = [ROLE, *text("<think>deep</think>", "Hello"), finish(), *after]
+    broken, ended = rewriter(client), rewriter(client)
+    begun = [[piece for one in chunks for piece in each.feed(one)] for each in (broken, ended)]
+    rest = broken.abort("the server broke off"), ended.close()
+    assert begun[0] == begun[1]
+    assert rest[0] == rest[1]
+    assert broken.failure == ""
+    assert broken.notes == ended.notes
