@@ -19,6 +19,7 @@ from converter.events import (
     Thinking,
     ToolCall,
 )
+from converter.wire.sse import FRAME_LIMIT
 
 BAD_GATEWAY = 502
 """The HTTP status of a reply that is none, or not whole, had it been known in time."""
@@ -26,6 +27,9 @@ CUT_SHORT = "the server's reply was cut short: it ended without a finish"
 EMPTY = "the server's reply was empty"
 UNREAD = "the server's reply is no {reply}: {words}"
 LOST = "the server sent a frame that cannot be read: {words}"
+TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
+_LONG = FRAME_LIMIT - 16
+"""Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
 _SAMPLE = 200
 """Characters of what cannot be read that are worth showing."""
 _FIELDS = (b"data", b"event:", b"id:", b"retry:")
@@ -136,7 +140,9 @@ class ReplyEnd:
         last frame without its end is only cut short, and behind the finish nobody misses it.
         """
         is_frame = raw.startswith(_FIELDS)
-        if is_frame and not raw.endswith((b"\n", b"\r")):
+        if len(raw) > _LONG:
+            yield self._failed(TOO_LONG)
+        elif is_frame and not raw.endswith((b"\n", b"\r")):
             yield from [] if self._is_whole else [self._failed(CUT_SHORT)]
         elif self.begun or is_frame:
             yield self._failed(LOST.format(words=_words_of(raw)))

@@ -191,8 +191,6 @@ class Rewriter:
 
     def _of(self, came: Frame) -> list[bytes]:
         """Return what becomes of a frame."""
-        if came.oversized and self._same_dialect and not self.end.failure:
-            return [came.raw]
         if self._fast:
             self._fast.settle()
         frame, read = self._pipeline.decode(came)

@@ -18,6 +18,7 @@ from converter.events import (
     Usage,
 )
 from converter.reply_end import BAD_GATEWAY, CUT_SHORT, EMPTY, ReplyEnd
+from converter.wire.sse import FRAME_LIMIT
 
 SAYS: tuple[Event, ...] = (Text("a"), Thinking("a"), ToolCall(0, "a", "f", "{}"))
 DONE = End(Own("x", raw=b"data: [DONE]\n\n"))
@@ -83,6 +84,12 @@ def test_a_frame_that_is_lost_is_the_last_word() -> None:
     assert words.startswith("the server sent a frame that cannot be read: data: {cut xxx")
     assert len(words) < 300
     assert out == [Text("a"), Failure(words, status=BAD_GATEWAY), DONE]
+
+
+def test_a_frame_that_is_too_long_to_be_read_is_named_so() -> None:
+    piece = OpaqueFrame(Own("x", raw=b"data: " + b"x" * FRAME_LIMIT), lost=True)
+    words = "the server sent a frame of more than 32 megabytes"
+    assert _judged(Text("a"), piece, piece, STOP, DONE)[1] == words
 
 
 @pytest.mark.parametrize("raw", [b'data: {"a', b'event: message_stop\ndata: {"a'])

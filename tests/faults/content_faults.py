@@ -2,7 +2,17 @@
 
 import json
 
-from tests.faults.hostile_server import HELLO, SAID, Fault, Step, sent, streamed
+from tests.faults.hostile_server import (
+    HELLO,
+    SAID,
+    Fault,
+    Step,
+    chunk,
+    head,
+    long_frame,
+    sent,
+    streamed,
+)
 from tests.support.frames import (
     DONE,
     END,
@@ -35,6 +45,15 @@ def _choice(index: str = "0", delta: str = '{"content": "lo"}', finish: str = "n
 def _last(name: str, verdict: str, *frames: bytes, said: tuple[str, str] = SAID) -> Fault:
     """The frame that brings the last of the text is another."""
     return Fault(name, verdict, streamed([*START, *frames, *END]), said=said, before=BEFORE)
+
+
+TOO_LONG = Fault(
+    "a frame of 40 MB",
+    "cut",
+    [head(), *map(chunk, START), *long_frame(delta(content="@@")), *map(chunk, END), b"0\r\n\r\n"],
+    before=BEFORE,
+    words="more than 32 megabytes",
+)
 
 
 def _extra(name: str, verdict: str, frame: bytes) -> Fault:
@@ -231,4 +250,4 @@ WHOLE = [
     ]
 ]
 
-FAULTS = [*FRAMES, *ERRORS, *ENDS, *LINES, *WHOLE]
+FAULTS = [TOO_LONG, *FRAMES, *ERRORS, *ENDS, *LINES, *WHOLE]

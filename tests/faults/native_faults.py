@@ -8,8 +8,19 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.faults import body_faults, transport_faults
-from tests.faults.hostile_server import HELLO, Do, Fault, Step, Steps, chunk, head, sent, streamed
+from tests.faults import body_faults, native_transport_faults, transport_faults
+from tests.faults.hostile_server import (
+    HELLO,
+    Do,
+    Fault,
+    Step,
+    Steps,
+    chunk,
+    head,
+    long_frame,
+    sent,
+    streamed,
+)
 from tests.support.frames import whole
 
 BEFORE = ("deep", "Hel")
@@ -183,6 +194,19 @@ def _frames(speech: Speech) -> list[Fault]:
             Fault(name, "cut", streamed([*start, frame]), before=BEFORE, words=words)
             for name, (frame, words) in ERRORS.items()
         ),
+        Fault(
+            "a frame of 40 MB",
+            "cut",
+            [
+                head(),
+                *map(chunk, start),
+                *long_frame(speech.words("@@")),
+                *map(chunk, end),
+                b"0\r\n\r\n",
+            ],
+            before=BEFORE,
+            words="more than 32 megabytes",
+        ),
         Fault("no end", "cut", streamed([*start, last]), before=("deep", "Hello")),
         Fault("only a head", "failed cut", streamed(speech.begin[:1])),
     ]
@@ -242,5 +266,6 @@ def faults(speech: Speech) -> list[Fault]:
         *_slips(speech),
         *_frames(speech),
         *_breaks(speech),
+        *native_transport_faults.faults(speech),
         *(fault for fault in shared if not fault.server),
     ]
