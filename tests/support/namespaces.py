@@ -16,6 +16,8 @@ from typing import Self
 CLIENT, GATEWAY = "192.0.2.2", "192.0.2.1"
 SERVER = "198.51.100.1"
 """Addresses that stand for others in documentation: nobody has them."""
+HOME, CLOUD = "10.99.0.1", "9.9.9.9"
+"""An address of a private network, and one that is anybody's: here both are the gateway's own."""
 REDIRECTED, PROXY = 8000, 8080
 RULES = f"""
 table inet think {{
@@ -70,7 +72,7 @@ class Networks:
         client = f"/proc/{os.getpid()}/fd/{self._client}"
         for command in (
             "ip link set lo up",
-            f"ip address add {SERVER}/32 dev lo",
+            *(f"ip address add {address}/32 dev lo" for address in (SERVER, HOME, CLOUD)),
             f"ip link add to-client type veth peer name to-gateway netns {client}",
             f"ip address add {GATEWAY}/24 dev to-client",
             "ip link set to-client up",
