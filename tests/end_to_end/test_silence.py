@@ -19,7 +19,7 @@ from tests.faults.hostile_server import (
     head,
     sent,
 )
-from tests.faults.judge import CLIENTS, CUT, FULL, Client, hear
+from tests.faults.judge import CLIENTS, CUT, FULL, Client, hear, heard_http2
 from tests.support.frames import END, ROLE, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import ask_http2
@@ -101,6 +101,16 @@ def test_a_stream_begins_before_the_servers_head_has_come(
     heard = hear(port, speaker.path, speaker.question(True))
     assert heard.body.partition(b"deep")[0].count(PINGS[speaker.name]) == 2
     verdict = speaker.stream(heard)
+    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
+
+
+def test_a_stream_of_http_2_begins_early_as_well(
+    port: int, slow: HostileServer, speaker: Client
+) -> None:
+    does(slow, 1.3, *GOOD_STREAM)
+    answer = ask_http2(port, speaker.path, speaker.question(True))
+    assert answer.body.partition(b"deep")[0].count(PINGS[speaker.name]) == 1
+    verdict = speaker.stream(heard_http2(answer))
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
