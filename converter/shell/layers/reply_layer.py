@@ -234,7 +234,8 @@ def put_in_place(
     if type(theirs) is not HttpLayer:
         return None
     layers.remove(theirs)
-    note_prior_knowledge(nextlayer)
+    if theirs.mode is HTTPMode.transparent:  # a forward proxy is spoken to in HTTP/1, or over TLS
+        note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
     if handler:
         HeardLines(handler)
