@@ -165,3 +165,10 @@ def test_every_command_listens_on_this_machine_only(page: Path) -> None:
     open_to_others = ["transparent@8080", "--mode local:", " -n ", "--listen-host 0.0.0.0"]
     closed = ["--listen-host 127.0.0.1", *open_to_others]
     assert [line for line in commands if not any(words in line for words in closed)] == []
+
+
+def test_the_security_page_says_what_is_promised_what_is_not_and_how_to_report() -> None:
+    parts = re.split(r"^## (.+)$", (DOCS / "security.md").read_text(), flags=re.MULTILINE)
+    told = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert list(told) == ["What it promises", "What it does not promise", "Reporting"]
+    assert all(len(words.split()) > 20 for words in told.values())
