@@ -1,11 +1,11 @@
 """Long work beside mitmproxy's loop, so that no other stream waits for it.
 
 One thread does it for whole bodies, a piece of work after another, one for streams, which do not
-wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN` then, while many threads would have
-it wait for each of them. A process of its own would need no turns, but the official
-binary of mitmproxy cannot start one of Python's. What is written in C keeps the turn for one call,
-so JSON is read and written in short steps here (`converter.wire.long_json`); and the garbage
-collector, which would look at all that such work has made, has to wait.
+wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN`
+then, while many threads would have it wait for each of them. A process of its own would need no
+turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
+the turn for one call, so JSON is read and written in short steps here (`converter.wire.long_json`);
+and the garbage collector, which would look at all that such work has made, has to wait.
 """
 
 import asyncio
