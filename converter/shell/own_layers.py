@@ -82,7 +82,7 @@ def give_turns(layer: "ReplyLayer") -> None:
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:
-        if layer.last_read > LONG_READ:
+        if layer.last_read >= LONG_READ:
             await asyncio.sleep(0)
         await layer.long_calls.keep_up()
         await drain()
