@@ -8,8 +8,10 @@ from collections.abc import Generator
 from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.hooks import UnfinishedHook
 
-MOST_BEHIND = 1024 * 1024
-"""Bytes that may come meanwhile before the reading waits too."""
+MOST_BEHIND = 64 * 1024
+"""Bytes that may come meanwhile before the reading waits too: all that waits is rewritten in one go
+afterwards, which may take 40 milliseconds.
+"""
 
 
 class LongCalls:
