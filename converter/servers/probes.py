@@ -40,6 +40,21 @@ class Reply:
 type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]
 
 
+@dataclass(frozen=True, slots=True)
+class Settled[Result]:
+    """The end of a probe, which a thread cannot tell by StopIteration."""
+
+    result: Result
+
+
+def step[Result](probe: Probe[Result], reply: Reply | None) -> ProbeRequest | Settled[Result]:
+    """Return what a probe asks next, or what it has found out."""
+    try:
+        return probe.send(reply)
+    except StopIteration as settled:
+        return Settled(settled.value)
+
+
 IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
 """Paths at which servers say what they are, asked at once because a server may hang on one."""
 

@@ -170,8 +170,8 @@ class ReplySteps:
         if record.awaited.wants_count(response.status_code, body):
             upstream = messages.upstream(flow, record.exchange)
             client = credentials(flow.request.headers)
-            asked = record.awaited.request.body
-            counted = await self._client.count(upstream, client, record.server, asked)
+            asked = record.awaited.request.body, len(flow.request.raw_content or b"")
+            counted = await self._client.count(upstream, client, record.server, *asked)
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)

@@ -116,7 +116,7 @@ class RequestSteps:
         record.request = asked = await aside(size, write)
         notes += asked.notes
         if exchange.endpoint.is_count:
-            counted = await self._client.count(upstream, client, record.server, asked.body)
+            counted = await self._client.count(upstream, client, record.server, asked.body, size)
             return await _counted(record, asked, counted, size)
         flow.request.path = exchange.path
         await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)}, size)
@@ -159,8 +159,8 @@ class RequestSteps:
         upstream = messages.upstream(flow, exchange)
         if upstream.direct and not exchange.native:  # no server renders a native prompt for us
             given = record.server if exchange.translated else exchange.settings.server
-            headers = flow.request.headers
-            self._client.ask_initial_state(upstream, headers, request.body, given)
+            asked = flow.request.headers, request.body, given, len(flow.request.raw_content or b"")
+            self._client.ask_initial_state(upstream, *asked)
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 
 from converter.initial_state import InitialState
 from converter.observe.printable import bounded
@@ -22,13 +23,16 @@ from converter.servers.probes import (
     Probe,
     ProbeRequest,
     Reply,
+    Settled,
     count_tokens,
     is_certain,
     prompt_state,
     recognise,
+    step,
 )
 from converter.servers.profiles import GENERIC, Server
 from converter.shell import upstream_tls
+from converter.shell.aside import aside
 from converter.shell.log_lines import LONGEST_LINE
 from converter.shell.upstream_http import NoReplyError, Secure, fetch
 
@@ -81,15 +85,21 @@ class UpstreamClient:
         return await self._unless_silent(upstream, ask) or GENERIC
 
     def ask_initial_state(
-        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        body: Body,
+        server: Server | None,
+        size: int = 0,
     ) -> None:
         """Begin to find out where replies to such a request begin, unless it is known or under way;
         nothing waits for it. `headers`: the client's. `server`: None where it is still to be
-        recognised.
+        recognised. `size`: the body's bytes.
         """
         key = prompt_key(upstream, body)
         if key not in self._rendering and not self._known.has_prompt(upstream, body):
-            task = _begin(self._ask_prompt(upstream, credentials(headers), body, server))
+            asking = self._ask_prompt(upstream, credentials(headers), body, server, size)
+            task = _begin(asking)
             if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
                 self._rendering[key] = task
 
@@ -101,14 +111,14 @@ class UpstreamClient:
         return initial_state(self._known.facts(upstream, body))
 
     async def count(
-        self, upstream: Upstream, headers: Headers, server: Server, body: Body
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int = 0
     ) -> int | None:
         """Return the tokens of a chat completion's prompt, counted by the server; None when it
-        cannot, or is gone.
+        cannot, or is gone. `size`: the body's bytes.
         """
 
         def ask() -> asyncio.Task[int | None]:
-            return _begin(self._count(upstream, headers, server, body))
+            return _begin(self._count(upstream, headers, server, body, size))
 
         return await self._unless_silent(upstream, ask)
 
@@ -153,7 +163,7 @@ class UpstreamClient:
         return server
 
     async def _ask_prompt(
-        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None
+        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None, size: int
     ) -> None:
         """Whatever goes wrong changes nothing but the guess; then the next request asks again."""
         try:
@@ -161,7 +171,7 @@ class UpstreamClient:
             if server.repeats_opener:
                 self._known.saw_repeated_opener(upstream)
             if server is not GENERIC or self._known.server(upstream):  # else it may yet say more
-                state = await self.carry(prompt_state(server, body), upstream, headers)
+                state = await self.carry(prompt_state(server, body), upstream, headers, size)
                 self._known.saw_prompt(upstream, body, state)
         except Exception as error:
             self._complain(upstream, f"it cannot say where its replies begin: {error}")
@@ -169,10 +179,10 @@ class UpstreamClient:
             self._rendering.pop(prompt_key(upstream, body), None)
 
     async def _count(
-        self, upstream: Upstream, headers: Headers, server: Server, body: Body
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int
     ) -> int | None:
         try:
-            count = await self.carry(count_tokens(server, body), upstream, headers)
+            count = await self.carry(count_tokens(server, body), upstream, headers, size)
         except ConnectionError:
             return None
         if count is not None:
@@ -180,16 +190,14 @@ class UpstreamClient:
         return count
 
     async def carry[Result](
-        self, probe: Probe[Result], upstream: Upstream, headers: Headers
+        self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
     ) -> Result:
-        """Return a probe's result."""
+        """Return a probe's result. `size`: bytes of the request that it carries."""
         reply: Reply | None = None
         while True:
-            try:
-                asked = probe.send(reply)
-            except StopIteration as settled:
-                result: Result = settled.value
-                return result
+            asked = await aside(size, partial(step, probe, reply))
+            if isinstance(asked, Settled):
+                return asked.result
             reply = await self._fetch(upstream, asked, headers)
 
     async def _fetch(

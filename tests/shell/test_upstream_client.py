@@ -20,6 +20,7 @@ from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, by_name
 from converter.shell import upstream_client
+from converter.shell.aside import AT_ONCE
 from converter.shell.upstream_client import UpstreamClient, credentials
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
@@ -501,6 +502,20 @@ def _two() -> Probe[list[int]]:
 def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
     assert _run(lambda client: client.carry(_two(), _at(server), {})) == [[404, 404]]
     assert server.paths() == ["/1", "/2"]
+
+
+def _where() -> Probe[list[str]]:
+    here = [threading.current_thread().name]
+    yield ProbeRequest("/1")
+    return [*here, threading.current_thread().name]
+
+
+@pytest.mark.parametrize(("size", "beside"), [(AT_ONCE, False), (AT_ONCE + 1, True)])
+def test_a_probe_that_carries_a_long_request_runs_beside_the_loop(
+    server: ByPathServer, size: int, beside: bool
+) -> None:
+    threads = _run(lambda client: client.carry(_where(), _at(server), {}, size))
+    assert (threads == [[threading.main_thread().name] * 2]) is not beside
 
 
 @pytest.mark.parametrize(
