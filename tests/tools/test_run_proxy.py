@@ -145,6 +145,7 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
         assert [command[2].rpartition("/v1/")[2] for command in commands] == [
             "chat/completions",
             "messages",
+            "responses",
         ]
         assert all("84" in text_said(fetch(command[2], command[-1])) for command in commands)
         assert run.end(signal.SIGINT) == 0

@@ -41,7 +41,7 @@ class DirectReads(asyncio.Protocol):
         if isinstance(self.theirs, DirectReads):  # of an earlier reply, which ended otherwise
             self.theirs = self.theirs.theirs
         self._transport.set_protocol(self)
-        self._transport.max_size = LONG_READ  # asyncio's own reads 256 kB at a time
+        _read_at_once(self._transport, LONG_READ)
 
     def data_received(self, data: bytes) -> None:
         """Hand on a read."""
@@ -67,7 +67,7 @@ class DirectReads(asyncio.Protocol):
     def _end(self) -> None:
         """Give the place back, and have the layers see to the reply's end, which waits in them."""
         self._transport.set_protocol(self.theirs)
-        vars(self._transport).pop("max_size", None)
+        _read_at_once(self._transport, None)
         event, handler = DataReceived(self._server, b""), self._handler
         peer = handler.client.peername
         create_task(handler.server_event(event), name="end of reply", keep_ref=True, client=peer)
@@ -88,6 +88,14 @@ class DirectReads(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Pass it on."""
         self.theirs.resume_writing()
+
+
+def _read_at_once(transport: Any, size: int | None) -> None:
+    """Have a transport read so many bytes at most, None: as many as it is used to. uvloop's cannot
+    be told; what it reads beyond `LONG_READ` takes mitmproxy's way.
+    """
+    if hasattr(transport, "max_size"):
+        transport.max_size = size or type(transport).max_size
 
 
 def read_directly(handler: Any, server: Connection, shortcut: Shortcut) -> None:
