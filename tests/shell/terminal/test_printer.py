@@ -256,10 +256,8 @@ def test_a_pipe_that_nobody_reads_holds_no_reply_up(
         assert OPENAI.read_stream(got).text == "end"
         proxy.terminate()
         assert proxy.wait(10) == 0
-        assert (
-            b"x" * 60_000
-            in b"".join(iter(lambda: os.read(reading, 1 << 16), b"")).replace(b"\n  ", b"")
-        ) is printing
+        printed = b"".join(iter(lambda: os.read(reading, 1 << 16), b"")).replace(b"\n  ", b"")
+        assert (b"x" * 40_000 in printed) is printing  # a pipe takes 16 pages, none of them full
     finally:
         proxy.kill()
         proxy.wait()
