@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import ctx, log, optmanager
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
+from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer, NextLayer
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
@@ -119,6 +120,11 @@ def _is_there(path: str, parameters: str) -> bool:
 def is_paused(layer: Layer) -> bool:
     """Tell whether a layer waits for a hook or a connection, so that its events are queued."""
     return layer._paused is not None
+
+
+def awaited_command(layer: Layer) -> Command | None:
+    """Return what a layer waits for, if it is paused."""
+    return layer._paused.command if layer._paused else None
 
 
 def is_outermost(layer: Layer) -> bool:

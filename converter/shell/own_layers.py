@@ -14,6 +14,7 @@ from converter.shell.server_faults import QUITTING
 
 MISSING = mitmproxy_internals.missing()
 if not MISSING:
+    from converter.shell.layers.back_pressure import hold_back
     from converter.shell.layers.direct_reads import LONG_READ
     from converter.shell.layers.reply_layer import (
         LIVE,
@@ -73,8 +74,8 @@ class OwnLayers:
 
 
 def give_turns(layer: "ReplyLayer") -> None:
-    """Have other connections get their turn after each long read of this one's: mitmproxy reads on
-    while there is anything to read.
+    """Have other connections get their turn after each long read of this one's, and a server wait
+    with its reply: mitmproxy reads on while there is anything to read.
     """
     handler = mitmproxy_internals.connection_handlers().get(layer.client_id)
     if handler is None:
@@ -82,9 +83,11 @@ def give_turns(layer: "ReplyLayer") -> None:
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:
+        read = layer.last_from
         if layer.last_read >= LONG_READ:
             await asyncio.sleep(0)
         await layer.long_calls.keep_up()
+        await hold_back(layer, read)
         await drain()
 
     handler.drain_writers = drain_in_turn

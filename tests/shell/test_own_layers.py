@@ -152,3 +152,30 @@ def test_after_a_long_read_others_have_their_turn(
         core.answer(chunk(b"x" * length)[:length])
         asyncio.run(drained(handler))
     assert said[0] == ("another" if length >= LONG_READ else "drained")
+
+
+def test_a_server_waits_with_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    class Handler:
+        async def drain_writers(self) -> None:
+            said.append("drained")
+
+    async def drained(core: Core, handler: Handler) -> None:
+        core.streams_with(Marker(is_long=True))
+        core.ask()
+        core.hold = "think_unfinished_hook"
+        core.answer(HEAD + chunk(b"a"))
+        task = asyncio.create_task(handler.drain_writers())
+        await asyncio.sleep(0.05)
+        assert not said
+        core.release()
+        await asyncio.wait_for(task, 5)
+
+    with Core() as core:
+        handler = Handler()
+        handlers = {core.layer.client_id: handler}
+        monkeypatch.setattr(mitmproxy_internals, "connection_handlers", lambda: handlers)
+        own_layers.give_turns(core.layer)
+        asyncio.run(drained(core, handler))
+    assert said == ["drained"]

@@ -51,7 +51,7 @@ class Quit(events.Event):
 class ReplyLayer(HttpLayer):
     """mitmproxy's HTTP layer with streams and server connections of ours. `handler`: what moves
     the client's bytes and calls its hooks; without one all that is left to mitmproxy. `last_read`:
-    the length of the last one.
+    the length of the last read, which was from `last_from`.
     """
 
     streams: dict[int, StreamLayer]  # type: ignore[assignment]
@@ -69,6 +69,7 @@ class ReplyLayer(HttpLayer):
         self._watch: commands.RequestWakeup | None = None
         self._closed: set[Connection] = set()
         self.last_read = 0
+        self.last_from: Connection | None = None
         self.long_calls = LongCalls()
         LIVE.add(self)
 
@@ -80,7 +81,7 @@ class ReplyLayer(HttpLayer):
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
         """Take a read the short way if there is one; mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
-            self.last_read = len(event.data)
+            self.last_read, self.last_from = len(event.data), event.connection
             self.long_calls.came(self.last_read)
             shortcut = self._shortcuts.get(event.connection.id)
             if shortcut and shortcut.is_open():

@@ -1,0 +1,113 @@
+"""A server is read no further while its reply waits, and nobody else is held back."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from mitmproxy.connection import Connection, Server
+from mitmproxy.proxy.events import HookCompleted
+
+from converter.shell.layers.back_pressure import hold_back
+from converter.shell.layers.client_connection import HTTP_2
+from converter.shell.layers.hooks import UnfinishedHook
+from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
+
+SECONDS = 5.0
+
+
+@contextmanager
+def waiting() -> Iterator[tuple[Core, UnfinishedHook]]:
+    """A reply that waits for something, as it does for a hook."""
+    with Core() as core:
+        core.streams_with(Marker(is_long=True))
+        core.ask()
+        core.hold = "think_unfinished_hook"
+        core.answer(HEAD + chunk(b"a"))
+        (hook,) = core.held
+        assert isinstance(hook, UnfinishedHook)
+        yield core, hook
+        core.held.clear()
+
+
+def test_a_server_is_read_on_when_the_exchange_goes_on_and_not_before() -> None:
+    async def holds() -> None:
+        with waiting() as (core, hook):
+            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            await asyncio.sleep(0.05)
+            assert hook.task.done()
+            assert not held.done()  # mitmproxy has yet to hear of it
+            core.happens(HookCompleted(hook))
+            await asyncio.wait_for(held, SECONDS)
+
+    asyncio.run(holds())
+
+
+def test_what_came_behind_is_taken_before_more_is_read() -> None:
+    async def holds() -> None:
+        with waiting() as (core, hook):
+            core.answer(chunk(b"b"))
+            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            await over(core, hook)
+            (behind,) = core.held[1:]
+            assert isinstance(behind, UnfinishedHook)
+            await asyncio.sleep(0.005)
+            assert not held.done()
+            await over(core, behind)
+            await asyncio.wait_for(held, SECONDS)
+            assert core.heard().endswith(chunk(b"<a>") + chunk(b"<b>"))
+
+    asyncio.run(holds())
+
+
+async def over(core: Core, hook: UnfinishedHook) -> None:
+    """Let one hook come to its end."""
+    await hook.task
+    core.happens(HookCompleted(hook))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [lambda core: core.client, lambda _: None, lambda _: Server(address=("127.0.0.1", 1))],
+    ids=["client", "nobody", "another server"],
+)
+def test_who_else_is_read_goes_on(other: Callable[[Core], Connection | None]) -> None:
+    async def goes_on() -> None:
+        with waiting() as (core, hook):
+            read = other(core)
+            assert read is not core.servers[-1]
+            await asyncio.wait_for(hold_back(core.layer, read), SECONDS)
+            assert not hook.task.done()
+
+    asyncio.run(goes_on())
+
+
+def test_a_server_on_whose_connection_others_may_wait_is_read_on() -> None:
+    async def goes_on() -> None:
+        with waiting() as (core, hook):
+            core.servers[-1].alpn = HTTP_2
+            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
+            assert not hook.task.done()
+
+    asyncio.run(goes_on())
+
+
+def test_what_never_comes_is_not_waited_for() -> None:
+    async def goes_on() -> None:
+        with waiting() as (core, hook):
+            hook.task.cancel()
+            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
+
+    asyncio.run(goes_on())
+
+
+def test_a_reply_that_flows_is_not_held_back() -> None:
+    async def goes_on() -> None:
+        with Core() as core:
+            core.streams_with(Marker())
+            core.ask()
+            core.answer(HEAD + chunk(b"a"))
+            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
+            core.answer(END)
+
+    asyncio.run(goes_on())
