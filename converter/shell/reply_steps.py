@@ -2,6 +2,7 @@
 listens hears of it.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -25,8 +26,11 @@ from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
 from converter.shell.terminal.printer import Terminal
-from converter.shell.thought_hook import ThoughtTeller, report
+from converter.shell.thought_hook import ThoughtTeller, append, report
 from converter.shell.upstream_client import UpstreamClient, credentials
+
+AT_A_TIME = 500
+"""Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,21 @@ class Audience:
 
     def hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str) -> None:
         """Pass on what the rewriter's last call told the client. `events`: a file for thoughts."""
-        self.thoughts.tell(rewriter, events)
+        self.thoughts.call(rewriter.thoughts)
+        append(events, rewriter.thoughts)
         if record.printed:
-            self.terminal.heard(flow, rewriter)
+            self.terminal.heard(flow, rewriter.events)
+
+    async def hear_whole(
+        self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str, size: int
+    ) -> None:
+        """Pass on what a whole reply of so many bytes told; others have their turn meanwhile."""
+        self.thoughts.call(rewriter.thoughts)
+        await aside(size, partial(append, events, rewriter.thoughts))
+        for at in range(0, len(rewriter.events) if record.printed else 0, AT_A_TIME):
+            if at:
+                await asyncio.sleep(0)
+            self.terminal.heard(flow, rewriter.events[at : at + AT_A_TIME])
 
     def end(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Make the flow what people will look at, print it, keep it: the exchange is over."""
@@ -183,7 +199,8 @@ class ReplySteps:
         if made.answer:
             messages.replace(response, made.answer)
         if made.rewriter:
-            self._hear(flow, record, made.rewriter)
+            events = self._chosen().events
+            await self._audience.hear_whole(flow, record, made.rewriter, events, size)
 
 
 def _is_open(record: FlowRecord) -> bool:

@@ -13,7 +13,6 @@ from mitmproxy.log import ALERT
 
 from converter.observe.printable import bounded
 from converter.observe.thought_events import ThoughtEvent
-from converter.rewriter import Rewriter
 from converter.shell.flow_record import in_short
 from converter.shell.listeners import LISTENERS
 from converter.shell.log_lines import LONGEST_LINE, in_a_line
@@ -36,20 +35,17 @@ class ThoughtHook(Hook):
 
 
 class ThoughtTeller:
-    """Passes on thoughts that have ended, at once; `path` is the file, empty for none."""
+    """Passes on thoughts that have ended, at once."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[None]] = set()
 
-    def tell(self, rewriter: Rewriter, path: str) -> None:
-        """Pass on what has ended since the last time."""
-        told = rewriter.thoughts
+    def call(self, told: Sequence[ThoughtEvent]) -> None:
+        """Call the hooks of other addons."""
         if told and len(self._tasks) < MOST_WAITING and LISTENERS.of(ThoughtHook.name):
             task = asyncio.ensure_future(_pass_on(told))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if told and path:
-            _append(path, told)
 
 
 async def _pass_on(told: Sequence[ThoughtEvent]) -> None:
@@ -73,8 +69,12 @@ def announce(words: str) -> None:
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
-def _append(path: str, told: Sequence[ThoughtEvent]) -> None:
-    """Write a line for each at once; a file that cannot be written costs a log line, no reply."""
+def append(path: str, told: Sequence[ThoughtEvent]) -> None:
+    """Write a line for each at once, unless there is no path; a file that cannot be written costs a
+    log line, no reply.
+    """
+    if not told or not path:
+        return
     try:
         with Path(path).expanduser().open("ab") as file:
             file.write(b"".join(json_text.write(event) + b"\n" for event in told))

@@ -1,10 +1,12 @@
 """Replies, from the server to the client, by the addon's hooks."""
 
+import asyncio
 import gzip
 import json
 import zlib
 from collections.abc import Callable
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from mitmproxy.http import HTTPFlow
@@ -12,6 +14,7 @@ from mitmproxy.net import encoding
 
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.rewriter import Rewriter
+from converter.shell import reply_steps
 from converter.shell.tap import Tap
 from tests.support.addon_flows import (
     CHAT,
@@ -257,3 +260,28 @@ def test_calls_that_were_read_from_the_text_are_told_beside_the_flow() -> None:
         flow = ask(addon, request(CHAT, {"model": "small", "messages": [], "tools": [tool]}))
         answer(addon, flow, response(), whole(called))
     assert flow.comment == "1 call read from text: hermes"
+
+
+def test_others_have_their_turn_while_a_long_reply_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reply_steps, "AT_A_TIME", 2)
+    printed: list[str] = []
+
+    async def printing() -> None:
+        record = SimpleNamespace(printed=True)
+        terminal = SimpleNamespace(heard=lambda _, events: printed.append(f"{len(events)} events"))
+        nobody = SimpleNamespace(call=lambda _: None)
+        made: Any = reply_steps.Audience
+        audience = made(nobody, nobody, terminal, nobody, nobody)
+        rewriter = SimpleNamespace(thoughts=[], events=[*"abcde"])
+        other = asyncio.ensure_future(_others(printed))
+        await audience.hear_whole(None, record, rewriter, "", 0)
+        await other
+
+    asyncio.run(printing())
+    assert printed == ["2 events", "another", "2 events", "1 events"]
+
+
+async def _others(printed: list[str]) -> None:
+    printed.append("another")

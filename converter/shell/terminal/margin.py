@@ -13,7 +13,8 @@ LONGEST_LINE = 1000
 """Columns of a line where the width is not known."""
 _LEAST = 20
 """Columns of a terminal below which nothing can be read anyway."""
-_PIECES = re.compile(r"\x1b\[[0-9;]*m|\n|[^\n\x1b]+|\x1b")
+_PIECES = re.compile(r"\x1b\[[0-9;]*m|\n|[^\n\x1b\x80-\U0010ffff]+|[^\x00-\x7f]+|\x1b")
+"""ASCII stands alone, for it is placed without a look at each letter."""
 
 
 class Margin:

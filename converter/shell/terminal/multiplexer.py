@@ -8,6 +8,7 @@ so far.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from io import StringIO
 
 from converter.events import Event, Start
 from converter.observe.printable import one_line
@@ -26,9 +27,7 @@ WAITING_LIMIT = 1 << 20
 
 
 class _Reply:
-    """A reply that is being said; `waiting` is what could not be printed yet. `path` and `model`
-    are in its head.
-    """
+    """A reply that is being said. `path` and `model` are in its head."""
 
     def __init__(self, path: str, number: int, coloured: bool, width: int) -> None:
         self.margin = Margin(width)
@@ -38,7 +37,7 @@ class _Reply:
         self._writer = TerminalWriter(coloured)
         self._choices: dict[int, Accumulator] = {}
         self._later: dict[int, list[News]] = defaultdict(list)
-        self.waiting = ""
+        self._waiting = StringIO(newline="")
 
     def hear(self, events: Sequence[Event]) -> None:
         """Take what is new. Of several choices the first is printed as it comes, the others after
@@ -72,10 +71,15 @@ class _Reply:
 
     def _wait(self, text: str) -> None:
         """Have text printed as soon as the terminal is free."""
-        room = WAITING_LIMIT - len(self.waiting)
+        room = WAITING_LIMIT - self._waiting.tell()
         if 0 < room < len(text):
             text = text[:room].rpartition("\n")[0] + "\n(the rest is not printed)\n"
-        self.waiting += text if room > 0 else ""
+        self._waiting.write(text if room > 0 else "")
+
+    def take(self) -> str:
+        """Return what could not be printed yet, once."""
+        text, self._waiting = self._waiting.getvalue(), StringIO(newline="")
+        return text
 
     def _say(self, choice: int, said: list[News]) -> None:
         if choice == min(self._choices):
@@ -125,7 +129,7 @@ class Multiplexer:
 
     def _shown(self, name: str) -> str:
         reply = self._replies[name]
-        text, reply.waiting = reply.waiting, ""
+        text = reply.take()
         if not text:
             return ""
         if name != self._last or not self._open:

@@ -9,16 +9,16 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
+from converter.events import Event
 from converter.observe.printable import bounded
 from converter.observe.statistics import Reply, table
 from converter.observe.summary import in_words
-from converter.rewriter import Rewriter
 from converter.shell.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.heard_lines import is_heard
 from converter.shell.log_lines import LONGEST, LONGEST_LINE, path_of
@@ -54,11 +54,11 @@ class Terminal:
         """
         return bool(ctx.options.think_print) and self._log_handler() is not None
 
-    def heard(self, flow: HTTPFlow, rewriter: Rewriter) -> None:
-        """Print what the rewriter's last call told the client."""
-        if rewriter.events and not self._over:
+    def heard(self, flow: HTTPFlow, events: Sequence[Event]) -> None:
+        """Print what the client was told."""
+        if events and not self._over:
             screen, writer = self._opened()
-            writer.write(screen.hear(flow.id, path_of(flow), rewriter.events))
+            writer.write(screen.hear(flow.id, path_of(flow), events))
 
     def ended(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Print the line of an exchange that is over."""
