@@ -72,6 +72,10 @@ class Thinking:
     own: Own | None = None
 
 
+type WordKind = type[Text] | type[Thinking]
+"""The two kinds of words."""
+
+
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
     """The thought so far is complete; what follows is another block. Type and confidence are only

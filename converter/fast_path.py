@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from converter.events import Event, Opaque, Own, Text, Thinking
+from converter.events import Event, Opaque, Own, Text, Thinking, WordKind
 from converter.text_pieces import LONGEST
 from converter.wire.splice import Splice, quoted, splice_of
 
 type Words = Text | Thinking
-type Kind = type[Text] | type[Thinking]
 
 MOST_WAITING = 2048
 """Characters that wait for the stages; what one read brought is given to them in one piece."""
@@ -35,7 +34,7 @@ class _Shape:
 
     before: bytes
     behind: bytes
-    kind: Kind
+    kind: WordKind
     dialect: str = ""
     names: tuple[str, ...] = ()
 
@@ -48,7 +47,7 @@ class Stages(Protocol):
     """A pipeline, of which most words go past the stages."""
 
     @property
-    def plain(self) -> Callable[[Kind], tuple[Kind, str] | None]:
+    def plain(self) -> Callable[[WordKind], tuple[WordKind, str] | None]:
         """Return what plain words become, and the characters that make words not plain."""
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
@@ -68,13 +67,13 @@ class FastPath:
         self._stages = stages
         self._counter = quoted(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
-        self._written: dict[Kind, Splice | None] = {}
+        self._written: dict[WordKind, Splice | None] = {}
         """How words of a kind are written; None: the frame as it came."""
-        self._unsure: dict[Kind, str] = {}
+        self._unsure: dict[WordKind, str] = {}
         """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
         until other words come out as they should.
         """
-        self._becomes: Kind | None = None
+        self._becomes: WordKind | None = None
         self._plain: Callable[[bytes], object] | None = None
         self._waiting: list[Words] = []
         self._characters = 0

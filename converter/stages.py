@@ -21,6 +21,7 @@ from converter.events import (
     Thinking,
     ThinkingEnd,
     ToolCall,
+    WordKind,
 )
 from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
 from converter.parsing.blanks import BlanksTrimmer
@@ -34,8 +35,6 @@ from converter.parsing.think_stage import ThinkStage
 from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.parsing.unread_tag import UnreadTag
 
-type Kind = type[Text] | type[Thinking]
-
 
 class Stage(Protocol):
     """One step between decoder and encoder, for one choice."""
@@ -46,7 +45,7 @@ class Stage(Protocol):
     def close(self) -> Sequence[Event]:
         """Return what is held."""
 
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words of this kind become, and the characters that make words not
         plain; None while words may do more than come out. Words that are plain change nothing of
         this: the stage may get them later, and joined.
@@ -82,7 +81,7 @@ class _ThoughtTeller:
         self._thoughts += self._events.close()
         return []
 
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         return None if kind is Text and self._events.are_open else (kind, "")
 
 
@@ -161,7 +160,7 @@ class _Chain:
             events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
         return events
 
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         wakes = ""
         for stage in self._stages:
             if (found := stage.plain(kind)) is None:
@@ -197,7 +196,7 @@ class Stages:
         """Return what is held in any choice."""
         return [event for chain in self._chains.values() for event in chain.close()]
 
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words of the first choice become, and the characters that make words
         not plain; None while they may do more than come out.
         """

@@ -5,7 +5,7 @@ of megabytes lets no other thread have its turn. Cut anywhere, the message is th
 from collections.abc import Sequence
 from itertools import groupby
 
-from converter.events import Event, Text, Thinking
+from converter.events import Event, Text, Thinking, WordKind
 
 LONGEST = 1 << 16
 """Characters of a piece: some milliseconds."""
@@ -38,7 +38,7 @@ def joined(events: Sequence[Event]) -> list[Event]:
     return made
 
 
-def _kind(event: Event) -> tuple[type[Text] | type[Thinking], int] | None:
+def _kind(event: Event) -> tuple[WordKind, int] | None:
     """Return what words must share to be joined; None for what is none or has more to it."""
     plain = isinstance(event, Text | Thinking) and not event.own
     if not plain or getattr(event, "refusal", False):

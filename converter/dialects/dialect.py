@@ -8,7 +8,7 @@ from typing import Protocol
 from converter.conversation import Conversation, RequestError
 from converter.dialects.reasoning_fields import Mapped
 from converter.endpoints import Purpose
-from converter.events import Event, Text, Thinking
+from converter.events import Event, Text, Thinking, WordKind
 from converter.memory import Memory
 from converter.wire.sse import Frame
 
@@ -65,7 +65,7 @@ class Encoder(Protocol):
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take note of words that are written like the last ones of this kind, in so many frames;
         return the number of the first, where frames are numbered.
         """

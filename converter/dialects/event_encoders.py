@@ -5,7 +5,7 @@ reply, which is the stream, folded, so that the two cannot disagree.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from converter.events import Event, OpaqueFrame, Text, Thinking
+from converter.events import Event, OpaqueFrame, WordKind
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -43,7 +43,7 @@ class _EventEncoder:
     def failure(self) -> str:
         return self._events.failure
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing, where all words come through `feed`."""
         return 0
 

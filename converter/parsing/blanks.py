@@ -8,7 +8,7 @@ its indentation.
 
 from dataclasses import replace
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 
 HELD_LIMIT = 4096
 """Characters of blanks that are held until something follows; more of them pass."""
@@ -45,7 +45,7 @@ class BlanksTrimmer:
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 
-    def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Thinking], str] | None:
+    def plain(self, kind: WordKind) -> tuple[type[Thinking], str] | None:
         """Return thinking alone: any text may end in blanks that wait."""
         passes = self._behind_thought and self._held is None and kind is Thinking
         return (Thinking, "") if passes else None

@@ -7,7 +7,7 @@ events in, events out.
 
 from dataclasses import dataclass, replace
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.findings import Findings
 
 BYTES_PER_TOKEN = 4
@@ -59,7 +59,7 @@ class ThinkingBudget:
         """Return nothing: what came in time went out, what came too late stays away."""
         return []
 
-    def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Text], str] | None:
+    def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:
         """Return text alone: words of a thought have a price."""
         return (Text, "") if kind is Text else None
 

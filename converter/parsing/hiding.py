@@ -1,6 +1,6 @@
 """Thinking that the client did not ask for: a stage that leaves it out."""
 
-from converter.events import Event, Text, Thinking, ThinkingEnd
+from converter.events import Event, Text, Thinking, ThinkingEnd, WordKind
 
 
 class ThinkingHider:
@@ -10,7 +10,7 @@ class ThinkingHider:
         """Return the event, unless it is of a thought."""
         return [] if isinstance(event, (Thinking, ThinkingEnd)) else [event]
 
-    def plain(self, kind: type[Text] | type[Thinking]) -> tuple[type[Text], str] | None:
+    def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:
         """Return text alone: words of a thought do not come out."""
         return (Text, "") if kind is Text else None
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.findings import Findings
 from converter.parsing.thought import Thought
@@ -217,7 +217,7 @@ class PhraseStage:
         """Return what is held."""
         return self._noted(self._parser.flush())
 
-    def plain(self, kind: type[Text] | type[Thinking]) -> None:
+    def plain(self, kind: WordKind) -> None:
         """Return None: any word may be the beginning of a phrase."""
 
     def _noted(self, out: Sequence[Event]) -> Sequence[Event]:

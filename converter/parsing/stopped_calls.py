@@ -9,7 +9,7 @@ nothing in them is wrong. A call like that must not be run, and the reply did no
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.events import Event, Finish, Text, Thinking, ToolCall
+from converter.events import Event, Finish, ToolCall, WordKind
 from converter.wire.partial_json import PartialJson
 
 _WHOLE = ("stop", "tool_calls", "function_call")
@@ -45,9 +45,7 @@ class StoppedCalls:
         other = event.id not in ("", self._last.id) or bool(event.name and not self._is_cut)
         return other or event.index != self._last.index
 
-    def plain(
-        self, kind: type[Text] | type[Thinking]
-    ) -> tuple[type[Text] | type[Thinking], str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return the words as they are: none of them matters here."""
         return kind, ""
 

@@ -7,7 +7,7 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-from converter.events import LateCloser, Text, Thinking
+from converter.events import LateCloser, Text, Thinking, WordKind
 from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
@@ -62,7 +62,7 @@ class ThinkParser:
         self._read(text, last=False)
         return self._drain()
 
-    def plain(self) -> tuple[type[Text] | type[Thinking], str] | None:
+    def plain(self) -> tuple[WordKind, str] | None:
         """Return what words become now that hold none of the characters returned with it; None
         while they would do more than come out.
         """

@@ -4,15 +4,13 @@ itself.
 
 from collections.abc import Iterable, Sequence
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.unmatched_closer import UnmatchedCloser
-
-type Kind = type[Text] | type[Thinking]
 
 _HEAD = 64
 """Characters of a reply's beginning that show whether it has an opener of its own."""
@@ -50,7 +48,7 @@ class ThinkStage:
         """Return what is held."""
         return self._flushed("")
 
-    def plain(self, kind: Kind) -> tuple[Kind, str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
         the line breaks at a thought's end.
         """
@@ -102,7 +100,7 @@ class _Reader:
             self.correction = InitialState.THINKING
         return out
 
-    def plain(self) -> tuple[Kind, str] | None:
+    def plain(self) -> tuple[WordKind, str] | None:
         """Return what the parser makes of plain words."""
         return self._parser.plain()
 

@@ -8,7 +8,7 @@ from typing import Any
 from converter.conversation import Conversation, RequestError, Turn
 from converter.conversation import Text as Words
 from converter.dialects.dialect import Dialect, Form, ReplyContext
-from converter.events import End, Event, Failure, Finish, Start, Text, Thinking, ToolCall
+from converter.events import End, Event, Failure, Finish, Start, Text, Thinking, ToolCall, WordKind
 from converter.wire import json_text
 from converter.wire.sse import Frame, write_frame
 
@@ -77,7 +77,7 @@ class ToyEncoder:
             case _:
                 return None
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Nothing is counted."""
         return 0
 

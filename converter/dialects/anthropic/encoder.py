@@ -7,7 +7,7 @@ from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.anthropic.threads import Thread, ThreadKeeper
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, Message
-from converter.events import Text, Thinking
+from converter.events import WordKind
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
@@ -20,7 +20,7 @@ class AnthropicStreamEncoder(EventStreamEncoder):
         self._keeper = ThreadKeeper(context.own) if isinstance(context.own, Thread) else None
         super().__init__(self._message)
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Count words that are written like the last ones of this kind; a thread keeps them."""
         event = self._message.spliced(kind, text)
         if self._keeper:

@@ -29,6 +29,7 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    WordKind,
 )
 from converter.parsing.thought import Thought
 
@@ -107,7 +108,7 @@ class MessageEvents:
             case Opaque():
                 self._ending.leave_out(left_out(event))
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str) -> Message:
+    def spliced(self, kind: WordKind, text: str) -> Message:
         """Return the one event that says words which go on in an open block."""
         name = "thinking" if kind is Thinking else "text"
         return self._delta({"type": f"{name}_delta", name: text})

@@ -5,7 +5,7 @@ from io import StringIO
 from typing import Any
 
 from converter.dialects.openai_chat.chunks import Body, Chunker, failure_body
-from converter.events import Event, Failure, Text, Thinking
+from converter.events import Event, Failure, WordKind
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -33,7 +33,7 @@ class OpenAIStreamEncoder:
         """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
         return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing: the first of such words has changed all there is to change."""
         return 0
 
@@ -81,7 +81,7 @@ class OpenAIWholeEncoder:
                 self._raw.append(made)
         return []
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:  # noqa: ARG002
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of nothing: no words go around a whole body."""
         return 0
 

@@ -11,7 +11,7 @@ from converter.dialects.responses import compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import SERVER_ERROR, error_body
 from converter.dialects.responses.response_events import ResponseEvents
-from converter.events import Text, Thinking
+from converter.events import WordKind
 
 
 class ResponsesStreamEncoder(EventStreamEncoder):
@@ -21,7 +21,7 @@ class ResponsesStreamEncoder(EventStreamEncoder):
         self._response = ResponseEvents(context)
         super().__init__(self._response)
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Number the frames of words that are written like the last ones of this kind."""
         return self._response.spliced(kind, text, frames)
 

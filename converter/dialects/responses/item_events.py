@@ -23,7 +23,7 @@ from converter.dialects.responses.output_items import (
     done,
 )
 from converter.dialects.tool_pieces import ToolPiece
-from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.limits import TooMuchError
 from converter.parsing.thought import Thought
 
@@ -80,7 +80,7 @@ class ItemEvents:
                 yield from self._enter(partial(Finished, item=dict(event.event)))
                 yield from self._leave()
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, pieces: int) -> None:
+    def spliced(self, kind: WordKind, text: str, pieces: int) -> None:
         """Take words that go on in the open item, in so many pieces. Raises TooMuchError."""
         if kind is Thinking:
             self.thought += len(text)

@@ -27,6 +27,7 @@ from converter.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    WordKind,
     own_fields,
 )
 
@@ -99,7 +100,7 @@ class ResponseEvents:
                 if len(self._left_out) < MOST_NAMES:
                     self._left_out |= left_out(event)
 
-    def spliced(self, kind: type[Text] | type[Thinking], text: str, frames: int) -> int:
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take words that go on in the open item, in so many events; return the first's number."""
         self._items.spliced(kind, text, frames)
         first, self._sequence = self._sequence, self._sequence + frames

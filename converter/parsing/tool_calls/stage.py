@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.events import Event, Finish, LateCloser, Own, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import (
+    Event,
+    Finish,
+    LateCloser,
+    Own,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
@@ -124,9 +134,7 @@ class ToolCallStage:
             self._answered = True
         return [*self._drain(), event]
 
-    def plain(
-        self, kind: type[Text] | type[Thinking]
-    ) -> tuple[type[Text] | type[Thinking], str] | None:
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words become, and the characters that make words not plain."""
         if kind is Thinking:
             return None if self._parser.holds or self._native else (kind, "")
