@@ -222,7 +222,8 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         for option in OPTIONS
     }
     native = frozenset(name for name in _NATIVE if values.pop(name) == "native")
-    return Settings(**values, native=native)  # type: ignore[arg-type]  # each row reads its own type
+    # Each row reads a value of its own type, which mypy cannot see.
+    return Settings(**values, native=native)  # type: ignore[arg-type]
 
 
 def _read_one(option: Option, written: object) -> object:

@@ -34,7 +34,8 @@ def joined(events: Sequence[Event]) -> list[Event]:
             made += alike
         else:
             words, choice = kind
-            made.append(words("".join([event.text for event in alike]), choice))  # type: ignore[union-attr]
+            text = "".join([event.text for event in alike])  # type: ignore[union-attr]
+            made.append(words(text, choice))
     return made
 
 

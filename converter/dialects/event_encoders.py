@@ -54,7 +54,11 @@ class _EventEncoder:
 class EventStreamEncoder(_EventEncoder):
     """Events in, frames out."""
 
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
+    def feed(
+        self,
+        events: Sequence[Event],
+        raw: bytes | None = None,  # noqa: ARG002
+    ) -> list[bytes]:
         """Return the frames; `raw` is not of this dialect. A comment is a server's ping."""
         out: list[bytes] = []
         for event in events:
@@ -83,7 +87,11 @@ class EventWholeEncoder(_EventEncoder):
         super().__init__(events)
         self._folded = folded
 
-    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:  # noqa: ARG002
+    def feed(
+        self,
+        events: Sequence[Event],
+        raw: bytes | None = None,  # noqa: ARG002
+    ) -> list[bytes]:
         """Return nothing yet."""
         for event in events:
             self._fold(self._events.feed(event))

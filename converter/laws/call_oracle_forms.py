@@ -137,7 +137,8 @@ ROWS = (
     _headed(
         "harmony",
         r"(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))? ?to=(?:functions\.)?"
-        rf"{_NAME}\s*(?:<\|channel\|>\s*\w+\s*)?(?:<\|constrain\|>)?\s*(?:json|code)?\s*<\|message\|>",
+        rf"{_NAME}\s*(?:<\|channel\|>\s*\w+\s*)?(?:<\|constrain\|>)?\s*(?:json|code)?\s*"
+        r"<\|message\|>",
         r"<\|call\|>",
     ),
     Row(

@@ -40,7 +40,8 @@ def law_7(recording: Recording, _: int) -> None:
 def readers() -> Any:
     """Return the module that reads with the SDKs. Raises NotInstalledError where one is missing."""
     try:
-        from converter.laws import sdk_reading  # noqa: PLC0415  # the SDKs are only there where tests run
+        # Here, for the SDKs are only there where tests run.
+        from converter.laws import sdk_reading  # noqa: PLC0415
     except ImportError as error:
         raise NotInstalledError(
             f"law 7 needs the SDKs, pip install anthropic openai: {error}"

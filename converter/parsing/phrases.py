@@ -46,7 +46,8 @@ class _Place(enum.Enum):
 
 
 _TOKENS = re.compile(
-    r"""(?P<newline>\n)|(?P<blank>[^\S\n]+)|(?P<stop>[.!?…]+)|(?P<quote>["'”’)\]*_]+)|(?P<word>[^\s.!?…"'”’)\]*_]+)"""
+    r"(?P<newline>\n)|(?P<blank>[^\S\n]+)|(?P<stop>[.!?…]+)|"
+    r"""(?P<quote>["'”’)\]*_]+)|(?P<word>[^\s.!?…"'”’)\]*_]+)"""
 )
 NEXT_PLACE = {
     **{(place, "newline"): _Place.LINE for place in _Place},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mitmproxy import command, ctx, exceptions
 from mitmproxy import types as mitmproxy_types
-from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # it comes along with mitmproxy
+from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # comes along
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 

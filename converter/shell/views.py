@@ -174,7 +174,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
         return settings.read(), Expected()
     noted = notes_of(flow)
     try:
-        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # anything else fails, as below
+        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
         begins = InitialState(noted.get("begins", InitialState.TEXT.value))
     except (ValueError, TypeError, AttributeError):  # notes of another version
         chosen, begins = settings.read(), InitialState.TEXT

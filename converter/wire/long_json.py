@@ -81,7 +81,10 @@ class _Reading:
             if many is None:
                 tries -= bool(tries)
                 many, behind = self._single(at, opener, deepest)
-            made.update(many) if isinstance(made, dict) else made.extend(many)  # type: ignore[arg-type]
+            if isinstance(made, dict):
+                made.update(many)  # type: ignore[arg-type]
+            else:
+                made.extend(many)
             behind = self.behind_blanks(behind)
             end = self._text[behind : behind + 1]
             at = self.behind_blanks(behind + 1)

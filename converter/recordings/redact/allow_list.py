@@ -128,17 +128,22 @@ _TOOL_CHOICE: Table = {
     "tools": dict.fromkeys(("type", "name", "namespace")),
 }
 _SAMPLING = _names("""
-    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias logprobs top_logprobs
-    frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos skip_special_tokens
+    temperature top_p top_k min_p typical_p seed n stop stop_sequences stop_token_ids logit_bias
+    logprobs top_logprobs
+    frequency_penalty presence_penalty repeat_penalty repetition_penalty ignore_eos
+    skip_special_tokens
 """)
 _LIMITS = _names("""
-    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget thinking_budget_tokens
+    max_tokens max_completion_tokens max_output_tokens min_tokens n_predict thinking_token_budget
+    thinking_budget_tokens
     continue_final_message add_generation_prompt stream parallel_tool_calls function_call
 """)
 _MANNER = _names("""
-    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning include_reasoning enable_thinking think
+    reasoning reasoning_effort reasoning_format reasoning_split separate_reasoning
+    include_reasoning enable_thinking think
     chat_template_kwargs thinking_forced_open verbosity
-    response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice guided_grammar output_format
+    response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
+    guided_grammar output_format
 """)
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER, *sorted(SHAPING_FIELDS)]),
@@ -169,24 +174,35 @@ PROTOCOL = frozenset(
         ),
         *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
         *_names("""
-            system assistant developer function enabled disabled adaptive omitted ephemeral object string number integer boolean
-            properties required document base64 application/json text/event-stream message error refusal
-            choices delta created usage completion_tokens prompt_tokens total_tokens finish_reason stop_reason
-            tool_use tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter length standard_only
-            chat.completion chat.completion.chunk message_start message_delta message_stop partial_json
+            system assistant developer function enabled disabled adaptive omitted ephemeral object
+            string number integer boolean
+            properties required document base64 application/json text/event-stream message error
+            refusal
+            choices delta created usage completion_tokens prompt_tokens total_tokens finish_reason
+            stop_reason
+            tool_use tool_result tool_calls redacted_thinking end_turn stop_sequence content_filter
+            length standard_only
+            chat.completion chat.completion.chunk message_start message_delta message_stop
+            partial_json
             content_block content_block_start content_block_delta content_block_stop
             text_delta thinking_delta signature_delta input_json_delta
-            response response.created response.in_progress response.completed response.incomplete response.failed
-            response.output_item.added response.output_item.done response.content_part.added response.content_part.done
+            response response.created response.in_progress response.completed response.incomplete
+            response.failed
+            response.output_item.added response.output_item.done response.content_part.added
+            response.content_part.done
             response.output_text.delta response.output_text.done
             response.reasoning_summary_part.added response.reasoning_summary_part.done
             response.reasoning_summary_text.delta response.reasoning_summary_text.done
             response.function_call_arguments.delta response.function_call_arguments.done
             response.custom_tool_call_input.delta response.custom_tool_call_input.done
-            reasoning message function_call custom_tool_call output_text input_text summary_text in_progress completed
-            incomplete failed auto disabled max_output_tokens server_error invalid_prompt context_length_exceeded keepalive
-            annotations sequence_number output_index content_index summary_index item_id item part output total_tokens
-            input_tokens output_tokens input_tokens_details output_tokens_details reasoning_tokens cached_tokens
+            reasoning message function_call custom_tool_call output_text input_text summary_text
+            in_progress completed
+            incomplete failed auto disabled max_output_tokens server_error invalid_prompt
+            context_length_exceeded keepalive
+            annotations sequence_number output_index content_index summary_index item_id item part
+            output total_tokens
+            input_tokens output_tokens input_tokens_details output_tokens_details reasoning_tokens
+            cached_tokens
             cache_write_tokens incomplete_details parallel_tool_calls tool_choice background
         """),
     }

@@ -42,11 +42,13 @@ class Page:
         app = getattr(ctx.master, "app", None)
         if app is None or self._rule is not None:
             return
-        from converter.shell.page import handlers  # noqa: PLC0415  # it imports mitmweb, which mitmdump does without
+        # Here, for it imports mitmweb, which mitmdump does without.
+        from converter.shell.page import handlers  # noqa: PLC0415
 
-        self._listed = Listed(ctx.master.view, UNDER_WAY)  # type: ignore[attr-defined]  # as every mitmweb has one
+        web: Any = ctx.master  # whatever has an app is mitmweb
+        self._listed = Listed(web.view, UNDER_WAY)
         self._rule = handlers.mount(app, self)
-        _log.info("think: watch it think at %s", address(str(ctx.master.web_url)))  # type: ignore[attr-defined]
+        _log.info("think: watch it think at %s", address(str(web.web_url)))
 
     def done(self) -> None:
         """The script is loaded anew, or mitmproxy ends."""

@@ -187,7 +187,9 @@ class Written(_Handler):
 class Shown(mitmweb.FlowContentView):
     """mitmweb's own page: a message in a content view, drawn beside the loop where it is long."""
 
-    async def get(self, flow_id: str, message: str, content_view: str) -> None:  # type: ignore[override]
+    async def get(  # type: ignore[override]
+        self, flow_id: str, message: str, content_view: str
+    ) -> None:
         """Return the text as mitmweb does."""
         flow = self.flow
         shown = getattr(flow, message, None)

@@ -146,7 +146,8 @@ class Listed:
     def _changed(self, flow: flow.Flow) -> None:
         self._stale[flow.id] = None
 
-    def _removed(self, flow: flow.Flow, index: int) -> None:  # noqa: ARG002  (mitmproxy calls it by these names)
+    # mitmproxy calls it by these names.
+    def _removed(self, flow: flow.Flow, index: int) -> None:  # noqa: ARG002
         self._stale[flow.id] = None
 
     def _all_changed(self) -> None:
