@@ -102,7 +102,12 @@ class Call:
 
 
 class Calls(Protocol):
-    """The calls of one place in the text."""
+    """The calls of one place in the text. `head`: which of its heads the body has begun with;
+    `close`: the marks that may come behind.
+    """
+
+    head: str
+    close: Sequence[str]
 
     @property
     def current(self) -> Call:
@@ -119,8 +124,8 @@ class Body(Protocol):
     def heads(self) -> Sequence[str]:
         """The marks that the kind begins with."""
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
-        """Read one call or more behind `head`; `close`: the marks that may come behind them.
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call or more; return whether the closing mark behind them has been taken.
 
-        Return whether one of `close` has been taken. Raises Refused for text that is no such call.
+        Raises Refused for text that is no such call.
         """

@@ -35,13 +35,7 @@ class Elements:
         """The marks that a call begins with."""
         return (f"{self.mark}<{self.tag} name=",)
 
-    def read(
-        self,
-        source: Source,
-        calls: Calls,
-        head: str,  # noqa: ARG002
-        close: Sequence[str],  # noqa: ARG002
-    ) -> Step[bool]:
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
         written, _ = yield from source.short(marks_of(">"), NAME_LIMIT)

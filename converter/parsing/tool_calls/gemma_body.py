@@ -24,13 +24,7 @@ class Gemma:
     quote: str
     heads: Sequence[str] = ("call:", "call ")
 
-    def read(
-        self,
-        source: Source,
-        calls: Calls,
-        head: str,  # noqa: ARG002
-        close: Sequence[str],  # noqa: ARG002
-    ) -> Step[bool]:
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
         name, _ = yield from source.short(marks_of("{"), NAME_LIMIT)

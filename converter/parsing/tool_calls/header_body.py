@@ -30,13 +30,7 @@ class Header:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_expression", re.compile(self.pattern, re.DOTALL))
 
-    def read(
-        self,
-        source: Source,
-        calls: Calls,
-        head: str,  # noqa: ARG002
-        close: Sequence[str],  # noqa: ARG002
-    ) -> Step[bool]:
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         found = self._expression.fullmatch((yield from _header(source)))
         if not found:

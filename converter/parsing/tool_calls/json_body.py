@@ -40,12 +40,12 @@ class Json:
     name_is_key: bool = False
     heads: ClassVar[Sequence[str]] = ("{", "[")
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
-        """Read the calls behind `head`."""
-        if head == "[" and not (yield from source.accept(("{",))):
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read one call, or a list of them."""
+        if calls.head == "[" and not (yield from source.accept(("{",))):
             raise Refused
-        yield from self._call(source, calls.current, close)
-        while head == "[":
+        yield from self._call(source, calls.current, calls.close)
+        while calls.head == "[":
             mark, place = yield from source.ahead(("{", "]"), BLANKS + ",")
             source.take(place)
             if mark != "{":
@@ -53,7 +53,7 @@ class Json:
                 break
             call = calls.next()
             source.take(1)
-            yield from self._call(source, call, close)
+            yield from self._call(source, call, calls.close)
         return False
 
     def _call(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:

@@ -27,18 +27,18 @@ class Python:
     heads: Sequence[str] = ("[",)
     objects: Json = field(default_factory=Json)
 
-    def read(self, source: Source, calls: Calls, head: str, close: Sequence[str]) -> Step[bool]:
-        """Read the calls behind `head`."""
-        if head == "[" and (yield from source.ahead(("{",)))[0]:
-            return (yield from self.objects.read(source, calls, head, close))
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
+        """Read the calls of a list, or of lines."""
+        if calls.head == "[" and (yield from source.ahead(("{",)))[0]:
+            return (yield from self.objects.read(source, calls))
         yield from _call(source, calls.current)
         while True:
-            _, place = yield from source.ahead((*close, "]", "a"), BLANKS + ",")
+            _, place = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
             if not _NAME_BEGUN.match(source.rest, place) or not (yield from _named(source, place)):
                 break
             source.take(place)
             yield from _call(source, calls.next())
-        if head == "[" and not (yield from source.accept("]")):
+        if calls.head == "[" and not (yield from source.accept("]")):
             raise Refused
         return False
 

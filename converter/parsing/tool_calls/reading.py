@@ -54,6 +54,7 @@ class Place:
 
     `whole`: the calls must be the whole reply. `doubt`: the place's text, while it is in doubt.
     `ended`: all is read; `refused`: but the last is no whole call, `unfit`: what did not fit.
+    `head`, `close`: what the body that reads now began with, and what may come behind it.
     """
 
     source: Source
@@ -67,6 +68,8 @@ class Place:
     ended: bool = False
     refused: bool = False
     unfit: str = ""
+    head: str = ""
+    close: Sequence[str] = ()
     _form: str = ""
     _length: int = 0
     _doubted: int = 0
@@ -181,17 +184,18 @@ class Place:
         forms = [form for form in forms if mark in form.firsts]
         opened = any(mark in form.open for form in forms)
         heads = [head for form in forms for head in form.body.heads]
-        head = (yield from self._first(heads)) if opened else mark
-        form = next(form for form in forms if head in form.body.heads)
+        self.head = (yield from self._first(heads)) if opened else mark
+        form = next(form for form in forms if self.head in form.body.heads)
         self._form = self.current.form = form.name
         close = (form.close,) if form.close else ()
         again = tuple(filter(None, form.body.heads)) if opened or form.whole else ()
-        while not (yield from form.body.read(self.source, self, head, (*close, *ends))):
+        self.close = (*close, *ends)
+        while not (yield from form.body.read(self.source, self)):
             if not (close or again):
                 return
             marks = (*close, *again, *_BRACKETED)
-            head, place = yield from self.source.ahead(marks, BLANKS + ",;}")
-            if head not in again:
-                self.source.take(place + len(head) if head in close else 0)
+            self.head, place = yield from self.source.ahead(marks, BLANKS + ",;}")
+            if self.head not in again:
+                self.source.take(place + len(self.head) if self.head in close else 0)
                 return
-            self._go_on(head, place)
+            self._go_on(self.head, place)

@@ -42,13 +42,7 @@ class Tags:
     open_ended: bool = False
     cdata: bool = False
 
-    def read(
-        self,
-        source: Source,
-        calls: Calls,
-        head: str,  # noqa: ARG002
-        close: Sequence[str],
-    ) -> Step[bool]:
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
         name, _ = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
@@ -61,7 +55,7 @@ class Tags:
         if not first:
             raise Refused
         call.open()
-        yield from self._parameters(source, call, close)
+        yield from self._parameters(source, call, calls.close)
         call.complete()
         return False
 
@@ -131,15 +125,9 @@ class Pairs:
     separator: str = ""
     heads: Sequence[str] = ("",)
 
-    def read(
-        self,
-        source: Source,
-        calls: Calls,
-        head: str,  # noqa: ARG002
-        close: Sequence[str],
-    ) -> Step[bool]:
+    def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call, and its closing mark."""
-        call, nexts = calls.current, (self.key[0], *close)
+        call, nexts = calls.current, (self.key[0], *calls.close)
         written = yield from _word(source)
         if self.separator:
             yield from source.accept((self.separator,))
