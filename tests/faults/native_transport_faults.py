@@ -3,17 +3,12 @@
 from typing import TYPE_CHECKING
 
 from tests.faults.hostile_server import Do, Fault, Step, Steps, chunk, head, sent
+from tests.faults.transport_faults import HOWS, breaks, breaks_after
 
 if TYPE_CHECKING:
     from tests.faults.native_faults import Speech
 
 END: list[Step] = [b"0\r\n\r\n"]
-BAD_CHUNK: list[Step] = [b"zz\r\n", Do.HANG]
-HOWS: dict[str, Steps] = {
-    "closes": [Do.CLOSE],
-    "resets": [Do.PAUSE, Do.RESET],
-    "writes a bad chunk size": BAD_CHUNK,
-}
 LINES = {
     "CRLF": (b"\n", b"\r\n"),
     "CR": (b"\n", b"\r"),
@@ -67,7 +62,7 @@ def _broken(speech: "Speech") -> list[Fault]:
     tag, closing = speech.words("<th"), speech.words("</th")
     thought = [*speech.begin, speech.words("<think>deep")]
     last = chunk(speech.last)
-    places: dict[str, tuple[list[Step], tuple[str, str]]] = {
+    places: dict[str, tuple[Steps, tuple[str, str]]] = {
         "in a tag": (_sent([*speech.begin, tag]), ("", "<th")),
         "in a closing tag": (_sent([*thought, closing]), ("deep</th", "")),
         "in a character": (_sent([*speech.start, half]), ("deep", "Hel")),
@@ -75,24 +70,13 @@ def _broken(speech: "Speech") -> list[Fault]:
         "in a chunk's size": ([*_sent(speech.start), b"f"], ("deep", "Hel")),
         "before a chunk's end": ([*_sent(speech.start), last[:-2]], ("deep", "Hello")),
     }
-    cut = [
-        Fault(f"{how} {place}", "cut", [*said, *HOWS[how]], before=before)
-        for how in HOWS
-        for place, (said, before) in places.items()
-        if how in {"closes", "resets"} or "chunk" not in place
-    ]
-    after = [
-        Fault(
-            f"{how} after the {place}",
-            "full cut",
-            [*_sent(frames), *steps],
-            before=("deep", "Hello"),
-        )
-        for how, steps in HOWS.items()
-        for place, frames in {"end": speech.stream, "text": speech.stream[:-1]}.items()
-    ]
+    after = breaks_after({"the end": _sent(speech.stream), "the text": _sent(speech.stream[:-1])})
     bad_end: list[Step] = [*_sent(speech.start), b"1\r\nabc\r\n", Do.HANG]
-    return [*cut, *after, Fault("a chunk's end is wrong", "cut", bad_end, before=("deep", "Hel"))]
+    return [
+        *breaks(places),
+        *after,
+        Fault("a chunk's end is wrong", "cut", bad_end, before=("deep", "Hel")),
+    ]
 
 
 def _whole(speech: "Speech") -> list[Fault]:
@@ -104,7 +88,7 @@ def _whole(speech: "Speech") -> list[Fault]:
         "less than announced": [long, speech.body, Do.CLOSE],
         "resets": [long, speech.body[:60], Do.PAUSE, Do.RESET],
         "in chunks, closes": [*chunked, Do.CLOSE],
-        "in chunks, a bad one": [*chunked, *BAD_CHUNK],
+        "in chunks, a bad one": [*chunked, *HOWS["writes a bad chunk size"]],
     }
     return [
         *(Fault(f"whole: {name}", "failed", whole=steps) for name, steps in ways.items()),

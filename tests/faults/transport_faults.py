@@ -1,5 +1,7 @@
 """Servers that are not there, speak no HTTP, or break off."""
 
+from collections.abc import Mapping
+
 from tests.faults.hostile_server import (
     GOOD_STREAM,
     GOOD_WHOLE,
@@ -91,33 +93,34 @@ HOWS: dict[str, Steps] = {
 }
 
 
-def _breaks(how: str) -> list[Fault]:
+def breaks(places: Mapping[str, tuple[Steps, tuple[str, str]]]) -> list[Fault]:
+    """A stream that breaks at each place, in each way. A place: all that came before, and what it
+    said.
+    """
     return [
-        Fault(f"{how} {place}", "cut", [head(), *steps, *HOWS[how]], before=said)
-        for place, (steps, said) in PLACES.items()
+        Fault(f"{how} {place}", "cut", [*steps, *HOWS[how]], before=said)
+        for how in HOWS
+        for place, (steps, said) in places.items()
         if how in {"closes", "resets"} or "chunk" not in place
     ]
 
 
+def breaks_after(places: Mapping[str, Steps]) -> list[Fault]:
+    """A stream that breaks when all is said, in each way, at each place."""
+    return [
+        Fault(f"{how} after {place}", "full cut", [*came, *steps], before=("deep", "Hello"))
+        for place, came in places.items()
+        for how, steps in HOWS.items()
+    ]
+
+
 BROKEN = [
-    *(fault for how in HOWS for fault in _breaks(how)),
-    *(
-        Fault(
-            f"{how} after the finish",
-            "full cut",
-            [head(), *map(chunk, [*FRAMES, finish()]), *steps],
-            before=("deep", "Hello"),
-        )
-        for how, steps in HOWS.items()
-    ),
-    *(
-        Fault(
-            f"{how} after [DONE]",
-            "full cut",
-            [head(), *map(chunk, [*FRAMES, finish(), USAGE, DONE]), *steps],
-            before=("deep", "Hello"),
-        )
-        for how, steps in HOWS.items()
+    *breaks({place: ([head(), *steps], said) for place, (steps, said) in PLACES.items()}),
+    *breaks_after(
+        {
+            "the finish": [head(), *map(chunk, [*FRAMES, finish()])],
+            "[DONE]": [head(), *map(chunk, [*FRAMES, finish(), USAGE, DONE])],
+        }
     ),
     Fault(
         "a chunk's end is wrong",
