@@ -23,7 +23,7 @@ from tests.support.namespaces import (
     PROXY,
     REDIRECTED,
     Networks,
-    NotPermittedError,
+    networks_or_skip,
 )
 
 FORWARD = 8082
@@ -35,11 +35,7 @@ ACTED_ON, LEFT_ALONE = ("I add.", "84"), ("", "<think>I add.</think>84")
 
 @pytest.fixture(scope="module")
 def networks() -> Iterator[Networks]:
-    with ExitStack() as stack:
-        try:
-            made = stack.enter_context(Networks())
-        except NotPermittedError as error:
-            pytest.skip(f"no cloud was tried, this machine does not permit it: {error}")
+    with networks_or_skip("no cloud was tried") as made:
         yield made
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from tests.support import frames
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, Step, owned_by
 from tests.support.clients import ANTHROPIC, OPENAI
 from tests.support.harness import ADDON, FAULTS, Program
-from tests.support.namespaces import PROXY, REDIRECTED, SERVER, Networks, NotPermittedError
+from tests.support.namespaces import PROXY, REDIRECTED, SERVER, Networks, networks_or_skip
 
 BESIDE = 8001
 """A port that nothing redirects."""
@@ -29,11 +29,7 @@ BODY = {
 
 @pytest.fixture(scope="module")
 def networks() -> Iterator[Networks]:
-    with ExitStack() as stack:
-        try:
-            made = stack.enter_context(Networks())
-        except NotPermittedError as error:
-            pytest.skip(f"transparent mode was NOT tried, this machine does not permit it: {error}")
+    with networks_or_skip("transparent mode was NOT tried") as made:
         yield made
 
 

@@ -8,9 +8,10 @@ you? how many tokens?) need more than that.
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
+from tests.support.background_server import BackgroundServer
 from tests.support.scripted_server import JSON, STREAM, Asked
 
 type Step = bytes | threading.Event
@@ -48,14 +49,10 @@ def owned_by(owner: str) -> dict[str, Says]:
 NOT_FOUND = Says({"detail": "Not Found"}, 404)
 
 
-class ByPathServer(ThreadingHTTPServer):
+class ByPathServer(BackgroundServer, HTTPServer):
     """What has no row is a 404 in FastAPI's words. The last reply of a row is given again and
     again.
     """
-
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
 
     def __init__(
         self,
@@ -63,24 +60,10 @@ class ByPathServer(ThreadingHTTPServer):
         port: int = 0,
         host: str = "127.0.0.1",
     ) -> None:
-        super().__init__((host, port), _Handler)
         self.rows: dict[str, Says | Script | Sequence[Says]] = dict(rows or {})
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
-        threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        super().__init__(_Handler, port, host)
 
     def paths(self) -> list[str]:
         return [asked.target for asked in self.asked]
@@ -100,9 +83,6 @@ class ByPathServer(ThreadingHTTPServer):
         if isinstance(row, Says):
             return row
         return row(asked) if callable(row) else row[min(before, len(row) - 1)]
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that goes away in the middle is part of some tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):

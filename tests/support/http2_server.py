@@ -4,10 +4,9 @@ import contextlib
 import socket
 import socketserver
 import ssl
-import threading
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Self
+from typing import Any
 
 import h2.config
 import h2.connection
@@ -15,6 +14,8 @@ import h2.errors
 import h2.events
 import h2.exceptions
 import trustme
+
+from tests.support.background_server import BackgroundServer
 
 
 class End(Enum):
@@ -26,14 +27,12 @@ class End(Enum):
     CLOSES = "the socket is closed"
 
 
-class Http2Server(socketserver.ThreadingTCPServer):
+class Http2Server(BackgroundServer):
     """Answers each stream with `steps`, `trailers` and `end`; an early end may come before the head."""
 
-    daemon_threads = True
-    block_on_close = False
+    scheme = "https"
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         trustme.CA().issue_cert("127.0.0.1").configure_cert(self.tls)
         self.tls.set_alpn_protocols(["h2"])
@@ -43,19 +42,7 @@ class Http2Server(socketserver.ThreadingTCPServer):
         self.end = End.PROPERLY
         self.has_head = True
         self.connections = 0
-        poll = {"poll_interval": 0.01}
-        threading.Thread(target=self.serve_forever, kwargs=poll, daemon=True).start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-    @property
-    def address(self) -> str:
-        return f"https://127.0.0.1:{self.server_address[1]}"
+        super().__init__(_Handler, 0, "127.0.0.1")
 
     def answer(self, steps: Sequence[bytes], end: End = End.PROPERLY, **changed: Any) -> None:
         """Answer so from now on."""

@@ -8,10 +8,12 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Self
+
+import pytest
 
 CLIENT, GATEWAY = "192.0.2.2", "192.0.2.1"
 SERVER = "198.51.100.1"
@@ -85,6 +87,17 @@ class Networks:
             f"ip route add default via {GATEWAY}",
         ):
             self.at_client(lambda words=command: _run(words))  # type: ignore[misc]
+
+
+@contextmanager
+def networks_or_skip(not_tried: str) -> Iterator[Networks]:
+    """Both networks; on a machine that permits none, the test is left out, and says what for."""
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(Networks())
+        except NotPermittedError as error:
+            pytest.skip(f"{not_tried}, this machine does not permit it: {error}")
+        yield made
 
 
 def _new() -> int:

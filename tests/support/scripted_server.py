@@ -9,8 +9,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+
+from tests.support.background_server import BackgroundServer
 
 STREAM = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}
@@ -56,25 +58,15 @@ class Asked:
     body: bytes
 
 
-class ScriptedServer(ThreadingHTTPServer):
+class ScriptedServer(BackgroundServer, HTTPServer):
     """Answers every request with the reply set last."""
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
         self.connections = 0
         self.asked: list[Asked] = []
         self.reply = Reply()
         self.came = threading.Event()
-        threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        super().__init__(_Handler, 0, "127.0.0.1")
 
     def answer(self, reply: Reply) -> None:
         """Answer so from now on, and forget what was asked."""
@@ -92,9 +84,6 @@ class ScriptedServer(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         self.connections += 1
         super().process_request(request, client_address)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that goes away in the middle is part of some tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,35 @@
+"""What servers of the tests have in common: one serves in a thread of its own as soon as it is made."""
+
+import socketserver
+import threading
+from typing import Any, Self
+
+
+class BackgroundServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    """Serves until its `with` block is left, each connection in a thread that nobody waits for."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+    scheme = "http"
+
+    def __init__(
+        self, handler: type[socketserver.BaseRequestHandler], port: int, host: str
+    ) -> None:
+        super().__init__((host, port), handler)
+        poll = {"poll_interval": 0.01}
+        threading.Thread(target=self.serve_forever, kwargs=poll, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    @property
+    def address(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away in the middle is part of some tests."""
