@@ -24,8 +24,10 @@ LONG = 1 << 17
 """Bytes that are read at once in any case: some milliseconds."""
 _LONGEST_NUMBER = 4300
 """Digits that Python reads as one number; longer ones raise."""
-_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
-"""Strings, which are stepped over; commas before an end; what opens and closes."""
+_MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
+"""Strings, which are stepped over, a last one without its end as well, because its escaped quotes
+would each be looked behind; commas before an end; what opens and closes.
+"""
 _LEFT_OVER = " \t\r\n,;]}"
 """What may follow a value and mean nothing."""
 
