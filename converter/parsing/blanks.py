@@ -11,7 +11,7 @@ from dataclasses import replace
 from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 
 HELD_LIMIT = 4096
-"""Characters of blanks that are held until something follows; more of them pass."""
+"""Characters of blanks that are held until something follows, the last ones; those before pass."""
 
 
 class BlanksTrimmer:
@@ -52,10 +52,10 @@ class BlanksTrimmer:
 
     def _hear(self, event: Text) -> list[Event]:
         said = (self._held.text if self._held else "") + event.text
-        words = said if len(said) > HELD_LIMIT else said.rstrip()
+        words = said[: max(len(said.rstrip()), len(said) - HELD_LIMIT)]
         blanks = said[len(words) :]
         self._held = replace(event, text=blanks) if blanks else None
-        if not words:
+        if not words or (self._behind_thought and words.isspace()):
             return []
         behind, self._behind_thought = self._behind_thought, False
         left = _without_blank_lines(words) if behind else words

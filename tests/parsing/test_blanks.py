@@ -68,11 +68,26 @@ def test_without_a_thought_nothing_but_blanks_at_the_head_goes(texts: list[str])
     assert not left.startswith("\n")
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("x" * HELD_LIMIT + "a\n\n", "x" * HELD_LIMIT + "a"),
+        ("a" + "\n" * (HELD_LIMIT + 3), "a\n\n\n"),
+        ("\n" * (HELD_LIMIT + 3) + "a\n", "a"),
+    ],
+)
+def test_long_texts_lose_the_same_blanks_however_they_are_cut(said: str, left: str) -> None:
+    for size in (1, 1000, len(said)):
+        cut = [Text(said[at : at + size]) for at in range(0, len(said), size)]
+        assert trimmed([*cut, *THOUGHT]) == [Text(left), *THOUGHT]
+
+
 def test_what_is_held_has_a_limit() -> None:
     stage = BlanksTrimmer()
-    out = [made for _ in range(HELD_LIMIT + 1) for made in stage.feed(Text(" "))]
-    assert out == []
-    assert stage.close() == []
+    stage.feed(Text("a"))
+    assert [made for _ in range(HELD_LIMIT) for made in stage.feed(Text(" "))] == []
+    assert stage.feed(Text(" \t")) == [Text("  ")]
+    assert stage.close() == [Text(" " * (HELD_LIMIT - 1) + "\t")]
 
 
 def test_plain_words_are_those_of_a_thought_that_has_begun() -> None:
