@@ -12,7 +12,8 @@ import re
 
 LIMIT = 400
 """Characters that are held: an ordinary short answer, some seconds of a slow model's thought."""
-_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*(?=\S)")
+_BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
+"""What parts two paragraphs; at the text's end none has begun behind it."""
 _WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
@@ -36,7 +37,7 @@ class Guess:
 
 def _last_paragraph(text: str, least: int) -> int:
     """Return where the last paragraph begins, or the first word, at `least` or behind it."""
-    begun = [found.end() for found in _PARAGRAPH.finditer(text)]
+    begun = [found.end() for found in _BETWEEN.finditer(text) if found.end() < len(text)]
     if begun and begun[-1] >= least:
         return begun[-1]
     word = _WORD.search(text, least) if least else None
