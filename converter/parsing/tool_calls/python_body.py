@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, Json
 from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
-from converter.parsing.tool_calls.values import literal
+from converter.parsing.tool_calls.values import literal, parsed
 
 PYTHON_LIMIT = 1 << 16
 """Characters of one call, which waits for its end: Python is read whole."""
@@ -105,7 +105,7 @@ def _next(mark: str, quote: str, depth: int) -> tuple[str, int]:
 
 def _arguments(written: str) -> list[tuple[str, object]]:
     try:
-        call = ast.parse(f"f({written}\n)", mode="eval").body
+        call = parsed(f"f({written}\n)")
         if not isinstance(call, ast.Call) or call.args:
             raise Refused
         if not all(word.arg for word in call.keywords):

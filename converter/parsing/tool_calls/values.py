@@ -6,6 +6,8 @@ A string goes on as it comes; any other value is short and waits for its end.
 
 import ast
 import json
+import re
+import warnings
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -48,6 +50,10 @@ _KINDS = {
     dict: "object",
     type(None): "null",
 }
+
+_PLACE = "<tool call>"
+# an escape that a model makes up, \d in a string, is none to be told in the terminal
+warnings.filterwarnings("ignore", category=SyntaxWarning, module=re.escape(_PLACE))
 
 
 class Value(Protocol):
@@ -214,8 +220,8 @@ def _json(text: str) -> object:
 def _python(text: str) -> object:
     """Read a Python literal, which models write where they mean JSON."""
     try:
-        found = ast.literal_eval(text)
-        json.dumps(found, allow_nan=False)
+        found = ast.literal_eval(parsed(text))
+        literal(found)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
     return found
@@ -225,6 +231,13 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is Python's, not JSON's")
 
 
+def parsed(written: str) -> ast.expr:
+    """Return a Python expression. Raises what `ast.parse` raises."""
+    return ast.parse(written, _PLACE, mode="eval").body
+
+
 def literal(found: object) -> str:
-    """Return the JSON text of a value."""
-    return json.dumps(found, ensure_ascii=False)
+    """Return the JSON text of a value. Raises ValueError for a number that JSON cannot say, and
+    TypeError for what is no value of JSON.
+    """
+    return json.dumps(found, ensure_ascii=False, allow_nan=False)

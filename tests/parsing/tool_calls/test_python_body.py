@@ -1,6 +1,8 @@
 """Calls as Python writes them."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -60,6 +62,7 @@ def test_several_calls_are_listed() -> None:
         "[f(a={1, 2})]",
         "[f(a=b'x')]",
         "[f(a=1j)]",
+        "[f(a=[-1e999])]",
         "[f(a=1]",
         "[f(a='x]",
         "[f]",
@@ -71,3 +74,13 @@ def test_several_calls_are_listed() -> None:
 def test_what_is_no_literal_comes_back(written: str) -> None:
     text = wrapped(written)
     assert read(text) == [Text(text)]
+
+
+def test_an_escape_that_python_does_not_know_is_read_and_prints_nothing() -> None:
+    source = (
+        "from tests.parsing.tool_calls.test_python_body import read, wrapped\n"
+        "(call,) = read(wrapped('[f(a=\"\\\\d+\")]'))\n"
+        "print(call.arguments)"
+    )
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert (json.loads(ran.stdout), ran.stderr) == ({"a": "\\d+"}, "")
