@@ -1,6 +1,7 @@
 """Events to replies of chat completions: frames of a stream, or one whole body."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from io import StringIO
 from typing import Any
 
@@ -109,8 +110,7 @@ class OpenAIWholeEncoder:
         for choice in choices if isinstance(choices, list) else []:
             delta = choice.pop("delta")
             whole = self._choices.setdefault(choice["index"], {"message": {}})
-            told = {name: value for name, value in choice.items() if value is not None}
-            whole |= {name: None for name in choice if name not in whole} | told
+            _fold_beside(whole, choice)
             _fold_delta(whole["message"], delta)
 
 
@@ -148,15 +148,31 @@ class _Calls:
         ]
 
 
+def _fold_beside(whole: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Add what stands beside a delta: lists, as those of `logprobs`, go on in the next frame."""
+    for name, value in fields.items():
+        match whole.get(name), value:
+            case _, None:
+                whole.setdefault(name, None)
+            case dict(before), dict(more):
+                _fold_beside(before, more)
+            case list(before), list(more):
+                before += more
+            case _:
+                whole[name] = deepcopy(value)  # it grows here
+
+
 def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
     for name, value in delta.items():
         match message.get(name), value:
+            case _, None:
+                message.setdefault(name, None)  # SGLang sends it in each frame
             case _, list(entries) if name == "tool_calls":
                 calls = message.setdefault(name, _Calls())
                 for entry in entries:
                     calls.add(entry)
             # grows in place: of thousands of thoughts, copying would cost the square
-            case StringIO() as before, str(more):
+            case StringIO() as before, str(more) if name != "role":
                 before.write(more)
             case _, str(first):
                 message[name] = StringIO()

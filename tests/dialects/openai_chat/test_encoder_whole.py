@@ -139,11 +139,34 @@ def test_a_delta_beside_a_message_is_not_read(beside: object) -> None:
     assert message == {"content": "b", "reasoning_content": "a"}
 
 
+def _folded(*choices: Json) -> Json:
+    """The choice of a whole reply that was streamed."""
+    pieces = [*map(chunk, choices), chunk(choice(finish_reason="stop"))]
+    made: Json = json.loads(b"".join(passed(rewriter(OPENAI, client_form=WHOLE), pieces)))
+    folded: Json = made["choices"][0]
+    return folded
+
+
 def test_lists_of_thinking_in_a_stream_are_one_list() -> None:
     deltas = [{"reasoning": said, "reasoning_details": [{"text": said}]} for said in "ab"]
-    pieces = [chunk(choice(delta=delta)) for delta in deltas]
-    end = chunk(choice(finish_reason="stop"))
-    made = passed(rewriter(OPENAI, client_form=WHOLE), [*pieces, end])
-    message = json.loads(b"".join(made))["choices"][0]["message"]
+    message = _folded(*(choice(delta=delta) for delta in deltas))["message"]
     assert message["reasoning_details"] == [{"text": "a"}, {"text": "b"}]
     assert (message["reasoning"], message["reasoning_content"]) == ("ab", "ab")
+
+
+def test_a_null_in_a_later_frame_takes_nothing_away() -> None:
+    deltas = [{"reasoning_content": "a", "content": None}, {"reasoning_content": None}]
+    deltas += [{"content": "b"}, {"content": None}]
+    message = _folded(*(choice(delta=delta) for delta in deltas))["message"]
+    assert message == {"reasoning_content": "a", "content": "b"}
+
+
+def test_a_role_in_each_frame_is_said_once() -> None:
+    message = _folded(*(choice(delta={"role": "assistant", "content": said}) for said in "ab"))
+    assert message["message"] == {"role": "assistant", "content": "ab"}
+
+
+def test_the_logprobs_of_all_frames_are_kept() -> None:
+    told = [{"content": [{"token": said}], "refusal": None} for said in "ab"]
+    folded = _folded(*(choice(delta={"content": "x"}, logprobs=each) for each in told))
+    assert folded["logprobs"] == {"content": [{"token": "a"}, {"token": "b"}], "refusal": None}
