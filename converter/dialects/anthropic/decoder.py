@@ -171,11 +171,10 @@ class AnthropicDecoder:
 
     def _finish(self, delta: Fields, usage: Fields) -> Iterator[Event]:
         if reason := delta.get("stop_reason"):
-            stop = delta.get("stop_sequence")
-            word = str(reason)
-            yield Finish(
-                FINISHES.get(word, word), stop if isinstance(stop, str) else None, server_word=word
-            )
+            stop, word = delta.get("stop_sequence"), str(reason)
+            unnamed = "" if word == "stop_sequence" else None  # Ollama's own endpoint names none
+            named = stop if isinstance(stop, str) else unnamed
+            yield Finish(FINISHES.get(word, word), named, server_word=word)
         self._count(usage)
         yield _usage(self._usage)
 

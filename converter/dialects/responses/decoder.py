@@ -121,6 +121,8 @@ class ResponsesDecoder:
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
         ended = "tool_calls" if self._called else "stop"
+        if response.get("status") == "incomplete":
+            ended = "length"  # for a reason that the API does not know
         yield Finish(REASONS.get(str(reason), ended), server_word=_string(reason))
         if isinstance(usage := response.get("usage"), dict):
             yield _usage(usage)

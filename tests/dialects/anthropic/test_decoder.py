@@ -175,6 +175,11 @@ def test_a_message_begins_with_its_head_and_ends_with_its_count() -> None:
     )
 
 
+def test_a_stop_sequence_that_the_server_does_not_name_stays_one() -> None:
+    assert Finish("stop", "") in _read(BEGIN, _finish("stop_sequence"), STOP)
+    assert Finish("stop", None) in _read(BEGIN, _finish("end_turn"), STOP)
+
+
 CACHED = {"cache_read_input_tokens": 3, "cache_creation_input_tokens": 2}
 COUNTS: dict[str, tuple[Json, Json, tuple[object, ...]]] = {
     "split over start and end": (

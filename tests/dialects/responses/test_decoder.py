@@ -180,6 +180,8 @@ def test_an_item_of_another_kind_goes_on_whole(item: dict[str, Any]) -> None:
         ({}, "stop"),
         ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "length"),
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_tool_calls"}}, "length"),
+        ({"status": "incomplete"}, "length"),
     ],
 )  # fmt: skip
 def test_the_status_is_a_finish_reason(fields: dict[str, Any], reason: str) -> None:
