@@ -265,6 +265,10 @@ def test_a_server_of_http_2_is_read_through_one_connection(
         assert heard == [Verdict(FULL, ("deep", "Hello"))] * 10
         assert client.answers[ids[0]].trailers == {"x-sum": "1"}
     assert newer.connections == 1
+    newer.answer([b"", *(part for step in stream(*HELLO) for part in (step, b""))])
+    with Http2Client(proxy.ports[1]) as client:  # an empty frame is no end
+        answer = client.end_of(client.ask(speaker.path, speaker.question(True)))
+        assert verdict(answer, speaker) == Verdict(FULL, ("deep", "Hello"))
     newer.answer([whole("".join(HELLO))], kind="application/json")
     with Http2Client(proxy.ports[1]) as client:
         answer = client.end_of(client.ask(speaker.path, speaker.question(False)))

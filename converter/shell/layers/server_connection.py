@@ -14,6 +14,7 @@ from converter.shell.mitmproxy_internals import (
     HttpClient,
     HttpEvent,
     ReceiveHttp,
+    RequestData,
     RequestHeaders,
     ResponseProtocolError,
     between_chunks,
@@ -104,6 +105,8 @@ class ServerConnection(Http1Client):
         """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must."""
         if isinstance(event, RequestHeaders) and not event.end_stream:
             _frame(event.request)
+        if isinstance(event, RequestData) and not event.data:
+            return  # HTTP/2 may have an empty frame anywhere; to HTTP/1 an empty chunk is the end
         yield from super().send(event)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:

@@ -121,7 +121,8 @@ class StreamLayer(HttpStream):
         """Pass bytes on the long way: with the head, through TLS or HTTP/2, or in a long call."""
         function, call = self._function, self._layer.long_calls.call
         if function and isinstance(event, ResponseData):
-            yield from self._say((yield from call(function, event.data)))
+            if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
+                yield from self._say((yield from call(function, event.data)))
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from self._say((yield from call(function, b"")))
@@ -217,9 +218,8 @@ class StreamLayer(HttpStream):
         return None
 
     def _answer(self) -> CommandGenerator[None]:
-        response = self.flow.response
+        response, client = self.flow.response, self.context.client
         assert response
-        client = self.context.client
         yield SendHttp(ResponseHeaders(self.stream_id, response, end_stream=False), client)
         yield SendHttp(ResponseData(self.stream_id, response.raw_content or b""), client)
         yield from self._end()

@@ -17,7 +17,7 @@ from converter.shell.layers.server_connection import (
     fault_of_head,
     usual_chunks,
 )
-from converter.shell.mitmproxy_internals import RequestHeaders, h11
+from converter.shell.mitmproxy_internals import RequestData, RequestHeaders, h11
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 
@@ -213,3 +213,17 @@ def test_a_request_without_a_body_is_left_as_it_is() -> None:
     connection = ServerConnection(Core().layer.context)
     list(connection.send(RequestHeaders(1, request, end_stream=True)))
     assert dict(request.headers) == {}
+
+
+def test_an_empty_frame_of_http_2_does_not_end_a_request_without_a_length() -> None:
+    connection = ServerConnection(Core().layer.context)
+    request = Request.make("POST", "http://x/")
+    del request.headers["content-length"]
+    request.raw_content = None
+    list(connection.send(RequestHeaders(1, request, end_stream=False)))
+    sent = [
+        command.data  # type: ignore[attr-defined]
+        for data in (b"a", b"", b"b")
+        for command in connection.send(RequestData(1, data))
+    ]
+    assert sent == [chunk(b"a"), chunk(b"b")]

@@ -9,6 +9,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.layers import body_buffer
 from converter.shell.layers.hooks import UnfinishedHook
+from converter.shell.mitmproxy_internals import ResponseData
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
@@ -46,6 +47,14 @@ def test_a_stream_that_breaks_off_ends_properly(how: str) -> None:
         assert heard.endswith(END)
         assert core.named[-1] == "error"
         assert core.client not in core.closed
+
+
+def test_an_empty_frame_of_http_2_is_no_end() -> None:
+    with Core() as core:
+        function = streaming(core)
+        list(core.layer.event_to_child(core.layer.streams[1], ResponseData(1, b"")))
+        core.answer(chunk(b"b") + END)
+        assert function.calls == [b"a", b"b", b""]
 
 
 def test_what_came_before_the_break_is_heard() -> None:
