@@ -74,9 +74,12 @@ class UpstreamClient:
         """
 
         def ask() -> asyncio.Task[Server | None]:
-            if upstream not in self._recognising:
-                self._recognising[upstream] = _begin(self._recognise(upstream, headers))
-            return self._recognising[upstream]
+            if running := self._recognising.get(upstream):
+                return running
+            task = _begin(self._recognise(upstream, headers))
+            if not task.done():  # as below
+                self._recognising[upstream] = task
+            return task
 
         if known := self._known.server(upstream):
             if self._unsure.get(upstream, math.inf) <= time.monotonic():
@@ -151,7 +154,7 @@ class UpstreamClient:
             asked = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
             replies = await asyncio.gather(*asked)
         finally:
-            del self._recognising[upstream]
+            self._recognising.pop(upstream, None)
         heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
         server = recognise(heard)
         self._unsure.pop(upstream, None)

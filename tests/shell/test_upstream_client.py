@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -160,6 +161,23 @@ def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> No
         _recognise(_at(server), authorization=f"Bearer {key}") for key in ("wrong", "right")
     )
     assert _run(wrong, right) == [GENERIC, by_name("sglang")]
+
+
+def test_a_server_that_cannot_even_be_connected_to_is_generic() -> None:
+    """mitmproxy's tasks begin at once, so that this one is over before anybody has noted it."""
+
+    async def unreadable(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        client._secure = _no_authorities
+        upstream = Upstream("https", HOST, 443)
+        told = [await client.recognise(upstream, {}) for _ in range(2)]
+        return told, client._recognising
+
+    assert _run(unreadable) == [([GENERIC, GENERIC], {})]
+
+
+def _no_authorities(_: str) -> ssl.SSLContext:
+    raise FileNotFoundError("authorities.pem")
 
 
 def test_nobody_there_is_an_error_each_time() -> None:
