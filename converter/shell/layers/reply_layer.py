@@ -33,6 +33,7 @@ from converter.shell.mitmproxy_internals import (
     RegisterHttpConnection,
     ResponseProtocolError,
     is_outermost,
+    is_paused,
 )
 
 SECONDS_TO_OPEN = 0.5
@@ -208,12 +209,12 @@ class ReplyLayer(HttpLayer):
 
     def _tick(self) -> CommandGenerator[None]:
         self._timer = None
-        for stream in list(self.streams.values()):
-            if stream.child_layer is None:  # not a tunnel, nor a WebSocket
-                yield from self.event_to_child(stream, Tick())
+        exchanges = [one for one in self.streams.values() if one.child_layer is None]  # no tunnels
+        for stream in [one for one in exchanges if not is_paused(one)]:  # they would pile up there
+            yield from self.event_to_child(stream, Tick())
         silence = self.listener.seconds_of_silence
-        if self.streams and silence > 0:
-            spoke = min(stream.spoke for stream in self.streams.values())
+        if exchanges and silence > 0:
+            spoke = min(monotonic() if is_paused(one) else one.spoke for one in exchanges)
             yield from self._arm(min(silence, max(spoke + silence - monotonic(), 0.05)))
 
     def _quit(self, event: Quit) -> CommandGenerator[None]:

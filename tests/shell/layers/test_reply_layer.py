@@ -98,11 +98,12 @@ def test_layers_of_open_connections_are_known() -> None:
         assert core.layer.client_id == core.client.id
 
 
-def tunnel(core: Core) -> ReplyLayer:
-    """A layer of ours within a tunnel of ours, as in regular mode."""
+def tunnel(core: Core, seconds_of_silence: float = 0) -> ReplyLayer:
+    """A layer of ours within a tunnel of ours, as in regular mode; `seconds_of_silence`: of the outer."""
     context = Context(core.client, core.layer.context.options)
     HttpProxy(context)
-    core.layer = outer = ReplyLayer(context, HTTPMode.regular, Says(seconds_of_silence=0))
+    listener = Says(seconds_of_silence=seconds_of_silence)
+    core.layer = outer = ReplyLayer(context, HTTPMode.regular, listener)
 
     def choose(nextlayer: NextLayer) -> None:
         nextlayer.layer = HttpLayer(nextlayer.context, HTTPMode.transparent)
@@ -128,6 +129,30 @@ def test_in_a_tunnel_pings_and_the_end_find_their_way(clock: list[float]) -> Non
         assert core.heard() == chunk(b"<ping>")
         core.happens(Quit("bye"))
         assert core.heard() == chunk(b"<held><abort: bye>") + END
+
+
+def test_a_tunnel_keeps_no_timer(clock: list[float]) -> None:
+    """Each look counts as activity, so that mitmproxy would never close an idle connection."""
+    with Core() as core:
+        tunnel(core, seconds_of_silence=10)
+        clock[0] += 10
+        core.tick()
+        assert len(core.timers) == 1
+
+
+def test_an_exchange_whose_hook_waits_is_looked_at_seldom_and_told_nothing(
+    clock: list[float],
+) -> None:
+    """A person may hold it for hours."""
+    with Core() as core:
+        core.hold = "request"
+        core.ask()
+        for _ in range(3):
+            clock[0] += 10
+            core.tick()
+            assert core.timers[-1].delay == 10
+        assert not core.layer.streams[1]._paused_event_queue
+        core.release()
 
 
 def chosen(*kinds: type) -> tuple[NextLayer, Context]:
