@@ -23,8 +23,8 @@ from converter.shell.mitmproxy_internals import (
 )
 
 LONGEST_HEAD = 64 * 1024
-"""Bytes of a reply's head. h11 reads 16 KiB, nginx and browsers up to 256; mitmproxy reads on for
-ever.
+"""Bytes of a reply's head, of a chunk's and of trailers. h11 reads 16 KiB, nginx and browsers up to
+256; mitmproxy reads on for ever.
 """
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
@@ -65,6 +65,8 @@ class WholeReads:
                     pieces += self._usual(buffer)
         except h11.ProtocolError as error:
             found = error
+        if found is None and len(buffer) > LONGEST_HEAD:  # no data is left in it
+            found = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
         self.after = h11.EndOfMessage() if isinstance(found, h11.EndOfMessage) else found
         return b"".join(pieces)
 

@@ -86,6 +86,15 @@ def test_trailers_are_passed_over() -> None:
     assert list(reader(buffer).headers) == []
 
 
+@pytest.mark.parametrize("begun", [b"5;", b"0\r\n"], ids=["a chunk's head", "trailers"])
+def test_what_stands_between_chunks_is_not_read_for_ever(begun: bytes) -> None:
+    """mitmproxy holds all that comes."""
+    endless = [b"x: " + b"x" * 4096 + b"\r\n" if begun[:1] == b"0" else b"x" * 4096] * 17
+    data, rest = joined(read(WholeReads(ChunkedReader()), chunk(b"a") + begun, *endless))
+    assert data == b"a"
+    assert str(rest[0]) == f"more than {LONGEST_HEAD} bytes between chunks"
+
+
 def test_other_bodies_are_read_as_they_were() -> None:
     assert read(WholeReads(ContentLengthReader(3)), b"a", b"bc") == [b"a", b"bc", "end"]
     assert read(WholeReads(Http10Reader()), b"a", b"bc") == [b"a", b"bc"]
