@@ -1,6 +1,7 @@
 """Words for our layers to say: replies to requests that no server answered, early heads."""
 
 from collections.abc import Callable, Mapping
+from weakref import WeakKeyDictionary
 
 from mitmproxy.http import HTTPFlow, Response
 
@@ -34,7 +35,7 @@ class ExchangeListener:
         self._kept = kept
         self._chosen = chosen
         self._tap = tap
-        self._hosts: dict[str, str] = {}
+        self._hosts: WeakKeyDictionary[HTTPFlow, str] = WeakKeyDictionary()
 
     @property
     def seconds_of_silence(self) -> float:
@@ -42,12 +43,12 @@ class ExchangeListener:
         return self._chosen().ping
 
     def asked(self, flow: HTTPFlow, host: str) -> None:
-        """Keep the client's own `Host` until `host_of` asks for it."""
-        self._hosts[flow.id] = host
+        """Keep the client's own `Host` until `host_of` asks for it; of a CONNECT nobody does."""
+        self._hosts[flow] = host
 
     def host_of(self, flow: HTTPFlow) -> str | None:
         """Return the client's own `Host`, once; None where our layers are not in place."""
-        return self._hosts.pop(flow.id, None)
+        return self._hosts.pop(flow, None)
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
         """Tell whether a request may be of so many bytes, and note it of one that may not. Requests

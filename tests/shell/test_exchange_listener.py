@@ -1,5 +1,6 @@
 """What our layers say for the addon: errors in the dialect, early heads, late words."""
 
+import gc
 import json
 
 import pytest
@@ -59,6 +60,17 @@ def test_the_clients_host_is_asked_for_once() -> None:
         flow = request(CHAT)
         listener(addon).asked(flow, "here")
         assert [listener(addon).host_of(flow) for _ in range(2)] == ["here", None]
+
+
+def test_a_host_that_nobody_asks_for_is_forgotten_with_its_flow() -> None:
+    """So is that of each CONNECT."""
+    with running() as (addon, _):
+        flow = request(CHAT)
+        listener(addon).asked(flow, "here")
+        assert len(listener(addon)._hosts) == 1
+        del flow
+        gc.collect()
+        assert len(listener(addon)._hosts) == 0
 
 
 def test_silence_is_as_long_as_the_option_says() -> None:
