@@ -38,7 +38,8 @@ class OwnLayers:
         self._listener = listener
 
     def running(self) -> None:
-        """Say what this mitmproxy lacks; have it open the server's connection for a request.
+        """Say what this mitmproxy lacks; have it open the server's connection for a request; be
+        asked for connections that are open, if the script was loaded anew.
 
         By default it opens one for each client that connects, and closes the client without a word
         where it cannot. A person's own choice stays.
@@ -50,7 +51,10 @@ class OwnLayers:
                 version.VERSION,
                 ", ".join(MISSING),
             )
-        elif _is_reverse() and not mitmproxy_internals.is_set_by_user("connection_strategy"):
+            return
+        for layer in LIVE:
+            layer.listener = self._listener
+        if _is_reverse() and not mitmproxy_internals.is_set_by_user("connection_strategy"):
             ctx.options.update(connection_strategy="lazy")
 
     def next_layer(self, nextlayer: NextLayer) -> None:

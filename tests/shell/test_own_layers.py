@@ -79,6 +79,13 @@ def test_a_script_that_is_loaded_anew_breaks_nothing_off() -> None:
         assert own_layers.OwnLayers(Says()).done() is None
 
 
+def test_a_script_that_is_loaded_anew_is_asked_for_open_connections() -> None:
+    with Core() as core, running("reverse:http://127.0.0.1:8000"):
+        new = Says()
+        own_layers.OwnLayers(new).running()
+        assert core.layer.listener is new
+
+
 class Handler:
     """A client's connection; `drained`: all that was written is on its way."""
 
