@@ -34,7 +34,7 @@ class MetricsEndpoint:
         self._place: MetricsPlace | None = None
         self._hosts: tuple[str, ...] = ()
         self._listens = False
-        self._server: asyncio.Task[None] | None = None
+        self._server: asyncio.Future[asyncio.Server] | None = None
         self._writing: asyncio.TimerHandle | None = None
 
     def open(self, place: MetricsPlace | None, hosts: tuple[str, ...] = ()) -> None:
@@ -50,7 +50,8 @@ class MetricsEndpoint:
         self._place = place
         if listening and place:
             _log.info("metrics at http://%s:%s/metrics", place.host, place.port)
-            self._server = asyncio.ensure_future(self._serve(listening))
+            serving = asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
+            self._server = asyncio.ensure_future(serving)
 
     def running(self) -> None:
         """Serve from now on; a port that is taken stops mitmproxy, with one line."""
@@ -77,8 +78,10 @@ class MetricsEndpoint:
         if self._writing:
             self._writing.cancel()
             self._write()
-        if self._server:
-            self._server.cancel()
+        if self._server and self._server.done():
+            self._server.result().close()  # now: a script loaded anew listens at once
+        elif self._server:
+            self._server.add_done_callback(lambda started: started.result().close())
         self._place = self._server = None
 
     def _write(self) -> None:
@@ -95,11 +98,6 @@ class MetricsEndpoint:
         if as_json:
             return json_text.write(self.metrics.values())
         return self.metrics.text().encode()
-
-    async def _serve(self, listening: socket.socket) -> None:
-        server = await asyncio.start_server(self._answer, sock=listening, limit=_LONGEST_REQUEST)
-        async with server:
-            await server.serve_forever()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

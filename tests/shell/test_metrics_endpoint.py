@@ -1,5 +1,6 @@
 """Counts that others can read: at a port, in a file, and nowhere unless asked for."""
 
+import asyncio
 import json
 import socket
 import urllib.error
@@ -11,7 +12,8 @@ from mitmproxy.flow import Error
 from mitmproxy.test import tflow
 from prometheus_client.parser import text_string_to_metric_families
 
-from converter.shell.metrics_endpoint import outcome_of
+from converter.option_readers import MetricsPlace
+from converter.shell.metrics_endpoint import MetricsEndpoint, outcome_of
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import start_proxy
@@ -96,6 +98,24 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
             proxy.exit_status()
     assert f"think_metrics: 127.0.0.1:{port} cannot be listened at (Address already" in proxy.output
     assert "Error logged during startup, exiting..." in proxy.output
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew(begun: bool) -> None:
+    place = MetricsPlace("127.0.0.1", free_port())
+
+    async def given_up() -> None:
+        endpoint = MetricsEndpoint()
+        endpoint.running()
+        endpoint.open(place)
+        for _ in range(10 * begun):
+            await asyncio.sleep(0)
+        endpoint.done()
+        for _ in range(10 * (not begun)):
+            await asyncio.sleep(0)
+        socket.create_server((place.host, place.port)).close()
+
+    asyncio.run(given_up())
 
 
 def test_who_asks_nothing_is_let_go(tmp_path: Path) -> None:
