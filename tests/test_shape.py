@@ -40,7 +40,7 @@ _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {"converter.recordings.as_flow", "converter.recordings.flow_file"}
 """They use mitmproxy.io and plain values only."""
-COMES_WITH_THE_PROXY = {"certifi", "h11"}
+COMES_WITH_THE_PROXY = {"brotli", "certifi", "h11", "zstandard"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
 TEST_ENVIRONMENT = {"converter.laws.sdk_reading", "converter.laws.pytest_plugin"}
 """They run where tests run: with pytest and the SDKs, which the proxy never needs."""
@@ -202,7 +202,7 @@ def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) 
 
 
 def test_what_comes_with_the_proxy_is_what_it_needs_itself() -> None:
-    needed = {re.split(r"[^\w-]", line)[0] for line in metadata.requires("mitmproxy") or []}
+    needed = {re.split(r"[^\w-]", line)[0].lower() for line in metadata.requires("mitmproxy") or []}
     assert needed >= COMES_WITH_THE_PROXY
 
 

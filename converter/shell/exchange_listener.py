@@ -87,7 +87,7 @@ class ExchangeListener:
     def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
         """Return what a reply says that is none of the stream that was begun for it."""
         assert flow.response
-        body = flow.response.content or b""
+        body = messages.body(flow.response, [])
         if flow.response.headers.get("content-type", "").startswith(EVENT_STREAM):
             return [body]
         return begun.abort(

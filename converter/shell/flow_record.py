@@ -25,7 +25,7 @@ from converter.recordings.notes import METADATA
 from converter.recordings.recording import Found
 from converter.rewriter import Rewriter
 from converter.servers.profiles import GENERIC, Server
-from converter.shell.messages import copied
+from converter.shell.messages import body, copied
 from converter.shell.mitmproxy_internals import forget_state_before
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
@@ -203,7 +203,7 @@ def refusal_of(response: Response | None) -> str:
     """Return the status and the words of an HTTP error, as they may stand in a comment."""
     if response is None or response.status_code < 400:
         return ""
-    words = server_words(response.get_content(strict=False) or b"")
+    words = server_words(body(response, []))
     shown = bounded(words, LONGEST_REFUSAL)
     return f"status {response.status_code}" + (f": {shown}" if shown else "")
 

@@ -7,7 +7,9 @@ from mitmproxy.net.http.status_codes import RESPONSES
 
 from converter.dialects.table import by_name
 from converter.exchange import Answer, Exchange
+from converter.limits import BODY_LIMIT
 from converter.servers.known_servers import Upstream
+from converter.shell.compressed import uncompressed
 from converter.shell.head_fields import change
 from converter.wire import json_text
 
@@ -28,12 +30,13 @@ def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
         flow.response.headers.setdefault(header, f"req_{flow.id.replace('-', '')}")
 
 
-def is_compressed(response: Response) -> bool:
+def is_compressed(message: Request | Response) -> bool:
     """Tell whether a body must be whole before it can be read."""
-    return response.headers.get("content-encoding", "identity").strip().lower() not in (
-        "",
-        "identity",
-    )
+    return _encoding(message) not in ("", "identity")
+
+
+def _encoding(message: Request | Response) -> str:
+    return str(message.headers.get("content-encoding", "")).strip().lower()
 
 
 def copied[Kind: (Request, Response)](message: Kind) -> Kind:
@@ -85,16 +88,21 @@ def open_for_streaming(request: Request, response: Response) -> None:
     change(response.headers, framing)
 
 
-def body(message: Request | Response, notes: list[str]) -> bytes:
-    """Return the body, uncompressed; as it came, with a note, when it is not what its encoding
-    says.
+def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT) -> bytes:
+    """Return the body, uncompressed; of one that is longer than `limit` then the beginning, and one
+    that is not what its encoding says as it came, both with a note.
     """
+    came = message.raw_content or b""
+    if not is_compressed(message):
+        return came
     try:
-        return message.get_content() or b""
-    except Exception:  # mitmproxy gives unknown names to Python's codecs, which raise anything
-        encoding = message.headers["content-encoding"]
-        notes.append(f"the body is no {encoding}, though its content-encoding says so")
-        return message.raw_content or b""
+        made = uncompressed(came, _encoding(message), limit)
+    except ValueError:
+        notes.append(f"the body is no {_encoding(message)}, though its content-encoding says so")
+        return came
+    if len(made) > limit:
+        notes.append(f"the body has more than {limit >> 20} megabytes uncompressed, not read on")
+    return made
 
 
 def replace(response: Response, answer: Answer) -> None:

@@ -3,6 +3,7 @@ server.
 """
 
 import logging
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -48,7 +49,10 @@ class RequestSteps:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
         record.asks(flow.request)
         notes: list[str] = []
-        flow.response = await self._answered(flow, record, notes)
+        try:
+            flow.response = await self._answered(flow, record, notes)
+        except RequestTooLargeError as error:
+            flow.response = _refused(record.exchange, error, notes)
         asked = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(asked, record.server)
         if not flow.response:
@@ -63,7 +67,7 @@ class RequestSteps:
         """Return the answer to a request that goes no further; None for one that does."""
         exchange = record.exchange
         if record.too_large:
-            return _refused(exchange, RequestTooLargeError(exchange.settings.max_request), notes)
+            raise RequestTooLargeError(exchange.settings.max_request)
         if exchange.endpoint in OURS:
             empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
             return messages.made(Answer(200, JSON, empty))
@@ -76,7 +80,7 @@ class RequestSteps:
     async def _answer_of_memory(
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
     ) -> Response | None:
-        body = messages.body(flow.request, notes)
+        body = _body(flow, exchange, notes)
         asked = (flow.request.method, flow.request.path, body, self.memory)
         answer = await aside(len(body) + self.memory.size, partial(exchange.kept, *asked))
         return messages.made(answer) if answer else None
@@ -100,7 +104,7 @@ class RequestSteps:
     ) -> Response | None:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
-        body = messages.body(flow.request, notes)
+        body = _body(flow, exchange, notes)
         size = len(body)
         if size <= AT_ONCE and exchange.may_refer(body):
             size += self.memory.size
@@ -126,7 +130,7 @@ class RequestSteps:
         """Take note of a request that goes on as it came, but for its model's name and what its
         server refuses; return the answer to one that must not.
         """
-        body = messages.body(flow.request, notes)
+        body = _body(flow, record.exchange, notes)
         try:
             asked = await aside(len(body), partial(read_request.note, record.exchange, body))
         except RequestError as error:
@@ -164,6 +168,15 @@ class RequestSteps:
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)
+
+
+def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:
+    """Return a request's body, uncompressed. Raises RequestTooLargeError."""
+    limit = exchange.settings.max_request
+    body = messages.body(flow.request, notes, limit or sys.maxsize)
+    if limit and len(body) > limit:
+        raise RequestTooLargeError(limit)
+    return body
 
 
 def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:

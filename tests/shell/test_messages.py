@@ -81,6 +81,21 @@ def test_a_body_is_uncompressed_and_one_that_cannot_be_comes_as_it_is() -> None:
     assert ["is no gzip" in note for note in notes] == [True]
 
 
+def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
+    long, notes = response(content_encoding="gzip"), list[str]()
+    long.raw_content = gzip.compress(bytes(9 << 20))
+    assert messages.body(long, notes, 2 << 20) == bytes((2 << 20) + 1)
+    assert notes == ["the body has more than 2 megabytes uncompressed, not read on"]
+
+
+@pytest.mark.parametrize("name", ["", "Identity"])
+def test_a_body_may_be_said_to_be_plain(name: str) -> None:
+    plain, notes = response(content_encoding=name), list[str]()
+    plain.raw_content = b"a"
+    assert not messages.is_compressed(plain)
+    assert (messages.body(plain, notes), notes) == (b"a", [])
+
+
 def test_a_reply_is_replaced_whole() -> None:
     replaced = response("text/plain", 500, content_encoding="gzip", transfer_encoding="chunked")
     messages.replace(replaced, Answer(200, JSON, b"{}"))

@@ -13,6 +13,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
 from converter.dialects.table import OPENAI_CHAT, Form
+from converter.limits import BODY_LIMIT
 from converter.rewriter import Rewriter
 from converter.shell import reply_steps
 from converter.shell.tap import Tap
@@ -203,6 +204,13 @@ def test_a_compressed_reply_with_nothing_to_change_stays_compressed(name: str) -
     packed = encoding.encode(whole("b"), name)
     got = exchanged(request(CHAT), response(content_encoding=name), packed)
     assert (got.raw_content, got.headers["content-encoding"]) == (packed, name)
+
+
+def test_a_compressed_reply_is_read_up_to_the_limit_of_any() -> None:
+    """A hundred kilobytes may hold gigabytes."""
+    packed = encoding.encode(whole("b" * (BODY_LIMIT + 1)), "zstd")
+    got = exchanged(request(MESSAGES), response(content_encoding="zstd"), packed)
+    assert (got.status_code, len(got.raw_content or b"") < 999) == (502, True)
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])

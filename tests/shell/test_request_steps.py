@@ -63,6 +63,18 @@ def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
         assert json.loads(sent.raw_content or b"")["model"] == "small"
 
 
+@pytest.mark.parametrize("path", [MESSAGES, CHAT, "/v1/conversations"])
+def test_a_compressed_request_may_hold_no_more_than_others(path: str) -> None:
+    for limit, status in ((1, 413), (0, None)):
+        with running(max_request=limit) as (addon, _):
+            flow = request(path)
+            flow.request.headers["content-encoding"] = "gzip"
+            flow.request.content = json.dumps({**ASKED, "rest": "x" * (1 << 20)}).encode()
+            assert len(flow.request.raw_content or b"") < 9999
+            answered = ask(addon, flow).response
+            assert (answered and answered.status_code) == status or path == "/v1/conversations"
+
+
 KEYS = {
     "a key becomes a bearer token": ({"x_api_key": "k"}, "Bearer k"),
     "a bearer token is kept": ({"authorization": "Bearer t"}, "Bearer t"),
