@@ -32,7 +32,7 @@ def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
 
 def is_compressed(message: Request | Response) -> bool:
     """Tell whether a body must be whole before it can be read."""
-    return _encoding(message) not in ("", "identity")
+    return _encoding(message) not in ("", "identity", "none")
 
 
 def _encoding(message: Request | Response) -> str:

@@ -88,8 +88,9 @@ def test_of_a_compressed_body_no_more_is_read_than_its_limit() -> None:
     assert notes == ["the body has more than 2 megabytes uncompressed, not read on"]
 
 
-@pytest.mark.parametrize("name", ["", "Identity"])
+@pytest.mark.parametrize("name", ["", "identity", "None"])
 def test_a_body_may_be_said_to_be_plain(name: str) -> None:
+    """Servers of streams write `none`, so that nobody in between compresses them."""
     plain, notes = response(content_encoding=name), list[str]()
     plain.raw_content = b"a"
     assert not messages.is_compressed(plain)
