@@ -18,6 +18,7 @@ from converter.observe import statistics
 from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
+from converter.shell.log_lines import in_a_line
 from converter.shell.page.conversation import transcript_of
 from converter.shell.recorder import Recorder
 from converter.shell.terminal.printer import reply_of
@@ -118,7 +119,7 @@ class Commands:
             raise exceptions.CommandError(f"a {flow.type} flow is no exchange with a model")
         _or_error(lambda: self._recorder.keep(flow, name))
         if not named:
-            announce(f"recording: the last reply, {flow.request.method} {flow.request.path}")
+            announce(f"recording: the last reply, {in_a_line(flow)}")
 
 
 def _conversation(flow: Flow) -> tuple[Transcript, Facts]:

@@ -98,11 +98,11 @@ class Web(Program):
         ) as answer:
             return dict(json.load(answer))
 
-    def ask(self, dialect: Dialect = OPENAI, streamed: bool = True) -> None:
+    def ask(self, dialect: Dialect = OPENAI, streamed: bool = True, query: str = "") -> None:
         """Have one more flow, complete."""
         before = len(self.wait_for("reply: ", 0))
         with Client(self.port) as client:
-            client.ask(dialect.path, question(streamed))
+            client.ask(dialect.path + query, question(streamed))
         self.wait_for("reply: ", before + 1)
         self.wait_for("client disconnect", before + 1)
 
@@ -200,9 +200,10 @@ def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
 
 def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> None:
     web.ask(OPENAI)
-    web.ask(ANTHROPIC)
+    web.ask(ANTHROPIC, query="?key=secret")
     web.call("think.record", "the-last")
-    web.wait_for("recording: the last reply, POST /v1/messages")
+    web.wait_for("recording: the last reply, POST /v1/messages\n")
+    assert "secret" not in web.output
     web.wait_for("recording: kept recordings/the-last.mitm")
     assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
 
