@@ -1,6 +1,7 @@
 """Writes to a terminal or pipe that may be slow, or not read at all, without any waiting."""
 
 import threading
+import time
 from collections import deque
 from typing import TextIO
 
@@ -10,6 +11,8 @@ _PIECE = 1 << 12
 """Bytes per write: no more than every pipe takes at once, so that a line of the log never lands
 inside one.
 """
+_PAUSE = 0.05
+"""Seconds until a file that does not block, and is full, is tried again."""
 
 
 class Writer:
@@ -83,7 +86,10 @@ class Writer:
     def _put(self, data: bytes) -> None:
         try:
             while data:
-                data = data[self._raw.write(data[:_PIECE]) or 0 :]
+                written = self._raw.write(data[:_PIECE])
+                if written is None:  # full, and another program has made it non-blocking
+                    time.sleep(_PAUSE)
+                data = data[written or 0 :]
         except (OSError, ValueError):
             # nobody is there any more, as mitmproxy will notice by its own lines
             with self._change:

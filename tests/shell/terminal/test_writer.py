@@ -3,6 +3,7 @@ said.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -61,6 +62,16 @@ def test_a_full_pipe_keeps_nobody_waiting_and_loses_nothing_that_was_taken(pipe:
     writer.write("end")
     assert pipe.read("end") == "".join(pieces) + "end"
     assert writer.settle(SECONDS)
+
+
+def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(pipe: Pipe) -> None:
+    os.set_blocking(pipe.file.fileno(), False)  # as programs do that share a terminal
+    writer, text = Writer(pipe.file), "x" * 200_000 + "end"
+    before = time.process_time()
+    writer.write(text)
+    assert not writer.settle(1.0)
+    assert time.process_time() - before < 0.3
+    assert pipe.read("end") == text
 
 
 def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(pipe: Pipe) -> None:
