@@ -229,5 +229,5 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
 def _read_one(option: Option, written: object) -> object:
     try:
         return option.read(written)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # the home of a user who is not there
         raise ValueError(f"think_{option.name}: {error}") from None

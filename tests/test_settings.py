@@ -158,6 +158,7 @@ BAD: dict[str, tuple[str, object, list[str]]] = {
     "a dialect nobody speaks": ("messages", "both", ["'both'", "translate", "native"]),
     "a server nobody knows": ("server", "gpt", ["gpt", "vllm", "llama.cpp", "generic"]),
     "a history nobody writes": ("history", "all", ["'all'", "tags", "drop"]),
+    "a home nobody has": ("events", "~nobody-has-it/x", ["home"]),
     "an order nobody keeps": ("order", "random", ["'random'", "as-written", "tools-first"]),
 }
 
