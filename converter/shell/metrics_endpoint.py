@@ -147,7 +147,7 @@ def _listen(place: MetricsPlace) -> socket.socket:
     try:
         return socket.create_server((place.host, place.port), family=family)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else error
+        reason = str(error.strerror or error).partition(" (")[0]  # Python adds the address
         words = f"{place.host}:{place.port} cannot be listened at ({reason})"
         raise ValueError(f"think_metrics: {words}") from None
 

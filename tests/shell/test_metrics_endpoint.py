@@ -100,6 +100,16 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path: Path) -> None:
     assert "Error logged during startup, exiting..." in proxy.output
 
 
+def test_why_a_place_cannot_be_had_is_said_in_the_systems_words() -> None:
+    endpoint = MetricsEndpoint()
+    endpoint._listens = True
+    taken = socket.create_server(("127.0.0.1", 0))
+    with taken, pytest.raises(ValueError, match=r"\(Address already in use\)$"):
+        endpoint.open(MetricsPlace("127.0.0.1", taken.getsockname()[1]))
+    with pytest.raises(ValueError, match=r"\((?!Unknown error).+\)$"):
+        endpoint.open(MetricsPlace("no.such.host.invalid", 9100))
+
+
 @pytest.mark.parametrize("begun", [True, False])
 def test_a_port_that_is_given_up_is_free_for_a_script_that_is_loaded_anew(begun: bool) -> None:
     place = MetricsPlace("127.0.0.1", free_port())
