@@ -8,7 +8,7 @@ _THOUGHTS = {
     "response.reasoning_summary_text.delta": "summary",
 }
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
-_FINISHES = {"max_output_tokens": "length"}
+_FINISHES = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -69,7 +69,8 @@ class ResponseWords:
     def _end(self, heard: Heard, response: Json) -> None:
         reason = (response.get("incomplete_details") or {}).get("reason")
         ended = "tool_calls" if heard.calls else "stop"
-        heard.finish = _FINISHES.get(str(reason), reason) or ended
+        ended = "length" if response.get("status") == "incomplete" else ended
+        heard.finish = _FINISHES.get(str(reason), ended)
         self.words.usage |= response.get("usage") or {}
         self.words.done = True
         self.words.error = self.words.error or bool(response.get("error"))
