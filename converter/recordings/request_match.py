@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 
 from converter.recordings.recording import Asked
+from converter.recordings.redact.allow_list import REQUEST, kept
 
-_MUST_FIT = ("messages", "tools", "stream", "system")
+_MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
 _PROMPT = ("messages", "tools")
-_IDS = ("id", "tool_call_id", "tool_use_id")
+_IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 """Recordings have other ids than the requests they were made of."""
 
 type Body = Mapping[str, object]
@@ -24,7 +25,10 @@ def fit(sent: Asked, method: str, path: str, body: bytes) -> int:
 
 
 def _same(asked: Body, known: Body, names: Sequence[str]) -> bool:
-    return all(_comparable(asked.get(name)) == _comparable(known.get(name)) for name in names)
+    def said(body: Body, name: str) -> object:
+        return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
+
+    return all(said(asked, name) == said(known, name) for name in names)
 
 
 def same_prompt(asked: Body, known: Body) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.recordings.test_server import ask, serving
-from tests.support.made_recordings import question, recording
+from tests.support.made_recordings import asked, question, recording
 
 ODD: list[tuple[dict[str, Any], bool]] = [
     (question(temperature=0.5), True),
@@ -42,3 +42,21 @@ def test_the_ids_of_earlier_tool_calls_need_not_fit() -> None:
 
     with serving(recording(body=turn("a"))) as server:
         assert ask(server, turn("b"))[0] == 200
+
+
+@pytest.mark.parametrize("said", [{"input": "Bye"}, {"instructions": "Be brief."}, {"input": []}])
+def test_what_a_responses_request_asks_must_fit_as_well(said: dict[str, Any]) -> None:
+    body, path = {"model": "small", "input": "Hi"}, "/v1/responses"
+    request = asked(body, path)
+    with serving(recording(asked=request, sent=request)) as server:
+        assert ask(server, body, path)[0] == 200
+        assert ask(server, body | said, path)[0] == 404
+
+
+def test_what_no_recording_holds_need_not_fit() -> None:
+    def turn(**fields: object) -> dict[str, Any]:
+        part = {"type": "text", "text": "Hi", **fields}
+        return question() | {"messages": [{"role": "user", "content": [part]}]}
+
+    with serving(recording(body=turn())) as server:
+        assert ask(server, turn(cache_control={"type": "ephemeral"}))[0] == 200
