@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from converter.conversation import Conversation
 from converter.dialects.offered_tools import offered
+from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
 from converter.exchange import Exchange
 from converter.memory import Memory
@@ -14,9 +15,6 @@ from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import Server
 from converter.wire import json_text
-
-_BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")
-"""Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""
 
 type Body = Mapping[str, object]
 
@@ -144,7 +142,7 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
     asked = said if isinstance(said, dict) else {}
     if error := exchange.client.natively_refused(asked):
         raise error
-    budgets = (value for name in _BUDGETS if type(value := asked.get(name)) is int)
+    budgets = (value for name in BUDGET_FIELDS if type(value := asked.get(name)) is int)
     mend = exchange.client.native_request if exchange.native else None
     mended = mend(asked) if mend else asked
     request = ReadRequest(

@@ -60,3 +60,5 @@ ROUTING_FIELDS = _names("""
 """
 
 SERVER_FIELDS = SHAPING_FIELDS | ROUTING_FIELDS
+BUDGET_FIELDS = ("thinking_token_budget", "thinking_budget_tokens")
+"""Where chat completions hold a budget of thinking: for vLLM, for llama.cpp."""

@@ -19,6 +19,7 @@ from converter.conversation import (
 from converter.dialects.openai_chat.message_reader import Messages
 from converter.dialects.openai_chat.request_writer import OUTPUT_NAME
 from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
+from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.wire.checked import Fields
 
 CHOICES: dict[str, ToolChoiceMode] = {
@@ -58,8 +59,6 @@ _SWITCHES: dict[str, dict[object, bool]] = {
     "reasoning": {True: True, False: False},  # Cohere
 }
 """Template switches of thinking and their values; see `servers/profiles.py`."""
-_BUDGETS = ("thinking_token_budget", "thinking_budget_tokens")
-"""Where vLLM and llama.cpp take a budget of thinking."""
 
 
 def read(body: object) -> Conversation:
@@ -189,7 +188,7 @@ def _budget(request: Fields) -> int | None:
     template = _template(request)
     extra = request.values.get("nvext")  # NIM
     found = (
-        *(request.values.get(name) for name in _BUDGETS),
+        *(request.values.get(name) for name in BUDGET_FIELDS),
         template.get("thinking_budget"),
         extra.get("max_thinking_tokens") if isinstance(extra, dict) else None,
     )
