@@ -105,7 +105,8 @@ class FastPath:
         self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
     ) -> None:
         """Take note of a frame that went the full way: what it said, what the stages made of it,
-        and what was written.
+        and what was written. `raw`: empty for one that had to be mended; what was known of others
+        may not hold behind it.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
             self._confirm(made)

@@ -204,8 +204,8 @@ class Rewriter:
         out = self._encoder.feed(shown, frame.raw if unchanged else None)
         self.changed = self.changed or out != [came.raw]
         self._fast = None if self.end.failure else self._fast
-        if self._fast and frame is came:
-            self._fast.learn(frame.raw, read, events, out)
+        if self._fast:
+            self._fast.learn(frame.raw if frame is came else b"", read, events, out)
         return out
 
     def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:

@@ -173,6 +173,16 @@ def test_odd_frames_in_between_change_nothing(broken: bytes, client: Dialect) ->
 
 
 @CLIENTS
+@pytest.mark.parametrize("name", ["content", "reasoning"])
+def test_words_that_wait_in_a_mended_frame_are_not_overtaken(client: Dialect, name: str) -> None:
+    frames = _stream(name, LONG[:9])
+    for waiting in ("\n", "<thi"):
+        choice = {"index": "0", "delta": {name: waiting}, "finish_reason": None}
+        mended = data({**HEAD, "choices": [None, choice]})
+        _both([*frames[:5], mended, *frames[5:]], settings.read(), client)
+
+
+@CLIENTS
 def test_bytes_that_are_no_characters_are_mended_as_ever(client: Dialect) -> None:
     frames = _stream("content", ["word", " word", " x", " word"])
     frames[2] = frames[2].replace(b" x", b"\xc3")
