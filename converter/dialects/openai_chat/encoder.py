@@ -137,7 +137,7 @@ class _Calls:
     def entries(self, streamed: bool) -> list[dict[str, Any]]:
         """Return the whole calls; those of a stream without the index of their pieces."""
         calls = [
-            entry | {"function": entry["function"] | {"arguments": "".join(pieces)}}
+            entry | {"function": (entry.get("function") or {}) | {"arguments": "".join(pieces)}}
             if pieces
             else entry
             for entry, pieces in zip(self._entries, self._arguments, strict=True)

@@ -170,3 +170,11 @@ def test_the_logprobs_of_all_frames_are_kept() -> None:
     told = [{"content": [{"token": said}], "refusal": None} for said in "ab"]
     folded = _folded(*(choice(delta={"content": "x"}, logprobs=each) for each in told))
     assert folded["logprobs"] == {"content": [{"token": "a"}, {"token": "b"}], "refusal": None}
+
+
+@pytest.mark.parametrize("begun", [{"function": None}, {}])
+def test_a_call_that_began_without_a_function_has_its_arguments(begun: Json) -> None:
+    pieces: list[Json] = [{"id": "a", **begun}, {"function": {"arguments": "{}"}}]
+    calls = (choice(delta={"tool_calls": [{"index": 0, **piece}]}) for piece in pieces)
+    [call] = _folded(*calls)["message"]["tool_calls"]
+    assert (call["id"], call["function"]) == ("a", {"arguments": "{}"})
