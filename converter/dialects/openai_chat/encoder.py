@@ -1,7 +1,6 @@
 """Events to replies of chat completions: frames of a stream, or one whole body."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from io import StringIO
 from typing import Any
 
@@ -148,39 +147,58 @@ class _Calls:
         ]
 
 
-def _fold_beside(whole: dict[str, Any], fields: dict[str, Any]) -> None:
-    """Add what stands beside a delta: lists, as those of `logprobs`, go on in the next frame."""
+def _fold_beside(whole: dict[str, Any], fields: dict[str, Any], inner: bool = False) -> None:
+    """Add what stands beside a delta: lists go on in the next frame, as those in `logprobs` do.
+    `inner`: the fields are those of such an object.
+    """
     for name, value in fields.items():
         match whole.get(name), value:
             case _, None:
                 whole.setdefault(name, None)
-            case dict(before), dict(more):
-                _fold_beside(before, more)
             case list(before), list(more):
                 before += more
+            case _, list(first):
+                whole[name] = [*first]  # it grows here
+            case before, dict(more) if not inner:
+                whole[name] = before if isinstance(before, dict) else {}
+                _fold_beside(whole[name], more, inner=True)
             case _:
-                whole[name] = deepcopy(value)  # it grows here
+                whole[name] = value
 
 
 def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
     for name, value in delta.items():
-        match message.get(name), value:
-            case _, None:
-                message.setdefault(name, None)  # SGLang sends it in each frame
-            case _, list(entries) if name == "tool_calls":
-                calls = message.setdefault(name, _Calls())
-                for entry in entries:
-                    calls.add(entry)
-            # grows in place: of thousands of thoughts, copying would cost the square
-            case StringIO() as before, str(more) if name != "role":
-                before.write(more)
-            case _, str(first):
-                message[name] = StringIO()
-                message[name].write(first)
-            case list(before), list(more):
-                message[name] = before + more
-            case _:
-                message[name] = value
+        if value is None:
+            message.setdefault(name, None)  # SGLang sends it in each frame
+        elif name == "tool_calls":
+            _fold_calls(message, value)
+        else:
+            _fold_field(message, name, value)
+
+
+def _fold_calls(message: dict[str, Any], entries: object) -> None:
+    """Add pieces of calls; what is no list says nothing of them."""
+    if not isinstance(entries, list):
+        message.setdefault("tool_calls", entries)
+        return
+    if not isinstance(message.get("tool_calls"), _Calls):
+        message["tool_calls"] = _Calls()
+    for entry in entries:
+        message["tool_calls"].add(entry)
+
+
+def _fold_field(message: dict[str, Any], name: str, value: object) -> None:
+    match message.get(name), value:
+        # grows in place: of thousands of thoughts, copying would cost the square
+        case StringIO() as before, str(more) if name != "role":
+            before.write(more)
+        case _, str(first):
+            message[name] = StringIO()
+            message[name].write(first)
+        case list(before), list(more):
+            message[name] = before + more
+        case _:
+            message[name] = value
 
 
 def _said(message: dict[str, Any], streamed: bool) -> dict[str, Any]:

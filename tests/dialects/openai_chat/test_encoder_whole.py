@@ -178,3 +178,10 @@ def test_a_call_that_began_without_a_function_has_its_arguments(begun: Json) -> 
     calls = (choice(delta={"tool_calls": [{"index": 0, **piece}]}) for piece in pieces)
     [call] = _folded(*calls)["message"]["tool_calls"]
     assert (call["id"], call["function"]) == ("a", {"arguments": "{}"})
+
+
+def test_calls_are_folded_though_other_frames_say_that_there_are_none() -> None:
+    calls = [entry(0, "f", "{", id="a"), entry(0, arguments="}")]
+    said: list[object] = [None, [], calls[:1], 0, "", None, calls[1:], []]
+    message = _folded(*(choice(delta={"tool_calls": each}) for each in said))["message"]
+    assert message["tool_calls"] == [entry(0, "f", "{}", id="a")]
