@@ -195,6 +195,6 @@ def _turn_without(message: object, kinds: set[str]) -> object:
     kept = [
         block
         for block in message["content"]
-        if not (isinstance(block, dict) and block.get("type") in kinds)
+        if not (isinstance(block, dict) and str(block.get("type")) in kinds)
     ]
     return {**message, "content": kept}

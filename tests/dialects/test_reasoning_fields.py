@@ -199,7 +199,8 @@ def test_a_long_thought_in_short_pieces_costs_no_more_than_its_length() -> None:
 
 
 def test_blocks_that_a_row_made_of_a_reply_do_not_go_back_to_a_server() -> None:
-    blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}, "odd"]
+    odd: list[object] = ["odd", {"type": {}}]
+    blocks = [{"type": "custom", "custom_data": "x"}, {"type": "text", "text": "a"}, *odd]
     turns = [{"role": "assistant", "content": blocks}, {"role": "user", "content": "b"}, "odd"]
     kept = [{"role": "assistant", "content": blocks[1:]}, *turns[1:]]
     assert without({"model": "m", "messages": turns}, {"custom"}) == {
