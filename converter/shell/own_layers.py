@@ -57,6 +57,14 @@ class OwnLayers:
         if _is_reverse() and not mitmproxy_internals.is_set_by_user("connection_strategy"):
             ctx.options.update(connection_strategy="lazy")
 
+    def configure(self, updated: set[str]) -> None:
+        """Let no body be streamed for its size: one that is rewritten has to be whole, and all that
+        is not ours streams anyway.
+        """
+        if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
+            _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
+            ctx.options.update(stream_large_bodies=None)
+
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Replace mitmproxy's HTTP layer."""
         if not MISSING:

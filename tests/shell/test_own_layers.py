@@ -61,6 +61,13 @@ def test_our_layer_replaces_the_one_that_mitmproxy_chooses() -> None:
         assert type(decided().layer) is ReplyLayer
 
 
+def test_no_body_is_streamed_for_its_size(caplog: pytest.LogCaptureFixture) -> None:
+    """A request would reach its server untranslated, and a reply its client under another head."""
+    with running("reverse:http://127.0.0.1:8000", stream_large_bodies="1m") as context:
+        assert context.options.stream_large_bodies is None
+        assert "stream_large_bodies is switched off" in caplog.text
+
+
 def test_what_this_mitmproxy_lacks_is_said_and_its_own_layers_stay(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
