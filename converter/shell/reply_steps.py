@@ -31,6 +31,7 @@ from converter.shell.upstream_client import UpstreamClient, credentials
 
 AT_A_TIME = 500
 """Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
+PASSED = "another addon has streamed the reply, so that it went on as it came"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,9 @@ class ReplySteps:
         if record.awaited is None or flow.response is None:
             return
         notes: list[str] = []
-        if record.early and _is_open(record) and flow.response.status_code == 200:
+        if flow.response.stream and not isinstance(flow.response.stream, Tap):
+            notes.append(PASSED)
+        elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow, flow.response, record, record.awaited, notes)
         elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
             await self._rewrite_whole(flow, flow.response, record, notes)

@@ -58,6 +58,20 @@ def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
         assert json.loads(flow.response.content or b"")["content"][0] == THOUGHT
 
 
+@pytest.mark.parametrize("kind", ["application/json", EVENT_STREAM])
+def test_a_reply_that_another_addon_has_streamed_stays_as_it_went_out(kind: str) -> None:
+    """Its head must: a client waits for the end that the head has told it of."""
+    with running() as (addon, _):
+        flow = ask(addon, streaming() if kind == EVENT_STREAM else request(MESSAGES))
+        flow.response = response(kind, transfer_encoding="chunked")
+        wait(addon.responseheaders(flow))
+        flow.response.stream = True
+        before = flow.response.headers.copy()
+        wait(addon.response(flow))
+        assert (flow.response.status_code, flow.response.headers) == (200, before)
+        assert "another addon has streamed" in flow.comment
+
+
 def test_the_tap_never_returns_an_empty_piece_and_never_bytes() -> None:
     with running() as (addon, _):
         flow = ask(addon, streaming(CHAT))
