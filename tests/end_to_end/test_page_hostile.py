@@ -5,6 +5,7 @@ request, no text turned around; long replies and long lists stay usable.
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -134,6 +135,23 @@ def test_a_line_of_a_megabyte_is_shown(
     length = "return document.querySelector('.reply').textContent.length"
     assert int(str(think.script(length))) > 2 * MEGABYTE
     assert think.script("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_no_words_take_long_to_be_read_as_markdown(web: Mitmweb, think: ThinkPage) -> None:
+    think.show(web, 0)
+    read = """
+        const [words] = arguments, begun = performance.now(), all = [];
+        return import(new URL("think/markdown.js", location.href).href).then(({blocks}) => {
+            all.push(...blocks(words));
+            return [performance.now() - begun, all.at(-1).textContent];
+        });
+    """
+    for filler in ("#", " #", "\t", "*a ", "_", "`", "|", "[", "\n- ", "\n> "):
+        lines = f"\n\n# a{filler * (20_000 // len(filler))}x" * 5
+        milliseconds, _ = cast(list[float], think.script(read, lines))
+        assert milliseconds < 500, filler
+    _, words = cast(list[str], think.script(read, "# a # b ## \t"))
+    assert words == "a # b"
 
 
 def test_ten_thousand_thoughts_are_shown_some_at_a_time(

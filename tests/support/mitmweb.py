@@ -206,8 +206,8 @@ class Page:
         """How many elements of that kind the whole page has."""
         return len(self._all(selector))
 
-    def script(self, code: str) -> object:
-        return self._browser.execute_script(code)
+    def script(self, code: str, *arguments: object) -> object:
+        return self._browser.execute_script(code, *arguments)
 
     def complaints(self) -> list[dict[str, Any]]:
         """What the browser's console has said."""

@@ -77,7 +77,7 @@ export function* blocks(text, depth = 0) {
     const line = lines[at];
     const fence = FENCE.exec(line);
     const item = depth < 8 ? ITEM.exec(line) : null;
-    const heading = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$/.exec(line);
+    const heading = /^ {0,3}(#{1,6})[ \t]+(.*)$/.exec(line);
     const table = line.includes("|") && at + 1 < lines.length && CELLS.test(lines[at + 1].slice(0, 2000)) && lines[at + 1].includes("-");
     const quoted = depth < 8 && /^ {0,3}>/.test(line);
     const starts = fence || heading || table || quoted || RULE.test(line) || (item && (item[3] ?? "") !== "");
@@ -89,7 +89,7 @@ export function* blocks(text, depth = 0) {
     } else if (RULE.test(line)) yield el("hr");
     else if (heading) {
       const made = el("h" + Math.min(6, heading[1].length + 3));
-      inline(heading[2], made);
+      inline(unclosed(heading[2]), made);
       yield made;
     } else if (table) {
       const rows = [line];
@@ -107,6 +107,13 @@ export function* blocks(text, depth = 0) {
     } else if (line.trim()) words.push(line);
   }
   if (words.length) yield paragraph();
+}
+
+// Return a heading without the marks behind it; an expression for them would try each of its runs again and again.
+function unclosed(words) {
+  let end = words.length;
+  while (" \t#".includes(words[end - 1] ?? "x")) end--;
+  return words.slice(0, end);
 }
 
 export const closes = (line, marks) => { const end = line.trim(); return end.length >= marks.length && end === marks[0].repeat(end.length); };
