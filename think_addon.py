@@ -104,8 +104,8 @@ class ThinkAddon:
 
     def requestheaders(self, flow: HTTPFlow) -> Awaitable[None] | None:
         """Decide by method and path whether to act; what is not ours passes unbuffered."""
-        if not flow.live:
-            return None  # read from a file
+        if not flow.live or flow.response:
+            return None  # read from a file, or refused by another addon, such as proxyauth
         replays.forget(flow)
         flow.response = self._doors.refusal(flow, self._listener.host_of(flow), self._settings)
         if flow.response:
@@ -139,8 +139,8 @@ class ThinkAddon:
         record = self._kept.get(flow.id)
         if record is None:
             return
-        if is_replayed_by_the_server(flow):
-            del self._kept[flow.id]  # mitmproxy's server replay has what the client got
+        if flow.response or is_replayed_by_the_server(flow):
+            del self._kept[flow.id]  # another addon has answered, or has what the client got
             return
         await self._requests.take(flow, record)
         if flow.response:

@@ -85,6 +85,21 @@ def test_other_paths_pass_unbuffered_and_unchanged(path: str) -> None:
         assert flow.response.stream is True
 
 
+@pytest.mark.parametrize("hook", ["requestheaders", "request"])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/other"])
+def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path: str) -> None:
+    """So does mitmproxy's proxyauth in the first hook, block_list and map_local in the second."""
+    with running() as (addon, _):
+        flow, refused = request(path), http.Response.make(403)
+        if hook == "request":
+            begin(addon, flow)
+        flow.response = refused
+        ask(addon, flow)
+        assert flow.response is refused
+        assert flow.id not in addon._kept
+        assert hook == "request" or not flow.request.stream  # mitmproxy takes no answer then
+
+
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
 @pytest.mark.parametrize("method", ["GET", "OPTIONS", "DELETE", "PUT"])
 def test_other_methods_pass(path: str, method: str) -> None:

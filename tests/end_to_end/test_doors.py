@@ -1,12 +1,14 @@
 """What goes to the model server, and who may come in, with a real proxy."""
 
 import json
+from base64 import b64encode
+from pathlib import Path
 
 import pytest
 
 from tests.support.clients import Client, Dialect, question
 from tests.support.frames import stream
-from tests.support.harness import Proxy
+from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
 
 GOOD = Reply(stream("<think>deep</think>Hello"))
@@ -88,3 +90,22 @@ def test_a_path_is_spelled_out_in_the_log(
     lines = [line for line in proxy.output[mark:].splitlines() if "think: " in line]
     assert len(lines) == 1
     assert len(lines[0]) < 500
+
+
+def test_who_does_not_know_mitmproxys_password_stays_outside(
+    server: ScriptedServer, proxy_folder: Path
+) -> None:
+    server.answer(GOOD)
+    modes, options = [f"reverse:{server.address}", "regular"], ["--set", "proxyauth=me:secret"]
+    known = f"Basic {b64encode(b'me:secret').decode()}"
+    with start_proxy(modes, options, proxy_folder, "proxyauth") as locked:
+        headers = ("authorization", "proxy-authorization")
+        doors = zip(locked.ports, ("", server.address), headers, strict=True)
+        for port, base, header in doors:
+            for path in ("/v1/chat/completions", "/v1/messages", "/other"):
+                with Client(port) as client:
+                    assert client.ask(base + path, question(stream=True)).status in (401, 407)
+                    assert server.asked == []
+                    answer = client.ask(base + path, question(stream=True), {header: known})
+                    assert answer.status == 200
+                server.answer(GOOD)
