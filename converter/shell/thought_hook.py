@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,13 +71,20 @@ def announce(words: str) -> None:
 
 
 def append(path: str, told: Sequence[ThoughtEvent]) -> None:
-    """Write a line for each at once, unless there is no path; a file that cannot be written costs a
-    log line, no reply.
+    """Write a line for each at once, unless there is no path; a file that cannot be written, or a
+    pipe that nobody reads, costs a log line, no reply.
     """
     if not told or not path:
         return
+    lines = b"".join(json_text.write(event) + b"\n" for event in told)
     try:
-        with Path(path).expanduser().open("ab") as file:
-            file.write(b"".join(json_text.write(event) + b"\n" for event in told))
+        with open(Path(path).expanduser(), "ab", buffering=0, opener=_at_once) as file:
+            if (file.write(lines) or 0) < len(lines):
+                _log.error("think: think_events: %s is full", path)
     except OSError as error:
         _log.error("think: think_events: %s", error)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe without a reader fails in place of waiting for one."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)

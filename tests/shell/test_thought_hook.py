@@ -1,6 +1,7 @@
 """Thoughts reach who listens; what a person should know is a log line and a few words of a comment."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,34 @@ def test_notes_in_few_words(
     assert [record.getMessage() for record in caplog.records] == (
         [f"think: POST {CHAT}: {line}"] if line else []
     )
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    made = tmp_path / "events"
+    os.mkfifo(made)
+    return made
+
+
+def test_a_pipe_gets_the_lines(pipe: Path) -> None:
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        with watched(events=str(pipe)) as there:
+            exchanged(there)
+        assert json.loads(reader.read())["thought"] == "a"
+
+
+def test_a_pipe_that_nobody_reads_holds_nothing_up(
+    pipe: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with watched(events=str(pipe)) as there:
+        exchanged(there)
+    assert "think_events: [Errno 6]" in caplog.text
+
+
+def test_a_full_pipe_holds_nothing_up(pipe: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open(os.open(pipe, os.O_RDWR | os.O_NONBLOCK), "wb", buffering=0) as other:
+        while other.write(bytes(4096)):
+            pass
+        with watched(events=str(pipe)) as there:
+            exchanged(there)
+    assert "is full" in caplog.text
