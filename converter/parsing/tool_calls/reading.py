@@ -109,7 +109,9 @@ class Place:
 
     def next(self) -> Call:
         """Begin another call: what comes now belongs to it."""
-        number = self.number + sum(call.begun for call in self.calls)
+        if self.calls and not self.current.begun:
+            self.calls.pop()  # it was none: a reply of nothing but such must not be remembered
+        number = self.number + len(self.calls)
         asked = self.asked
         most = MOST_CALLS if asked.most is None else asked.most
         tools = asked.tools if number < most else {}

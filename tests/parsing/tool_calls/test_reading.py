@@ -49,6 +49,13 @@ def test_a_call_of_no_tool_flows_out_and_those_beside_it_count() -> None:
     assert said.replace("|", "").count('{"name": "other"}, ') == 1
 
 
+def test_calls_of_no_tool_are_not_remembered() -> None:
+    many = '{"name": "other"}, {"name": "now"}, ' * 100
+    made = place(f"<tool_call>[{many}]</tool_call>.")
+    assert made.advance()
+    assert [call.id for call in made.calls] == [f"call_{number}" for number in range(100)]
+
+
 def test_in_doubt_nothing_comes_out() -> None:
     made = place(CALL + ".", in_doubt=True)
     assert made.advance()
