@@ -24,6 +24,8 @@ NO_CANCEL = "Cannot cancel a synchronous response."
 NO_SUCH = "Invalid URL ({} {})"
 PAGE = 20
 """Items of a list, where a client does not say how many it wants."""
+_DIGITS = 6
+"""Of the number that it wants: no more are kept, and of thousands Python reads none."""
 
 
 type _Row = Callable[[Memory, KeptRequest, str], Json]
@@ -95,7 +97,7 @@ def _page(items: list[Json], query: Mapping[str, str]) -> Json:
         items = items[::-1]
     ids = [item.get("id") for item in items]
     begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
-    limit = int(said) if (said := query.get("limit", "")).isdecimal() else PAGE
+    limit = int(said) if (said := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
     return _listed(items[begin : begin + limit], begin + limit < len(items))
 
 

@@ -40,6 +40,7 @@ def test_a_kept_response_is_shown_listed_and_deleted(memory: Memory, prefix: str
         ("?limit=2", ["msg_1_in2", "msg_1_in1"], True),
         ("?limit=2&after=msg_1_in1", ["msg_1_in0"], False),
         ("?after=msg_1_in0&limit=x", [], False),
+        ("?limit=" + "9" * 5000, ["msg_1_in2", "msg_1_in1", "msg_1_in0"], False),
     ],
 )
 def test_the_input_is_listed_in_pages_the_last_item_first(
