@@ -110,16 +110,18 @@ class ThinkAddon:
         flow.response = self._doors.refusal(flow, self._listener.host_of(flow), self._settings)
         if flow.response:
             return None
-        if self._filter or is_reverse(flow):
-            self._begin(flow, not self._filter or bool(flowfilter.match(self._filter, flow)))
+        exchange = self._exchange(flow)
+        if self._filter and not flowfilter.match(self._filter, flow):
+            exchange = None
+        if exchange is None or self._filter or is_reverse(flow):
+            self._begin(flow, exchange)
             return None
-        return self._begin_at_home(flow)
+        return self._begin_at_home(flow, exchange)
 
-    async def _begin_at_home(self, flow: HTTPFlow) -> None:
-        self._begin(flow, await is_at_home(flow))
+    async def _begin_at_home(self, flow: HTTPFlow, exchange: Exchange) -> None:
+        self._begin(flow, exchange if await is_at_home(flow) else None)
 
-    def _begin(self, flow: HTTPFlow, acts: bool) -> None:
-        exchange = self._exchange(flow) if acts else None
+    def _begin(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
         headers = copied_fields(flow.request.headers)
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)

@@ -5,7 +5,9 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import cast
 
 import pytest
 from mitmproxy import http, version
@@ -144,6 +146,17 @@ def test_only_private_addresses_are_acted_on_unless_named_as_the_server(
         flow.client_conn.proxy_mode = ProxyMode.parse(where[0])
         flow.request.host = where[1]
         assert _acts(addon, flow) is acts
+
+
+def test_only_where_it_might_act_a_name_is_looked_up() -> None:
+    with running() as (addon, _):
+        for path, looks in (("/other", False), (CHAT, True)):
+            flow = request(path)
+            flow.client_conn.proxy_mode = ProxyMode.parse("regular")
+            begun = addon.requestheaders(flow)
+            assert (begun is not None) is looks
+            if begun:
+                cast(Coroutine[None, None, None], begun).close()
 
 
 @pytest.mark.parametrize(("host", "acts"), [("api.openai.com", True), ("localhost", False)])
