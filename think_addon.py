@@ -126,7 +126,7 @@ class ThinkAddon:
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
-            flow.request.stream = True
+            flow.request.stream = flow.request.stream or True  # another addon's function stays
         else:
             full = self._looked_at() or bool(self._settings.record)
             printed = self._terminal.prints

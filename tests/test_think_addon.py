@@ -102,6 +102,17 @@ def test_a_request_that_another_addon_has_answered_is_left_to_it(hook: str, path
         assert hook == "request" or not flow.request.stream  # mitmproxy takes no answer then
 
 
+def test_a_stream_function_of_another_addon_stays_where_we_do_not_act() -> None:
+    with running() as (addon, _):
+        flow = request("/other")
+        flow.request.stream = bytes
+        ask(addon, flow)
+        flow.response = response()
+        flow.response.stream = bytes
+        wait(addon.responseheaders(flow))
+        assert (flow.request.stream, flow.response.stream) == (bytes, bytes)
+
+
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
 @pytest.mark.parametrize("method", ["GET", "OPTIONS", "DELETE", "PUT"])
 def test_other_methods_pass(path: str, method: str) -> None:

@@ -92,7 +92,7 @@ class ReplySteps:
         if streamed:
             messages.use_connection_once(flow)
         if record is None or record.awaited is None:
-            flow.response.stream = True
+            flow.response.stream = flow.response.stream or True  # another addon's function stays
             return
         if record.exchange.guesses:
             upstream = messages.upstream(flow, record.exchange)
