@@ -254,6 +254,18 @@ def test_a_request_that_names_no_length_has_one_for_a_server_of_http_1(
     assert int(asked.headers["content-length"]) == len(asked.body) > 0
 
 
+@pytest.mark.parametrize("path", [None, "/other"], ids=["ours", "not ours"])
+def test_trailers_of_a_request_stay_here(
+    proxy: Proxy, model: ByPathServer, speaker: Client, tls: bool, path: str | None
+) -> None:
+    model.rows[CHAT] = Says(steps=stream(*HELLO))
+    mark = proxy.mark()
+    with Http2Client(proxy.ports[0], tls=tls) as client:
+        asked = client.ask(path or speaker.path, speaker.question(True), {"x-sum": "1"})
+        assert client.end_of(asked).ended
+    proxy.check(mark)
+
+
 def test_a_server_of_http_2_is_read_through_one_connection(
     proxy: Proxy, newer: Http2Server, speaker: Client
 ) -> None:

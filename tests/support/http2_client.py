@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -63,7 +63,7 @@ class Http2Client:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def ask(self, path: str, body: bytes) -> int:
+    def ask(self, path: str, body: bytes, trailers: Mapping[str, str] | None = None) -> int:
         """Begin a request; return its stream."""
         stream = self._connection.get_next_available_stream_id()
         self.answers[stream] = Http2Answer()
@@ -81,7 +81,10 @@ class Http2Client:
                 self._send()
             else:
                 self._receive()
-        self._connection.end_stream(stream)
+        if trailers:
+            self._connection.send_headers(stream, [*trailers.items()], end_stream=True)
+        else:
+            self._connection.end_stream(stream)
         self._send()
         return stream
 

@@ -16,6 +16,7 @@ from converter.shell.mitmproxy_internals import (
     ReceiveHttp,
     RequestData,
     RequestHeaders,
+    RequestTrailers,
     ResponseProtocolError,
     between_chunks,
     h11,
@@ -104,7 +105,11 @@ class ServerConnection(Http1Client):
     """mitmproxy's HTTP/1 client with our reader of bodies, and with limits for a head."""
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
-        """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must."""
+        """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must.
+        Trailers stay here: mitmproxy breaks on them, and nobody needs them (RFC 9110, 6.5).
+        """
+        if isinstance(event, RequestTrailers):
+            return
         if isinstance(event, RequestHeaders) and not event.end_stream:
             _frame(event.request)
         if isinstance(event, RequestData) and not event.data:
