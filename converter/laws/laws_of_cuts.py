@@ -98,8 +98,10 @@ def _check_same(
 
 
 def _check_completions(whole: Recording, streamed: Recording) -> None:
-    said = [
-        completion_of(each, Variant(OPENAI_CHAT, each.server_form)) for each in (whole, streamed)
-    ]
-    expected, got = (list(view_of_completion(each, ordered=False)) for each in said)
-    compare("chat completions client, streamed, against whole", expected, got)
+    """Check that a chat completions client gets the same in the other form than its server's."""
+    forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
+    pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
+    said = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]
+    for (each, variant), got in zip(pairs, said, strict=True):
+        form = each.server_form.name.lower()
+        compare(f"{variant}, of a server's {form}, against both whole", said[0], got)
