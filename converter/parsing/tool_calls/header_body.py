@@ -4,14 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Calls
 from converter.parsing.tool_calls.json_body import object_of
 from converter.parsing.tool_calls.source import Refused, Source, Step
 
 HEADER_LIMIT = 384
 """Characters of a header: a name, which has at most 64 everywhere, an id, and special tokens."""
-_OBJECT = MarkSearch({"{": Mark.OPEN})
 
 
 @dataclass(frozen=True, slots=True)
