@@ -155,10 +155,10 @@ def test_lists_of_thinking_in_a_stream_are_one_list() -> None:
 
 
 def test_a_null_in_a_later_frame_takes_nothing_away() -> None:
-    deltas = [{"reasoning_content": "a", "content": None}, {"reasoning_content": None}]
-    deltas += [{"content": "b"}, {"content": None}]
+    deltas: list[Json] = [{"reasoning_content": "a", "content": None}]
+    deltas += [{"reasoning_content": None, "content": "b"}, {"content": None, "vendor": 1}]
     message = _folded(*(choice(delta=delta) for delta in deltas))["message"]
-    assert message == {"reasoning_content": "a", "content": "b"}
+    assert message == {"reasoning_content": "a", "content": "b", "vendor": 1}
 
 
 def test_a_role_in_each_frame_is_said_once() -> None:
