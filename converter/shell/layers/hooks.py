@@ -42,14 +42,16 @@ class HookCaller:
         handler.handle_hook = self._called
 
     def through(self, handling: CommandGenerator[None]) -> Generator[Any, Any, None]:
-        """Pass on all commands but hooks; those are called here."""
+        """Pass on all commands but hooks; those are called here. Those of a layer within, such as a
+        WebSocket's, are not: that layer waits by itself, for mitmproxy's word that they are over.
+        """
         answer = None
         while True:
             try:
                 command = handling.send(answer)
             except StopIteration:
                 return
-            if not isinstance(command, StartHook):
+            if not isinstance(command, StartHook) or command.blocking is not True:
                 answer = yield command
             elif unfinished := self._call(command):
                 answer = yield unfinished

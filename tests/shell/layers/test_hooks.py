@@ -14,6 +14,7 @@ from mitmproxy.proxy.server import TimeoutWatchdog
 from mitmproxy.test import taddons, tflow
 
 from converter.shell.layers.hooks import HookCaller, UnfinishedHook, tell
+from tests.support.proxy_core import Core
 
 
 class Named:
@@ -201,3 +202,17 @@ async def test_the_hooks_of_connections_take_the_same_way() -> None:
         HookCaller(handler)
         await handler.handle_hook(HttpRequestHook(tflow.tflow()))
     assert calls == ["quick"]
+
+
+async def test_a_hook_of_a_layer_within_goes_on_to_mitmproxy() -> None:
+    """A WebSocket's waits for an event, which only mitmproxy sends."""
+    calls: list[str] = []
+    hook = HttpRequestHook(tflow.tflow())
+    hook.blocking = Core().layer  # type: ignore[assignment]  # as mitmproxy does
+
+    def within() -> Generator[Any, Any, None]:
+        yield hook
+
+    with taddons.context(Named("one", calls)):
+        assert list(HookCaller(Handler()).through(within())) == [hook]
+    assert calls == []
