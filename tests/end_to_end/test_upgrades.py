@@ -6,6 +6,8 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,13 @@ def test_both_sides_hear_each_other_and_the_end(
             until(client, TOLD)
     assert server.left.wait(SECONDS)
     proxy.check()
+
+
+def test_mitmproxy_ends_at_once_whatever_is_open(proxy: Proxy, server: Upgrading) -> None:
+    """Nobody's last words are waited for: no reply is under way."""
+    with ExitStack() as stack:
+        for kind, tunnel in product(ASKS, (False, True)):
+            stack.enter_context(upgraded(proxy, server, kind, tunnel))
+        proxy.terminate()
+        assert proxy.exit_status() == 0
+        assert "last words" not in proxy.output

@@ -223,8 +223,10 @@ class ReplyLayer(HttpLayer):
                 error = ErrorCode.GENERIC_SERVER_ERROR
                 failure = ResponseProtocolError(stream.stream_id, event.reason, error)
                 yield from self.event_to_child(stream, failure)
-            else:
-                yield from self.event_to_child(stream, event)  # a tunnel may hold a layer of ours
+            elif any(
+                stream in within.context.layers for within in LIVE
+            ):  # other layers would break
+                yield from self.event_to_child(stream, event)
 
 
 def put_in_place(
