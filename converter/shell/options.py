@@ -11,7 +11,7 @@ from mitmproxy.addonmanager import Loader
 from converter import settings
 from converter.observe.printable import one_line
 from converter.recordings.recording import RecordingError
-from converter.shell.recorder import make_folder
+from converter.shell.recording_work import make_folder
 
 _PREFIX = "think_"
 _log = logging.getLogger(__name__)

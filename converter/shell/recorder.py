@@ -1,43 +1,44 @@
 """Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
 with the command `think.record`.
 
-A flow is copied on mitmproxy's loop, which is quick; reading, cleaning and writing it takes its
-time in a thread, one flow after another, so that no stream waits for it.
+A flow is copied on mitmproxy's loop, which is quick. Reading, cleaning and writing it takes its
+time, one flow after another: of a short one in a thread, of a long one in a process
+(`converter.shell.recording_process`), so that no stream waits for it.
 """
 
+import io
 import logging
-import os
-import re
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
+from mitmproxy.io import FlowWriter
 
-from converter.endpoints import find
 from converter.observe.printable import bounded
-from converter.recordings import expectation, flow_file
+from converter.recordings import flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library
-from converter.recordings.recording import Recording, RecordingError
+from converter.recordings.notes import METADATA
+from converter.recordings.recording import RecordingError
+from converter.shell import recording_work
 from converter.shell.aside import in_short_steps
 from converter.shell.log_lines import LONGEST_LINE, path_of
-from converter.shell.messages import model_of
+from converter.shell.recording_process import RecordingProcess
+from converter.shell.recording_work import NothingToKeepError, Order
 from converter.shell.thought_hook import announce
 
 _log = logging.getLogger(__name__)
 
 DEFAULT_FOLDER = "recordings"
-_NUMBERED = re.compile(r"\.?(\d{4,})-")
-_NO_NAME = re.compile(r"[^a-z0-9]+")
 MOST_WAITING = 200
 """Exchanges that wait to be written; scrubbing takes longer than a fast server's small replies."""
-_LONGEST = 60
-"""Characters of a model's name in a recording's."""
+LONG = 1 << 18
+"""Bytes of a flow's file, with which the process is asked. To keep so many takes half a second
+either way: the process is as long in starting. In the thread no step of it takes 30 milliseconds.
+"""
 
 
 class Recorder:
@@ -47,7 +48,9 @@ class Recorder:
 
     def __init__(self) -> None:
         self._worker: ThreadPoolExecutor | None = None
-        self._waiting = 0
+        self._process = RecordingProcess()
+        self._given = 0  # counted in mitmproxy's loop
+        self._written = 0  # counted in the thread
 
     def ended(self, flow: HTTPFlow) -> None:
         """Keep an exchange that is over, if all are kept."""
@@ -55,20 +58,21 @@ class Recorder:
         if folder and self._waiting >= MOST_WAITING:
             _log.error("think: no recording: %s wait to be written", MOST_WAITING)
         elif folder:
-            copied = flow.copy()
-            self._hand_over(lambda: _keep_numbered(copied, Path(folder).expanduser()))
+            self._hand_over(flow, Order(str(Path(folder).expanduser().absolute())))
 
     def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
         """Keep a flow under a name, and what it should read; the file is there when the future is
         done. Raises RecordingError.
         """
-        library = Library(Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser())
-        path = library.path(name)
+        folder = Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser().absolute()
+        path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
-        recording = flow_file.from_flow(flow, name)
-        make_folder(library.folder)
-        return self._hand_over(lambda: _keep_named(library, recording, expected))
+        flow_file.from_flow(flow, name)  # says at once when there is nothing to keep
+        recording_work.make_folder(folder)
+        future = self._hand_over(flow, Order(str(folder), name, expected))
+        future.add_done_callback(_announce)
+        return future
 
     def done(self) -> None:
         """Finish what is to be written."""
@@ -76,95 +80,59 @@ class Recorder:
             self._worker.shutdown(wait=True)
             self._worker = None
 
-    def _hand_over[Result](self, write: Callable[[], Result]) -> Future[Result]:
+    @property
+    def _waiting(self) -> int:
+        return self._given - self._written
+
+    def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
         self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
-        future = self._worker.submit(in_short_steps, write)
-        self._waiting += 1
-        future.add_done_callback(self._written)
+        self._given += 1
+        future = self._worker.submit(self._write, _copied(flow), order)
+        future.add_done_callback(partial(_log_failure, flow))
         return future
 
-    def _written(self, written: Future[Any]) -> None:
-        self._waiting -= 1
-        _log_failure(written)
+    def _write(self, flow: HTTPFlow, order: Order) -> Path:
+        """Keep a flow, in the thread or in the process, which ends when nothing else waits."""
+        try:
+            data = in_short_steps(partial(_dumped, flow))
+            if len(data) > LONG and self._process.runs():
+                return self._process.keep(data, order)
+            return in_short_steps(partial(recording_work.keep, flow, order))
+        finally:
+            self._written += 1
+            if not self._waiting:
+                self._process.end()
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder to write in, if its parent is there. Raises RecordingError."""
+def _copied(flow: HTTPFlow) -> HTTPFlow:
+    """Return a copy without what other addons have noted, which may be anything."""
+    copied: HTTPFlow = flow.copy()
+    copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
+    return copied
+
+
+def _dumped(flow: HTTPFlow) -> bytes:
+    """Return a flow as a file of mitmproxy's; no bytes for one that fits in none."""
+    out = io.BytesIO()
     try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RecordingError(f"{folder} cannot be made: {error.strerror}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise RecordingError(f"{folder} is not to be written in")
+        FlowWriter(out).add(flow)
+    except ValueError:  # half a surrogate pair, in an error's words
+        return b""
+    return out.getvalue()
 
 
-def _log_failure(written: Future[Any]) -> None:
+def _announce(written: Future[Path]) -> None:
+    if not written.exception():
+        announce(f"recording: kept {written.result()}")
+
+
+def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
     """A recording that cannot be kept costs a line of the log."""
     error = written.exception()
-    if isinstance(error, RecordingError):
-        _log.error("think: no recording: %s", error)
+    words = bounded(str(error), LONGEST_LINE)
+    if isinstance(error, NothingToKeepError):
+        _log.info("recording: none of %s: %s", path_of(flow), words)
+    elif isinstance(error, RecordingError):
+        _log.error("think: no recording: %s", words)
     elif error:
         _log.error("think: no recording, by a fault of the addon", exc_info=error)
-
-
-def _keep_named(library: Library, recording: Recording, expected: Expectation | None) -> Path:
-    path = library.keep(recording)
-    if expected:
-        expectation.keep(path, recording, expected)
-    announce(f"recording: kept {path}")
-    return path
-
-
-def _keep_numbered(flow: HTTPFlow, folder: Path) -> None:
-    """Keep a recording under the next number, which no other run takes."""
-    try:
-        recording = flow_file.from_flow(flow, "")
-    except RecordingError as error:
-        _log.info("recording: none of %s: %s", path_of(flow), bounded(str(error), LONGEST_LINE))
-        return
-    library = Library(folder)
-    make_folder(folder)
-    with _next_number(folder) as number:
-        library.keep(replace(recording, name=f"{number:04}-{_described(recording)}"))
-
-
-@contextmanager
-def _next_number(folder: Path) -> Iterator[int]:
-    """Claim the number after the highest; others see the claim until the recording is there."""
-    number = 0
-    while (claim := _claimed(folder, number := max(number, *_numbers(folder)) + 1)) is None:
-        pass
-    try:
-        yield number
-    finally:
-        claim.unlink(missing_ok=True)
-
-
-def _claimed(folder: Path, number: int) -> Path | None:
-    """Return a claim to a number, None if another run was quicker."""
-    claim = folder / f".{number:04}-"
-    try:
-        claim.touch(exist_ok=False)
-    except FileExistsError:
-        return None
-    except OSError as error:
-        raise RecordingError(f"{folder}: {error.strerror}") from None
-    if _numbers(folder).count(number) == 1:
-        return claim
-    claim.unlink()  # it was taken and used since we looked
-    return None
-
-
-def _numbers(folder: Path) -> list[int]:
-    found = [_NUMBERED.match(path.name) for path in folder.iterdir()]
-    return [0, *(int(number[1]) for number in found if number)]
-
-
-def _described(recording: Recording) -> str:
-    """Return what an exchange was: `chat-tiny-think`. The last part of a model's path says enough,
-    and tells no folder.
-    """
-    route, _ = find(recording.asked.method, recording.asked.path) or (None, "")
-    kind = route.kind if route else "exchange"
-    model = re.split(r"[\\/]", model_of(recording.asked.body).rstrip("\\/"))[-1].lower()
-    return "-".join(filter(None, (kind, _NO_NAME.sub("-", model)[:_LONGEST].strip("-"))))
