@@ -13,8 +13,10 @@ LONGEST_LINE = 1000
 """Columns of a line where the width is not known."""
 _LEAST = 20
 """Columns of a terminal below which nothing can be read anyway."""
-_PIECES = re.compile(r"\x1b\[[0-9;]*m|\n|[^\n\x1b\x80-\U0010ffff]+|[^\x00-\x7f]+|\x1b")
-"""ASCII stands alone, for it is placed without a look at each letter."""
+_PIECES = re.compile(r"\x1b\[[0-9;]*m|\n|[^\n\t\x1b\x80-\U0010ffff]+|[\t\x80-\U0010ffff]+|\x1b")
+"""ASCII stands alone, for it is placed without a look at each letter; but for tabs, which are
+wide.
+"""
 
 
 class Margin:
@@ -38,7 +40,7 @@ class Margin:
             return piece
         if piece[0] == "\x1b":
             return piece
-        if piece.isascii() and max(0, self._column) + len(piece) <= self._room:
+        if "\t" < piece[0] < "\x80" and max(0, self._column) + len(piece) <= self._room:
             return self._placed(piece, len(piece))
         return "".join(self._placed(letter, columns(letter)) for letter in piece)
 

@@ -44,6 +44,12 @@ def test_wide_characters_take_two_columns() -> None:
     assert lines("你" * 10, width=20) == [MARGIN + "你" * 9, MARGIN + "你"]
 
 
+def test_a_tab_takes_its_columns_wherever_it_stands() -> None:
+    together = lines("\ta" * 5, width=20)
+    assert together == [f"{MARGIN}\ta\ta", f"{MARGIN}\ta\ta", f"{MARGIN}\ta"]
+    assert lines(*"\ta" * 5, width=20) == together
+
+
 def test_without_a_width_lines_have_a_limit() -> None:
     assert max(map(len, lines("x" * 5000))) == LONGEST_LINE
 
