@@ -22,15 +22,17 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 _LONGEST_NAME = 200
 """Characters of a path and of a model in a head."""
-WAITING_LIMIT = 1 << 20
-"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed."""
+WAITING_LIMIT = 1 << 19
+"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed. Half
+of what its writer lets wait: it takes all of them, or none.
+"""
 
 
 class _Reply:
     """A reply that is being said. `path` and `model` are in its head."""
 
     def __init__(self, path: str, number: int, coloured: bool, width: int) -> None:
-        self.margin = Margin(width)
+        self._margin = Margin(width)
         self._path = path[:_LONGEST_NAME]
         self._number = number
         self._model = ""
@@ -38,6 +40,10 @@ class _Reply:
         self._choices: dict[int, Accumulator] = {}
         self._later: dict[int, list[News]] = defaultdict(list)
         self._waiting = StringIO(newline="")
+
+    def restart(self) -> None:
+        """Go on at the left edge: somebody else has ended the line."""
+        self._margin.restart()
 
     def hear(self, events: Sequence[Event]) -> None:
         """Take what is new. Of several choices the first is printed as it comes, the others after
@@ -70,11 +76,13 @@ class _Reply:
         return f"── {one_line(name)} ──"
 
     def _wait(self, text: str) -> None:
-        """Have text printed as soon as the terminal is free."""
+        """Have text printed as soon as the terminal is free. It gets its margin now: that of all
+        that waits would take a tenth of a second.
+        """
         room = WAITING_LIMIT - self._waiting.tell()
         if 0 < room < len(text):
             text = text[:room].rpartition("\n")[0] + "\n(the rest is not printed)\n"
-        self._waiting.write(text if room > 0 else "")
+        self._waiting.write(self._margin.feed(text) if room > 0 else "")
 
     def take(self) -> str:
         """Return what could not be printed yet, once."""
@@ -105,15 +113,15 @@ class Multiplexer:
         if name not in self._replies:
             self._count += 1
             self._replies[name] = _Reply(path, self._count, self._coloured, self._width)
-        self._replies[name].hear(events)
         self._owner = self._owner or name
+        self._go_on(name).hear(events)
         return self._shown(name) if self._owner == name else ""
 
     def end(self, name: str) -> str:
         """Return what to print now that the reply is over."""
         if name not in self._replies:
             return ""
-        self._replies[name].close()
+        self._go_on(name).close()
         out = self._shown(name) + self.interrupt()
         del self._replies[name]
         self._begun.discard(name)
@@ -127,18 +135,23 @@ class Multiplexer:
         was, self._open = self._open, False
         return "\n" if was else ""
 
+    def _go_on(self, name: str) -> _Reply:
+        """Return a reply that says more: one that is being printed may have to begin a line."""
+        reply = self._replies[name]
+        if self._owner == name and (name != self._last or not self._open):
+            reply.restart()
+        return reply
+
     def _shown(self, name: str) -> str:
         reply = self._replies[name]
         text = reply.take()
         if not text:
             return ""
-        if name != self._last or not self._open:
-            reply.margin.restart()
         head = self._head(name, reply) if name != self._last else ""
         self._last = name
         self._begun.add(name)
         self._open = not text.removesuffix(_PLAIN).endswith("\n")
-        return head + reply.margin.feed(text)
+        return head + text
 
     def _head(self, name: str, reply: _Reply) -> str:
         line = reply.head(name in self._begun)

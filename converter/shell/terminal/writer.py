@@ -77,13 +77,13 @@ class Writer:
                     return
                 text = "".join(self._waiting)
                 self._waiting.clear()
-            self._put(text.encode(self._encoding, "backslashreplace"))
+            self._put(memoryview(text.encode(self._encoding, "backslashreplace")))
             with self._change:
                 self._size -= len(text)
                 self._stuck = False
                 self._change.notify_all()
 
-    def _put(self, data: bytes) -> None:
+    def _put(self, data: memoryview) -> None:
         try:
             while data:
                 written = self._raw.write(data[:_PIECE])

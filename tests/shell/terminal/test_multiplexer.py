@@ -1,5 +1,6 @@
 """Who has the terminal, and what is printed of whom."""
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from converter.events import Event, Failure, Start, Text, Thinking, ThinkingEnd, ToolCall
 from converter.shell.terminal import multiplexer
 from converter.shell.terminal.multiplexer import Multiplexer
+from converter.shell.terminal.writer import LIMIT
 
 PATH = "/v1/messages"
 
@@ -143,3 +145,29 @@ def test_of_a_reply_that_waits_so_much_is_printed(monkeypatch: pytest.MonkeyPatc
     said = screen.end("b")
     assert len(said) < 200
     assert "(the rest is not printed)" in said
+
+
+def _waiting(events: Sequence[Event]) -> tuple[float, float, str]:
+    """The processor's seconds of what a reply says while another is printed, and of its end; and
+    all of it.
+    """
+    screen = Multiplexer(coloured=False)
+    screen.hear("a", PATH, [Text("first")])
+    began = time.thread_time()
+    for event in events:
+        screen.hear("b", PATH, [event])
+    heard = time.thread_time()
+    said = screen.end("b")
+    return heard - began, time.thread_time() - heard, said
+
+
+def test_the_end_of_a_long_reply_that_waits_is_printed_at_once() -> None:
+    heard, ended, said = _waiting([Text("你好 some words\n")] * 20_000)
+    assert said.count("words") == 20_000
+    assert ended < heard / 5
+
+
+def test_all_of_a_reply_that_waits_is_no_more_than_the_terminal_takes() -> None:
+    _, _, said = _waiting([Text("a word\n")] * 200_000)
+    assert said.endswith("(the rest is not printed)\n")
+    assert len(said) < LIMIT
