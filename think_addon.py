@@ -26,6 +26,7 @@ from converter import settings
 from converter.exchange import Exchange, begin
 from converter.servers.known_servers import KnownServers
 from converter.shell import options, replays
+from converter.shell.aside import spare_the_loaded
 from converter.shell.commands import Commands
 from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
 from converter.shell.exchange_listener import ExchangeListener
@@ -99,6 +100,7 @@ class ThinkAddon:
     def running(self) -> None:
         """Keep streamed bodies where people look at flows, or keep them."""
         options.refuse_unknown()
+        spare_the_loaded()
         if self._looked_at():
             ctx.options.update(store_streamed_bodies=True)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import subprocess
 import sys
 import threading
 import time
@@ -68,6 +69,15 @@ def test_the_loop_goes_on_meanwhile() -> None:
 def test_nothing_is_collected_meanwhile_and_all_is_afterwards() -> None:
     assert not asyncio.run(aside(AT_ONCE + 1, gc.isenabled))
     assert gc.isenabled()
+
+
+def test_the_collector_passes_over_what_is_loaded_and_is_told_so_once() -> None:
+    code = (
+        "import gc; from converter.shell.aside import spare_the_loaded; spare_the_loaded();"
+        "found = gc.get_freeze_count(); later = [[] for _ in range(1000)]; spare_the_loaded();"
+        "assert found > 10_000; assert gc.get_freeze_count() <= found; assert gc.is_tracked(later)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_turns_are_short_meanwhile_and_as_ever_afterwards() -> None:
