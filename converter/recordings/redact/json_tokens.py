@@ -21,6 +21,8 @@ _SCALAR = re.compile(rb'("[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|-?\d+(?:\.\d+)?(
 _MARK = re.compile(rb"[{}\[\],]")
 _DATA = (b"data:", b"\xef\xbb\xbfdata:")
 """How a line of data begins; a stream may begin with a byte order mark."""
+_NEXT = frozenset((b",", b", "))
+"""Gaps within an array of numbers or strings, of which there may be millions."""
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
 """Names in a path: what is nested deeper is nobody's reply, and must not cost its depth for each
@@ -86,6 +88,11 @@ class _Open:
         """Return one to go on with."""
         return _Open(self.path, self.objects, self.name_next)
 
+    @property
+    def in_object(self) -> bool:
+        """Whether the innermost that is open is an object."""
+        return bool(self.objects and self.objects[-1])
+
     def pass_over(self, gap: bytes) -> None:
         """Go on behind a gap."""
         for mark in _MARK.findall(gap):
@@ -94,7 +101,7 @@ class _Open:
                 self.objects.append(mark == b"{")
                 self.name_next = mark == b"{"
             elif mark == b",":
-                self.name_next = bool(self.objects and self.objects[-1])
+                self.name_next = self.in_object
             else:
                 del self.path[-1:], self.objects[-1:]
                 self.name_next = False
@@ -181,8 +188,11 @@ class _Reader:
 
     def _new_shape(self, line: _Line, raws: Sequence[bytes]) -> _Shape:
         begin, gaps = line
-        end, columns = begin.copy(), []
+        end, columns = begin.copy(), list[_Column]()
         for gap, raw in zip(gaps, raws, strict=False):
+            if gap in _NEXT and columns and not end.in_object:
+                columns.append(columns[-1])
+                continue
             end.pass_over(gap)
             place = end.take(raw)
             columns.append(self._columns.setdefault(place, _Column(*place)))
@@ -199,6 +209,8 @@ def _names(line: _Line) -> list[int]:
     begin, gaps = line
     passed, found = begin.copy(), []
     for at, gap in enumerate(gaps[:-1]):
+        if gap in _NEXT and not passed.in_object:
+            continue
         passed.pass_over(gap)
         if passed.name_next:
             found.append(at)

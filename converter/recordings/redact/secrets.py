@@ -24,6 +24,8 @@ _HARMLESS_HEADERS = re.compile(
 
 def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterator[str]:
     """Return the values that are in `whole` and no more in `remaining`, and could be secrets."""
+    if whole is remaining:  # kept as it is, perhaps with millions of values in it
+        return
     if isinstance(whole, dict):
         left = remaining if isinstance(remaining, dict) else {}
         for name, value in whole.items():

@@ -26,11 +26,16 @@ def scalars(value: object) -> list[object]:
     return [] if value is None or isinstance(value, bool) else [value]
 
 
-@given(st.dictionaries(st.text(max_size=4), VALUES, max_size=4), st.booleans(), st.booleans())
+@given(
+    st.dictionaries(st.text(max_size=4), VALUES, max_size=4),
+    st.booleans(),
+    st.sampled_from([", ", ","]),
+    st.booleans(),
+)
 def test_every_string_and_number_is_found_where_it_stands(
-    value: dict[str, object], plain: bool, streamed: bool
+    value: dict[str, object], plain: bool, comma: str, streamed: bool
 ) -> None:
-    text = json.dumps(value, ensure_ascii=plain).encode()
+    text = json.dumps(value, ensure_ascii=plain, separators=(comma, ":")).encode()
     body = b": ping\n\ndata: " + text + b"\n\ndata: [DONE]\n\n" if streamed else text
     found = list(tokens(body, streamed))
     assert [token.value for token in found] == scalars(value)
