@@ -88,7 +88,9 @@ class RecordingProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # a console of mitmproxy's draws the terminal
                 env={**os.environ, "PYTHONPATH": path},
-                start_new_session=True,  # or Ctrl-C would end it in the middle
+                # Or Ctrl-C would end it in the middle; not a session of its own, among which Linux
+                # shares the processor evenly, however nice they are.
+                process_group=0 if os.name == "posix" else None,
             )
         except OSError:
             return False

@@ -114,8 +114,9 @@ def test_it_hears_no_ctrl_c_and_leaves_mitmproxy_the_processor(
 ) -> None:
     process = RecordingProcess()
     assert process.runs()
-    assert os.getsid(started[0].pid) != os.getsid(0)
-    assert os.getpriority(os.PRIO_PROCESS, started[0].pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    pid = started[0].pid
+    assert (os.getpgid(pid), os.getsid(pid)) == (pid, os.getsid(0))
+    assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
     process.end()
 
 
