@@ -18,7 +18,7 @@ from converter.shell.layers.client_connection import (
     note_prior_knowledge,
 )
 from converter.shell.layers.contract import Listener
-from converter.shell.layers.direct_reads import read_directly
+from converter.shell.layers.direct_reads import LONG_READ, read_directly
 from converter.shell.layers.hooks import HookCaller
 from converter.shell.layers.long_calls import LongCalls
 from converter.shell.layers.server_connection import take_over
@@ -85,7 +85,7 @@ class ReplyLayer(HttpLayer):
             self.last_read, self.last_from = len(event.data), event.connection
             self.long_calls.came(self.last_read)
             shortcut = self._shortcuts.get(event.connection.id)
-            if shortcut and shortcut.is_open():
+            if shortcut and self.last_read <= LONG_READ and shortcut.is_open():
                 if shortcut.goes_on and (said := shortcut.take(event.data)):
                     yield commands.SendData(self.context.client, said)
                 if shortcut.goes_on:

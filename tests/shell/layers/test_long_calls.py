@@ -2,6 +2,7 @@
 
 import asyncio
 
+from converter.shell.layers.direct_reads import LONG_READ
 from converter.shell.layers.long_calls import MOST_BEHIND, LongCalls
 from tests.support.proxy_core import Marker
 
@@ -10,6 +11,38 @@ def test_a_short_call_is_made_at_once() -> None:
     calls, function = LongCalls(), Marker()
     assert list(calls.call(function, b"a")) == []
     assert function.calls == [b"a"]
+
+
+def test_a_long_read_is_rewritten_in_steps_between_which_others_have_their_turn() -> None:
+    async def long() -> None:
+        calls, function, turns = LongCalls(), Marker(), list[int]()
+        read = b"a" * LONG_READ + b"b" * LONG_READ + b"c"
+        hook = next(calls.call(function, read))
+        while not hook.task.done():
+            turns.append(len(function.calls))
+            await asyncio.sleep(0)
+        assert {1, 2} < set(turns)
+        assert b"".join(function.calls) == read
+        assert b"".join(hook.task.result()).replace(b"><", b"") == b"<" + read + b">"
+        assert function.made_beside == []
+
+    asyncio.run(long())
+
+
+def test_the_rest_of_a_long_read_goes_beside_the_loop_once_it_has_to() -> None:
+    class Fills(Marker):
+        def __call__(self, chunk: bytes) -> list[bytes]:
+            self.is_long = True
+            return super().__call__(chunk)
+
+    async def long() -> None:
+        calls, function = LongCalls(), Fills()
+        rest = b"b" * 2 * LONG_READ
+        hook = next(calls.call(function, b"a" * LONG_READ + rest))
+        await hook.task
+        assert function.made_beside == [rest]
+
+    asyncio.run(long())
 
 
 def test_no_more_is_read_than_may_wait_for_a_long_call() -> None:
