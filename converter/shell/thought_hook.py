@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mitmproxy import ctx
@@ -21,10 +22,12 @@ from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
-
 MOST_WAITING = 1000
 """Calls of other addons' `thought` hooks that are under way; to a hook that hangs no more is told.
 """
+
+AT_A_TIME = 50
+"""Thoughts of a whole reply that are told before others have their turn: some 5 milliseconds."""
 
 
 @dataclass
@@ -36,22 +39,34 @@ class ThoughtHook(Hook):
 
 
 class ThoughtTeller:
-    """Passes on thoughts that have ended, at once."""
+    """Passes on thoughts that have ended, at once; those of an exchange one after the other."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[None]] = set()
+        self._last: dict[object, asyncio.Future[None]] = {}
 
     def call(self, told: Sequence[ThoughtEvent]) -> None:
-        """Call the hooks of other addons."""
+        """Call the hooks of other addons. `told`: thoughts of one exchange."""
         if told and len(self._tasks) < MOST_WAITING and LISTENERS.of(ThoughtHook.name):
-            task = asyncio.ensure_future(_pass_on(told))
+            exchange = told[0]["taskId"]
+            task = asyncio.ensure_future(_pass_on(told, self._last.get(exchange)))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._last[exchange] = task
+            task.add_done_callback(partial(self._over, exchange))
+
+    def _over(self, exchange: object, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if self._last.get(exchange) is task:
+            del self._last[exchange]
 
 
-async def _pass_on(told: Sequence[ThoughtEvent]) -> None:
-    for event in told:
+async def _pass_on(told: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
+    if before:
+        await asyncio.wait([before])
+    for number, event in enumerate(told, 1):
         await ctx.master.addons.trigger_event(ThoughtHook(event))
+        if number % AT_A_TIME == 0:
+            await asyncio.sleep(0)
 
 
 def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -> list[str]:

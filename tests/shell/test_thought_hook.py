@@ -1,14 +1,16 @@
 """Thoughts reach who listens; what a person should know is a log line and a few words of a comment."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
 
 import pytest
+from mitmproxy.test import taddons
 
 from converter.observe.thought_events import ThoughtEvent
 from converter.shell import thought_hook
-from converter.shell.thought_hook import report
+from converter.shell.thought_hook import AT_A_TIME, ThoughtTeller, report
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming
 from tests.support.frames import stream
 from tests.support.kept_flows import Watched, pass_on, watched
@@ -51,6 +53,35 @@ def test_thoughts_come_in_their_order_and_are_passed_on_to_nobody_where_nobody_l
         pass_on(flow, b"".join(stream(*many)), b"")
         there.end(flow)
     assert [event["thought"] for event in listener.heard] == [str(number) for number in range(50)]
+
+
+class SlowListener(Listener):
+    async def thought(self, event: ThoughtEvent) -> None:  # type: ignore[override]  # either may be
+        await asyncio.sleep(0 if self.heard else 0.02)
+        self.heard.append(event)
+
+
+@pytest.mark.parametrize("listener", [Listener(), SlowListener()])
+def test_many_thoughts_are_told_in_their_order_and_others_have_their_turn(
+    listener: Listener,
+) -> None:
+    teller, turns = ThoughtTeller(), list[int]()
+    thoughts: list[ThoughtEvent] = [{"taskId": "a", "thought": at} for at in range(5 * AT_A_TIME)]
+
+    async def told() -> None:
+        teller.call(thoughts[:-2])
+        teller.call(thoughts[-2:])
+        teller.call([{"taskId": "b", "thought": "of another"}])
+        while teller._tasks:
+            turns.append(len(listener.heard))
+            await asyncio.sleep(0)
+
+    with taddons.context(listener):
+        asyncio.run(told())
+    assert [event for event in listener.heard if event["taskId"] == "a"] == thoughts
+    assert len(set(turns)) > len(thoughts) // AT_A_TIME
+    assert {"taskId": "b", "thought": "of another"} in listener.heard[: 2 * AT_A_TIME]
+    assert teller._last == {}
 
 
 def test_a_listener_that_hangs_is_told_no_more_than_so_much(
