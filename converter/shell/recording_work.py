@@ -30,8 +30,8 @@ class NothingToKeepError(RecordingError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Where a recording goes: into `folder` under `name`, empty for the next number. `expected`:
-    what it should read.
+    """The place of a recording: in `folder`, under `name`, which is empty for the next number.
+    `expected`: what it should read.
     """
 
     folder: str

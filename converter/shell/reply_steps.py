@@ -5,7 +5,7 @@ listens hears of it.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.awaited_reply import AwaitedReply
 from converter.dialects.table import Form
+from converter.events import Event, Text, Thinking
 from converter.exchange import EVENT_STREAM, Answer, is_stream
 from converter.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
@@ -25,6 +26,7 @@ from converter.shell.live_view import LiveView
 from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.recorder import Recorder
 from converter.shell.tap import Tap
+from converter.shell.terminal.multiplexer import MOST_AT_ONCE
 from converter.shell.terminal.printer import Terminal
 from converter.shell.thought_hook import ThoughtTeller, append, report
 from converter.shell.upstream_client import UpstreamClient, credentials
@@ -57,10 +59,9 @@ class Audience:
         """Pass on what a whole reply of so many bytes told; others have their turn meanwhile."""
         self.thoughts.call(rewriter.thoughts)
         await aside(size, partial(append, events, rewriter.thoughts))
-        for at in range(0, len(rewriter.events) if record.printed else 0, AT_A_TIME):
-            if at:
-                await asyncio.sleep(0)
-            self.terminal.heard(flow, rewriter.events[at : at + AT_A_TIME])
+        for few in _few(rewriter.events if record.printed else ()):
+            self.terminal.heard(flow, few)
+            await asyncio.sleep(0)
 
     def end(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Make the flow what people will look at, print it, keep it: the exchange is over."""
@@ -204,6 +205,20 @@ class ReplySteps:
         if made.rewriter:
             events = self._chosen().events
             await self._audience.hear_whole(flow, record, made.rewriter, events, size)
+
+
+def _few(events: Sequence[Event]) -> Iterator[list[Event]]:
+    """Yield events of which not too many, or too long ones, are printed at a time."""
+    few, length = list[Event](), 0
+    for event in events:
+        size = len(event.text) if isinstance(event, Text | Thinking) else 0
+        if few and (len(few) == AT_A_TIME or length + size > MOST_AT_ONCE):
+            yield few
+            few, length = [], 0
+        few.append(event)
+        length += size
+    if few:
+        yield few
 
 
 def _is_open(record: FlowRecord) -> bool:

@@ -90,7 +90,7 @@ class _Open:
 
     @property
     def in_object(self) -> bool:
-        """Whether the innermost that is open is an object."""
+        """Tell whether the innermost that is open is an object."""
         return bool(self.objects and self.objects[-1])
 
     def pass_over(self, gap: bytes) -> None:

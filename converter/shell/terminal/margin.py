@@ -7,6 +7,7 @@ at its left edge.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 MARGIN = "  "
 LONGEST_LINE = 1000
@@ -40,9 +41,16 @@ class Margin:
             return piece
         if piece[0] == "\x1b":
             return piece
-        if "\t" < piece[0] < "\x80" and max(0, self._column) + len(piece) <= self._room:
-            return self._placed(piece, len(piece))
+        if "\t" < piece[0] < "\x80":
+            return "".join(self._cut(piece))
         return "".join(self._placed(letter, columns(letter)) for letter in piece)
+
+    def _cut(self, piece: str) -> Iterator[str]:
+        """Place letters of one column: as many as there is room for, and again."""
+        while piece:
+            room = self._room - max(0, self._column) or self._room
+            yield self._placed(piece[:room], min(room, len(piece)))
+            piece = piece[room:]
 
     def _placed(self, text: str, width: int) -> str:
         begins = self._column < 0

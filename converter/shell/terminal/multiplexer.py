@@ -8,6 +8,7 @@ so far.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 
 from converter.events import Event, Start
@@ -15,7 +16,7 @@ from converter.observe.printable import one_line
 from converter.shell.terminal.margin import Margin
 from converter.transcript.accumulator import Accumulator, News
 from converter.transcript.terminal import TerminalWriter
-from converter.transcript.turns import Field
+from converter.transcript.turns import Field, Text, Thinking, ToolCall
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -26,6 +27,11 @@ WAITING_LIMIT = 1 << 19
 """Characters of a reply that wait for the terminal; of a longer one the rest is not printed. Half
 of what its writer lets wait: it takes all of them, or none.
 """
+MOST_AT_ONCE = 1 << 17
+"""Characters that are printed of what is heard at once: some 20 milliseconds, in which others wait.
+A model writes few at a time; only a frame of a megabyte has more.
+"""
+_REST = "\n(the rest is not printed)\n"
 
 
 class _Reply:
@@ -49,18 +55,26 @@ class _Reply:
         """Take what is new. Of several choices the first is printed as it comes, the others after
         it.
         """
+        room = MOST_AT_ONCE
         for event in events:
             if isinstance(event, Start):
                 self._model = event.model[:_LONGEST_NAME] or self._model
             choice = getattr(event, "choice", 0)
             accumulator = self._choices.setdefault(choice, Accumulator(choice))
-            self._say(choice, accumulator.feed(event))
+            said = [_bounded(news, room) for news in accumulator.feed(event)]
+            room -= sum(map(_length, said))
+            self._say(choice, said)
 
     def close(self) -> None:
         """Take the end; fields of the server's own, told now, are nothing to print."""
         for choice, accumulator in self._choices.items():
             self._say(
-                choice, [said for said in accumulator.close() if not isinstance(said.part, Field)]
+                choice,
+                [
+                    _bounded(said, MOST_AT_ONCE)
+                    for said in accumulator.close()
+                    if not isinstance(said.part, Field)
+                ],
             )
         for _, later in sorted(self._later.items()):
             self._wait(self._writer.feed(later))
@@ -81,7 +95,7 @@ class _Reply:
         """
         room = WAITING_LIMIT - self._waiting.tell()
         if 0 < room < len(text):
-            text = text[:room].rpartition("\n")[0] + "\n(the rest is not printed)\n"
+            text = text[:room].rpartition("\n")[0] + _REST
         self._waiting.write(self._margin.feed(text) if room > 0 else "")
 
     def take(self) -> str:
@@ -94,6 +108,29 @@ class _Reply:
             self._wait(self._writer.feed(said))
         else:
             self._later[choice] += said
+
+
+def _bounded(news: News, room: int) -> News:
+    """Return news with so many characters at most, or what it says in their place."""
+    if _length(news) <= max(0, room):
+        return news
+    part = news.part
+    rest = _REST if room > 0 else ""  # it says so once
+    match part:
+        case Text() | Thinking():
+            part = replace(part, text=part.text[: max(0, room)] + rest)
+        case ToolCall():
+            part = replace(part, arguments=part.arguments[: max(0, room)] + rest)
+    return replace(news, part=part)
+
+
+def _length(news: News) -> int:
+    match news.part:
+        case Text() | Thinking():
+            return len(news.part.text)
+        case ToolCall():
+            return len(news.part.arguments)
+    return 0
 
 
 class Multiplexer:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from converter.events import Event, Failure, Start, Text, Thinking, ThinkingEnd, ToolCall
+from converter.events import Event, Failure, Finish, Start, Text, Thinking, ThinkingEnd, ToolCall
 from converter.shell.terminal import multiplexer
-from converter.shell.terminal.multiplexer import Multiplexer
+from converter.shell.terminal.multiplexer import MOST_AT_ONCE, Multiplexer
 from converter.shell.terminal.writer import LIMIT
 
 PATH = "/v1/messages"
@@ -167,7 +167,26 @@ def test_the_end_of_a_long_reply_that_waits_is_printed_at_once() -> None:
     assert ended < heard / 5
 
 
+@pytest.mark.parametrize("kind", [Text, Thinking])
+def test_of_a_frame_of_megabytes_only_the_beginning_is_printed_and_it_says_so(
+    kind: type[Text | Thinking],
+) -> None:
+    screen = Multiplexer(coloured=False, width=80)
+    said = screen.hear("a", PATH, [kind("x" * 3 * MOST_AT_ONCE), kind("y"), Text("z")])
+    assert (said.count("x"), said.count("y")) == (MOST_AT_ONCE, 0)
+    assert said.count("(the rest is not printed)") == 1
+    assert "more" in screen.hear("a", PATH, [kind("more")])
+
+
+def test_of_long_arguments_only_the_beginning_is_printed() -> None:
+    screen = Multiplexer(coloured=False)
+    call = ToolCall(0, "call_1", "f", '{"a":"' + "x " * 3 * MOST_AT_ONCE + '"}')
+    said = screen.hear("a", PATH, [call, Finish("tool_calls")]) + screen.end("a")
+    assert MOST_AT_ONCE / 2 - 9 < said.count("x") <= MOST_AT_ONCE / 2
+    assert "(the rest is not printed)" in said
+
+
 def test_all_of_a_reply_that_waits_is_no_more_than_the_terminal_takes() -> None:
-    _, _, said = _waiting([Text("a word\n")] * 200_000)
+    _, _, said = _waiting([Text("a word\n" * 100)] * 2_000)
     assert said.endswith("(the rest is not printed)\n")
     assert len(said) < LIMIT
