@@ -54,7 +54,8 @@ def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_client, "PATIENCE", SHORT)
+    """Long enough for a request to come to a server on a busy machine."""
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
 
 
 @contextmanager
@@ -250,20 +251,20 @@ def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
     server.rows.clear()
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+    server: ByPathServer,
 ) -> None:
-    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
     server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
     with _hanging(server, "/v1/metadata"):
         assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_background(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NIM hangs on /v1/metadata while it loads, and lists the models of the vLLM inside."""
-    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
     monkeypatch.setattr(upstream_client, "REST", 0.0)
     recognise = _recognise(_at(server))
 
@@ -276,10 +277,10 @@ def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_backgro
     assert [found[0], found[2], found[4]] == [VLLM, VLLM, NIM]
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_a_server_that_was_silent_is_asked_again_in_the_background(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
     monkeypatch.setattr(upstream_client, "REST", 0.0)
     recognise = _recognise(_at(server))
 
@@ -318,17 +319,21 @@ def test_a_silent_server_is_left_alone_while_it_rests(server: ByPathServer) -> N
 def test_a_server_that_has_rested_is_asked_once_at_a_time(
     server: ByPathServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream_client, "REST", 1.0)
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
     recognise, count = _recognise(_at(server)), _count(_at(server))
+
+    async def rests_long(_: UpstreamClient) -> None:
+        monkeypatch.setattr(upstream_client, "REST", 60.0)
+
     with _hanging(server, *IDENTITY_PATHS, "/tokenize"):
-        _run(count, _pause(1.1), *[count] * 3, _pause(0.1), *[recognise] * 3)
+        _run(count, rests_long, *[count] * 3, _settled, *[recognise] * 3)
     assert server.paths() == ["/tokenize"] * 2
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_a_count_without_an_answer_is_waited_for_once(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+    server: ByPathServer,
 ) -> None:
-    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
     times: list[float] = []
     with _hanging(server, "/tokenize"):
         assert _run(*[_timed(_count(_at(server)), times)] * 3) == [None] * 3
