@@ -12,6 +12,7 @@ import asyncio
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,6 +24,10 @@ AT_ONCE = 128 * 1024
 TURN = 0.001
 """Seconds after which such work gives the loop its turn; a read and its write need several."""
 _USUAL_TURN = sys.getswitchinterval()
+UNCOLLECTED = 10.0
+"""Seconds of such work, one upon the other, in which nobody collects garbage. Longer, a busy proxy
+would keep every flow that is over, for flows are cycles.
+"""
 _WORKER = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
@@ -64,14 +69,18 @@ class _Considerate:
         self._lock = threading.Lock()
         self._under_way = 0
         self._collects = True
+        self._since = 0.0
 
     def __enter__(self) -> None:
         with self._lock:
-            self._collects = self._collects if self._under_way else gc.isenabled()
             if not self._under_way:
                 sys.setswitchinterval(TURN)
+                self._collects, self._since = gc.isenabled(), time.monotonic()
+                gc.disable()
+            elif self._collects and time.monotonic() - self._since > UNCOLLECTED:
+                gc.collect(0)
+                self._since = time.monotonic()
             self._under_way += 1
-            gc.disable()
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 
+from converter.shell import aside as aside_module
 from converter.shell.aside import AT_ONCE, TURN, aside, aside_of_streams, in_short_steps
 from converter.wire import json_text
 
@@ -68,6 +70,26 @@ def test_the_loop_goes_on_meanwhile() -> None:
 
 def test_nothing_is_collected_meanwhile_and_all_is_afterwards() -> None:
     assert not asyncio.run(aside(AT_ONCE + 1, gc.isenabled))
+    assert gc.isenabled()
+
+
+class _Cycle:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0.0, False), (60.0, True)])
+def test_work_upon_work_is_not_without_a_look_for_long(
+    limit: float, left: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside_module, "UNCOLLECTED", limit)
+
+    def upon_each_other() -> bool:
+        cycle = weakref.ref(_Cycle())
+        in_short_steps(int)
+        return cycle() is not None
+
+    assert in_short_steps(upon_each_other) is left
     assert gc.isenabled()
 
 
