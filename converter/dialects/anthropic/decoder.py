@@ -123,7 +123,7 @@ class AnthropicDecoder:
         self._usage |= {name: count for name, count in usage.items() if count is not None}
 
     def _block(self, index: int, block: Fields) -> Iterator[Event]:
-        self._kinds[index] = kind = str(block.get("type") or "")
+        self._kinds[index] = kind = _kind(block)
         if len(self._kinds) > MOST_BLOCKS:
             oldest = next(iter(self._kinds))
             del self._kinds[oldest]
@@ -157,7 +157,7 @@ class AnthropicDecoder:
         return ToolCall(index, "", "", text)
 
     def _delta(self, index: int, delta: Fields) -> Iterator[Event]:
-        kind = delta.get("type")
+        kind = _kind(delta)
         if kind == "input_json_delta":
             if text := str(delta.get("partial_json") or ""):
                 yield self._arguments(index, text)
@@ -198,6 +198,14 @@ def _usage(entry: Fields) -> Usage:
     return Usage(
         said, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
     )
+
+
+def _kind(fields: Fields) -> str:
+    """Return what a block or a delta says it is; a client that is told no word for it may fail."""
+    kind = fields.get("type")
+    if not isinstance(kind, str | None):
+        raise MisshapenError
+    return kind or ""
 
 
 def _index(event: Fields) -> int:

@@ -258,6 +258,16 @@ UNKNOWN = {
 }
 
 
+@pytest.mark.parametrize("kind", [{"type": "text"}, ["text"], 7])
+def test_a_block_or_delta_whose_type_is_no_word_is_lost(kind: object) -> None:
+    begun = _event("content_block_start", index=0, content_block={"type": kind, "text": "a"})
+    delta = _event("content_block_delta", index=0, delta={"type": kind, "text": "a"})
+    body = {"type": "message", "content": [{"type": kind, "text": "a"}]}
+    for events in (_read(begun), _read(delta), _read_whole(body)):
+        assert [type(event) for event in events] == [OpaqueFrame]
+        assert getattr(events[0], "lost", False)
+
+
 @pytest.mark.parametrize("raw", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_is_unknown_is_counted_and_breaks_nothing(raw: bytes) -> None:
     assert [(type(event), getattr(event, "comment", None)) for event in _read(raw)] == [
@@ -309,8 +319,6 @@ ODD: list[Json] = [
         "content": [
             None,
             "a",
-            {"type": 7},
-            {"type": ["text"], "text": 1},
             {"type": "thinking", "thinking": None},
         ]
     },
