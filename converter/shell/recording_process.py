@@ -57,13 +57,11 @@ class RecordingProcess:
         assert self._process
         assert self._process.stdin
         assert self._process.stdout
-        try:
-            self._process.stdin.write(json.dumps({**asdict(order), "size": len(data)}).encode())
-            self._process.stdin.write(b"\n")
+        head = json.dumps({**asdict(order), "size": len(data)}).encode()
+        with suppress(OSError):  # one that has ended answers nothing
+            self._process.stdin.write(head + b"\n")
             self._process.stdin.write(data)
             self._process.stdin.flush()
-        except OSError:
-            pass  # it has ended, and answers nothing
         answer = self._process.stdout.readline()
         if not answer:
             raise RecordingError(f"the process that writes it ended with status {self.end()}")
