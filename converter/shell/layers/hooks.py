@@ -38,6 +38,7 @@ class HookCaller:
     """
 
     def __init__(self, handler: Any) -> None:
+        self._at_an_end = False
         self._handler = handler
         handler.handle_hook = self._called
 
@@ -58,10 +59,20 @@ class HookCaller:
             else:
                 answer = None
 
+    def ending(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
+        """Pass on the commands of a reply's end: the client's next request may begin within."""
+        self._at_an_end = True
+        try:
+            yield from handling
+        finally:
+            self._at_an_end = False
+
     def _call(self, hook: StartHook) -> UnfinishedHook | None:
-        """Call a hook; return what to wait for, if it is not over."""
+        """Call a hook; return what to wait for, if it is not over. That of a request which came
+        before the last one's reply was at its end waits till the server's connection knows of that.
+        """
         loop = asyncio.get_running_loop()
-        task = asyncio.Task(self._called(hook), loop=loop, eager_start=True)
+        task = asyncio.Task(self._called(hook), loop=loop, eager_start=not self._at_an_end)
         if not task.done():
             return UnfinishedHook(task)
         task.result()  # raises an error that mitmproxy lets through

@@ -113,7 +113,8 @@ class StreamLayer(HttpStream):
 
     def flow_done(self) -> CommandGenerator[None]:
         """End the exchange, and its own connection: mitmproxy would leave it open."""
-        yield from super().flow_done()
+        ends, hooks = super().flow_done(), self._layer.hooks
+        yield from hooks.ending(ends) if hooks else ends
         if self._owns_server and self.child_layer is None:
             yield commands.CloseConnection(self.context.server)
 
@@ -168,9 +169,9 @@ class StreamLayer(HttpStream):
         """End the exchange because a side has failed; the client hears of the server's failure."""
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
-            return failing
-        # A bad chunk is told of, and then that the connection has closed.
-        return _nothing() if self._has_failed else self._in_dialect(failing)
+            yield from failing
+        elif not self._has_failed:  # a bad chunk is told of, then that the connection has closed
+            yield from self._in_dialect(failing)
 
     @property
     def _has_failed(self) -> bool:
@@ -236,11 +237,6 @@ class StreamLayer(HttpStream):
         if self.context.options.store_streamed_bodies:
             self.response_body_buf += said
         yield SendHttp(ResponseData(self.stream_id, said), self.context.client)
-
-
-def _nothing() -> CommandGenerator[None]:
-    """Do nothing about an event."""
-    yield from ()
 
 
 def _is_error(command: commands.Command) -> bool:
