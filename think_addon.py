@@ -45,6 +45,7 @@ from converter.shell.terminal.printer import Terminal
 from converter.shell.thought_hook import ThoughtTeller
 from converter.shell.upstream_client import UpstreamClient
 from converter.shell.views import Views
+from converter.shell.whole_bodies import must_hold_request
 
 MEMORY = {"think_memory_replies", "think_memory_megabytes"}
 """Options of the memory, which begins anew with each change."""
@@ -128,7 +129,8 @@ class ThinkAddon:
         if exchange or is_reverse(flow):
             self._doors.clean(flow, exchange)
         if exchange is None:
-            flow.request.stream = flow.request.stream or True  # another addon's function stays
+            # another addon's function stays
+            flow.request.stream = flow.request.stream or not must_hold_request()
         else:
             full = self._looked_at() or bool(self._settings.record)
             printed = self._terminal.prints

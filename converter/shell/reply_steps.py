@@ -30,6 +30,7 @@ from converter.shell.terminal.multiplexer import MOST_AT_ONCE
 from converter.shell.terminal.printer import Terminal
 from converter.shell.thought_hook import ThoughtTeller, append, report
 from converter.shell.upstream_client import UpstreamClient, credentials
+from converter.shell.whole_bodies import must_hold_reply
 
 AT_A_TIME = 500
 """Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
@@ -93,7 +94,8 @@ class ReplySteps:
         if streamed:
             messages.use_connection_once(flow)
         if record is None or record.awaited is None:
-            flow.response.stream = flow.response.stream or True  # another addon's function stays
+            # another addon's function stays
+            flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
         if record.exchange.guesses:
             upstream = messages.upstream(flow, record.exchange)
