@@ -82,6 +82,7 @@ BUILT_UPON = {
     "HttpStream.make_server_connection": "self",
     "HttpStream.response_body_buf": "",
     "HttpStream.send_response": "self, already_streamed",
+    "HttpStream.start_request_stream": "self",
     "HttpStream.start_response_stream": "self",
     "HttpStream.state_consume_request_body": "self, event",
     "HttpStream.state_consume_response_body": "self, event",

@@ -20,6 +20,11 @@ def request(flow):
 def response(flow):
     flow.response.text += " and more"
 """
+EARLY = """
+from mitmproxy import http
+def requestheaders(flow):
+    flow.response = http.Response.make(403)
+"""
 
 
 def options(folder: Path) -> list[str]:
@@ -103,3 +108,13 @@ def test_a_script_acts_on_requests_and_replies(server: ScriptedServer, proxy_fol
             assert server.asked == []
             assert client.ask("/other", SECRET).body == SECRET + b" and more"
         assert server.asked[0].body == b'{"a": "XX"}'
+
+
+def test_a_script_answers_before_the_body_has_come(
+    server: ScriptedServer, proxy_folder: Path
+) -> None:
+    with with_script(server, proxy_folder, EARLY) as proxy:
+        for path in ("/other", "/v1/chat/completions"):
+            with Client(proxy.ports[0]) as client:
+                assert client.ask(path, SECRET).status == 403
+        assert server.asked == []

@@ -93,6 +93,13 @@ class StreamLayer(HttpStream):
         self._function = early.stream
         yield from self._say(self._function.ping())
 
+    def start_request_stream(self) -> CommandGenerator[None]:
+        """Pass a request on as it comes; mitmproxy breaks if an addon behind ours has answered."""
+        if self.flow.response:
+            self.client_state = self.state_consume_request_body
+        else:
+            yield from super().start_request_stream()
+
     def start_response_stream(self) -> CommandGenerator[None]:
         """Send the head, if none went out before; from now on the body's bytes pass."""
         if self._early is None:
@@ -170,13 +177,8 @@ class StreamLayer(HttpStream):
         failing = super().handle_protocol_error(event)
         if isinstance(event, RequestProtocolError):
             yield from failing
-        elif not self._has_failed:  # a bad chunk is told of, then that the connection has closed
+        elif self.server_state != self.state_errored:  # told of a bad chunk, then of the closing
             yield from self._in_dialect(failing)
-
-    @property
-    def _has_failed(self) -> bool:
-        failed: bool = self.server_state == self.state_errored
-        return failed
 
     def check_invalid(self, request: bool) -> CommandGenerator[bool]:
         """Refuse a head with bad headers; a request's client has its own `Host` here still."""
