@@ -17,7 +17,11 @@ type Path = tuple[str | None, ...]
 type _Line = tuple[_Open, tuple[bytes, ...]]
 type _Shape = tuple[list[_Column], _Open]
 
-_SCALAR = re.compile(rb'("[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)')
+_SCALAR = re.compile(
+    rb'("[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+(?:"|\\?(?=[\r\n]|\Z))'
+    rb"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+)
+"""A string that is cut counts to the line's end, or each quote in it would be tried as a first."""
 _MARK = re.compile(rb"[{}\[\],]")
 _DATA = (b"data:", b"\xef\xbb\xbfdata:")
 """How a line of data begins; a stream may begin with a byte order mark."""

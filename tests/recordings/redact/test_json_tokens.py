@@ -69,6 +69,14 @@ def test_what_is_cut_short_is_read_as_far_as_it_goes() -> None:
     assert [token.value for token in tokens(b'{"a": "b", "c": "d', False)] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("end", [b"", b"\\", b"\n", b"\\\r\n"])
+def test_a_cut_string_is_read_in_one_go(end: bytes) -> None:
+    body = b'{"a": "' + b'7 \\"b\\" {' * 100_000 + end  # a megabyte; each quote by itself: hours
+    cut_up = pieces(body, False)
+    assert [token.value for token in cut_up.tokens] == ["a"]
+    assert b"".join(cut_up.all()) == body
+
+
 def test_what_is_no_json_has_no_tokens() -> None:
     assert (
         list(tokens(b'<a href="x">1</a>', False))
