@@ -105,6 +105,11 @@ def body(message: Request | Response, notes: list[str], limit: int = BODY_LIMIT)
     return made
 
 
+def content_of(message: Request | Response | None) -> bytes:
+    """Return a body for people to look at: uncompressed as far as the limit goes."""
+    return body(message, []) if message else b""
+
+
 def replace(response: Response, answer: Answer) -> None:
     """Give the client another reply than the server's."""
     response.status_code, response.reason = answer.status, RESPONSES.get(answer.status, "")

@@ -24,7 +24,7 @@ from converter.recordings.notes import LET_GO
 from converter.settings import Settings
 from converter.shell.flow_record import notes_of, summary_of
 from converter.shell.live_view import Running, rewritten
-from converter.shell.messages import model_of
+from converter.shell.messages import content_of, model_of
 from converter.shell.mitmproxy_internals import flow_list, state_before
 from converter.shell.terminal.soft_wrap import WIDTH, wrapped
 from converter.transcript import reply, request, text
@@ -107,13 +107,13 @@ class Thinking(Contentview):
         self, data: bytes, message: Message | None, flow: Flow | None
     ) -> tuple[bytes, Message | None]:
         """Return what went to the server, or came from it, in place of a message."""
-        other: Message | None = backup_of(flow)
+        other: Request | Response | None = backup_of(flow)
         if isinstance(message, Request):
             running = self.replies.get(flow.id) if flow else None
             state = state_before(flow).get("request")
             before = Request.from_state({**state}) if state else None  # it consumes what it gets
             other = running.kept.sent if running else before
-        return (other.get_content(strict=False) or b"", other) if other else (data, message)
+        return (content_of(other), other) if other else (data, message)
 
 
 class ThinkingServer(Thinking):
@@ -179,7 +179,7 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     except (ValueError, TypeError, AttributeError):  # notes of another version
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not noted:
-        asked = flow.request.get_content(strict=False) or b""
+        asked = content_of(flow.request)
         return chosen, Expected(begins, model_of(asked))  # its name may tell how it marks thoughts
     return rewritten(chosen), Expected()
 

@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from converter.exchange import JSON, Answer
+from converter.limits import BODY_LIMIT
 from converter.shell import messages
 from tests.support.addon_flows import (
     CHAT,
@@ -127,3 +128,10 @@ def test_a_messages_reply_has_the_request_id_that_sdks_show(path: str, named: bo
 )
 def test_the_model_of_a_request_is_what_it_names(body: bytes, model: str) -> None:
     assert messages.model_of(body) == model
+
+
+def test_what_people_look_at_is_uncompressed_up_to_the_limit() -> None:
+    bomb = response(content_encoding="gzip")
+    bomb.raw_content = gzip.compress(bytes(BODY_LIMIT + 1000))
+    assert messages.content_of(bomb) == bytes(BODY_LIMIT + 1)
+    assert messages.content_of(None) == b""

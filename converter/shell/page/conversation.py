@@ -15,6 +15,7 @@ from converter.initial_state import InitialState
 from converter.parsing.reading import Expected
 from converter.settings import Settings
 from converter.shell.flow_record import FlowRecord, notes_of
+from converter.shell.messages import content_of
 from converter.shell.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
@@ -47,7 +48,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
     for others to tell.
     """
-    asked = flow.request.get_content(strict=False) or b""
+    asked = content_of(flow.request)
     chosen = reading_of(flow, of_server=True)[0]
     got = None if running else _got(flow)
     sent = None if running else _sent(flow)
@@ -76,7 +77,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     """Return request and reply as one transcript, and what else is known of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
-    asked = request.read(flow.request.get_content(strict=False) or b"", chosen)
+    asked = request.read(content_of(flow.request), chosen)
     got = _got(flow)
     if got is None:
         return asked, {}
@@ -168,7 +169,7 @@ def _body(
     if response is None:
         return None
     content_type = response.headers.get("content-type", "")
-    return _Body(response.get_content(strict=False) or b"", content_type, chosen, expected)
+    return _Body(content_of(response), content_type, chosen, expected)
 
 
 def _thoughts_kept_back(

@@ -10,6 +10,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from converter.dialects.table import DIALECTS
 from converter.observe.printable import ACTING
+from converter.shell.messages import content_of
 
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Headers that hold a key, and what stands in their place."""
@@ -20,7 +21,7 @@ _KEY_IN_LINK = re.compile(r"(?<=[?&])(?=[^=&]*(?:key|token|secret))([^=&]++)=[^&
 def command(flow: HTTPFlow) -> str:
     """Return the command that asks the same again. Raises ValueError for a body that is no text."""
     try:
-        body = (flow.request.get_content(strict=False) or b"").decode()
+        body = content_of(flow.request).decode()
     except UnicodeDecodeError:
         raise ValueError("the request is no text") from None
     words = [

@@ -7,7 +7,7 @@ from mitmproxy.http import HTTPFlow
 from converter import endpoints
 from converter.observe.printable import shortened
 from converter.shell.flow_record import FlowRecord, client_left, notes_of
-from converter.shell.messages import model_of
+from converter.shell.messages import content_of, model_of
 
 type Row = dict[str, object]
 
@@ -150,7 +150,7 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
     """Return the model that was asked for, which is read of a request once."""
     if before is not None:
         return str(before["model"])
-    return _short(model_of(flow.request.get_content(strict=False) or b""))
+    return _short(model_of(content_of(flow.request)))
 
 
 def _short(words: str) -> str:

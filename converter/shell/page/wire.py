@@ -11,6 +11,7 @@ from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.recordings.replay import replayed
 from converter.shell.flow_record import FlowRecord
+from converter.shell.messages import content_of
 
 WINDOW = 500
 """Rows that are sent at once."""
@@ -54,7 +55,7 @@ def of_flow(flow: HTTPFlow) -> Callable[[], Wire]:
     What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
     that the client got.
     """
-    got = flow.response.get_content(strict=False) or b"" if flow.response else b""
+    got = content_of(flow.response)
     try:
         recording = flow_file.from_flow(flow.copy(), "reply")
     except RecordingError as error:
