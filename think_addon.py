@@ -51,6 +51,12 @@ MEMORY = {"think_memory_replies", "think_memory_megabytes"}
 """Options of the memory, which begins anew with each change."""
 
 
+KEPT_BY = ("save_stream_file", "hardump")
+"""Options of mitmproxy's that write bodies to a file."""
+BODIES_SHOWN = 3
+"""From this `flow_detail` on mitmdump prints bodies."""
+
+
 class ThinkAddon:
     """The addon."""
 
@@ -174,8 +180,8 @@ class ThinkAddon:
 
     def _looked_at(self) -> bool:
         # not by its truth: an empty list is false
-        viewed = flow_list() is not None
-        return viewed or bool(getattr(ctx.options, "save_stream_file", None))
+        viewed = flow_list() is not None or getattr(ctx.options, "flow_detail", 0) >= BODIES_SHOWN
+        return viewed or any(getattr(ctx.options, name, None) for name in KEPT_BY)
 
     def _exchange(self, flow: HTTPFlow) -> Exchange | None:
         request, at = flow.request, int(flow.request.timestamp_start)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clients import Client
+from tests.support.clients import Client, question
+from tests.support.frames import stream
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 
@@ -118,3 +119,20 @@ def test_a_script_answers_before_the_body_has_come(
             with Client(proxy.ports[0]) as client:
                 assert client.ask(path, SECRET).status == 403
         assert server.asked == []
+
+
+@pytest.mark.parametrize("option", ["hardump=FILE", "flow_detail=4"])
+def test_who_writes_bodies_has_streamed_ones(
+    server: ScriptedServer, proxy_folder: Path, option: str
+) -> None:
+    file = proxy_folder / "bodies.har"
+    arguments = ["--set", option.replace("FILE", str(file))]
+    with start_proxy([f"reverse:{server.address}"], arguments, proxy_folder, "bodies") as proxy:
+        with Client(proxy.ports[0]) as client:
+            client.ask("/other", SECRET)
+            server.answer(Reply(stream("<think>deep</think>Hello")))
+            client.ask("/v1/chat/completions", question(stream=True))
+        proxy.stop()
+        written = file.read_text() if "FILE" in option else proxy.output
+    assert written.count("secret") == 2
+    assert "deep" in written

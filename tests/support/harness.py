@@ -154,7 +154,9 @@ class Proxy(Program):
         self, modes: Sequence[str], arguments: Sequence[str], folder: Path, log: str
     ) -> None:
         self.ports = free_ports(len(modes))
-        settings = ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "flow_detail=0"]
+        settings = ["--set", f"confdir={folder / 'mitmproxy'}"]
+        if not any(argument.startswith("flow_detail=") for argument in arguments):
+            settings += ["--set", "flow_detail=0"]
         command = [str(MITMDUMP), "-s", str(ADDON), *settings, *FAST, *arguments]
         for mode, port in zip(modes, self.ports, strict=True):
             command += ["--mode", f"{mode}@127.0.0.1:{port}"]
