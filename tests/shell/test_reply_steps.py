@@ -13,10 +13,12 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
 from converter.dialects.table import OPENAI_CHAT, Form
+from converter.events import Text, ThinkingEnd
 from converter.limits import BODY_LIMIT
 from converter.rewriter import Rewriter
 from converter.shell import reply_steps
 from converter.shell.tap import Tap
+from converter.shell.terminal.multiplexer import MOST_AT_ONCE
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,
@@ -303,6 +305,12 @@ def test_others_have_their_turn_while_a_long_reply_is_printed(
 
     asyncio.run(printing())
     assert printed == ["2 events", "another", "2 events", "1 events"]
+
+
+def test_long_events_are_printed_each_in_a_step_of_its_own() -> None:
+    long = Text("x" * (MOST_AT_ONCE - 1))
+    few = list(reply_steps._few([long, long, Text("y"), Text("z"), ThinkingEnd()]))
+    assert few == [[long], [long, Text("y")], [Text("z"), ThinkingEnd()]]
 
 
 async def _others(printed: list[str]) -> None:
