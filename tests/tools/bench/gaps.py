@@ -31,6 +31,8 @@ AIM = 0.1
 """Seconds: five tokens of 50 a second."""
 SECONDS = 120
 """For a program to start, or another's exchange to end."""
+SECONDS_TO_RECORD = 600
+"""For a proxy to write what it has to record: some 20 for each of the longest exchanges."""
 SETTLED = 0.3
 """Seconds before and after the other exchange: its end is a part of it."""
 ALL = ("think_record={folder}/recordings", "think_events={folder}/thoughts", "think_print=true")
@@ -96,6 +98,7 @@ class Bench:
             self._ports[row] = [next(ports), next(ports)]
             command = _mitmdump(ROWS[row], own, addon, targets, self._ports[row])
             proxy = stack.enter_context(Started(command, theirs, own / "log", cwd=addon))
+            stack.callback(proxy.stop, SECONDS_TO_RECORD)
             for port in self._ports[row]:
                 wait_for_port(port, proxy, SECONDS)
 

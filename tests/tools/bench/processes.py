@@ -46,11 +46,11 @@ class Started:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def stop(self) -> None:
-        """End it, the hard way when asking does not help."""
+    def stop(self, seconds: float = SECONDS_TO_STOP) -> None:
+        """End it, the hard way when asking does not help for so long."""
         self._process.terminate()
         try:
-            self._process.wait(SECONDS_TO_STOP)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
