@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from mitmproxy.http import HTTPFlow, Response
 
@@ -212,7 +213,7 @@ class ReplySteps:
 def _few(events: Sequence[Event]) -> Iterator[list[Event]]:
     """Yield events of which not too many, or too long ones, are printed at a time."""
     few, length = list[Event](), 0
-    for event in events:
+    for event in chain.from_iterable(map(_cut, events)):
         size = len(event.text) if isinstance(event, Text | Thinking) else 0
         if few and (len(few) == AT_A_TIME or length + size > MOST_AT_ONCE):
             yield few
@@ -221,6 +222,15 @@ def _few(events: Sequence[Event]) -> Iterator[list[Event]]:
         length += size
     if few:
         yield few
+
+
+def _cut(event: Event) -> Iterator[Event]:
+    """Yield an event, or several with a part of a long one's text each."""
+    if isinstance(event, Text | Thinking) and len(event.text) > MOST_AT_ONCE:
+        for at in range(0, len(event.text), MOST_AT_ONCE):
+            yield replace(event, text=event.text[at : at + MOST_AT_ONCE])
+    else:
+        yield event
 
 
 def _is_open(record: FlowRecord) -> bool:

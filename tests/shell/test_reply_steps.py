@@ -13,7 +13,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
 from converter.dialects.table import OPENAI_CHAT, Form
-from converter.events import Text, ThinkingEnd
+from converter.events import Text, Thinking, ThinkingEnd
 from converter.limits import BODY_LIMIT
 from converter.rewriter import Rewriter
 from converter.shell import reply_steps
@@ -307,10 +307,12 @@ def test_others_have_their_turn_while_a_long_reply_is_printed(
     assert printed == ["2 events", "another", "2 events", "1 events"]
 
 
-def test_long_events_are_printed_each_in_a_step_of_its_own() -> None:
+def test_long_events_are_printed_in_steps_of_their_own() -> None:
     long = Text("x" * (MOST_AT_ONCE - 1))
     few = list(reply_steps._few([long, long, Text("y"), Text("z"), ThinkingEnd()]))
     assert few == [[long], [long, Text("y")], [Text("z"), ThinkingEnd()]]
+    few = list(reply_steps._few([Thinking("x" * MOST_AT_ONCE + "y"), ThinkingEnd()]))
+    assert few == [[Thinking("x" * MOST_AT_ONCE)], [Thinking("y"), ThinkingEnd()]]
 
 
 async def _others(printed: list[str]) -> None:

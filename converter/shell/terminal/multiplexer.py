@@ -27,9 +27,9 @@ WAITING_LIMIT = 1 << 19
 """Characters of a reply that wait for the terminal; of a longer one the rest is not printed. Half
 of what its writer lets wait: it takes all of them, or none.
 """
-MOST_AT_ONCE = 1 << 17
-"""Characters that are printed of what is heard at once: some 20 milliseconds, in which others wait.
-A model writes few at a time; only a frame of a megabyte has more.
+MOST_AT_ONCE = 1 << 15
+"""Characters that are printed of what is heard at once: 20 milliseconds where each is of another
+kind, in which others wait. A model writes few at a time; only a long frame has more.
 """
 _REST = "\n(the rest is not printed)\n"
 
