@@ -2,11 +2,14 @@
 
 The end of a long frame is rewritten beside mitmproxy's loop. A long read of short frames, up to
 64 kB when the client is slow or a hook has waited, is rewritten on the loop, in steps between which
-others have their turn; to read less of it at a time would cost a tenth more.
+others have their turn; to read less of it at a time would cost a tenth more. What becomes of it is
+said a few pieces at a time: a Responses client is told a frame of 20 MB five times.
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Iterator
+
+from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.contract import StreamFunction
 from converter.shell.layers.direct_reads import LONG_READ
@@ -15,6 +18,10 @@ from converter.shell.layers.hooks import UnfinishedHook
 MOST_BEHIND = 64 * 1024
 """Bytes that may come meanwhile before the reading waits too: all that waits is rewritten in one go
 afterwards, which may take 40 milliseconds.
+"""
+MOST_SAID = 1 << 20
+"""Bytes that are sent between two turns, unless one piece has more: the way to the client copies
+them three times.
 """
 
 
@@ -26,16 +33,23 @@ class LongCalls:
         self._behind = 0
 
     def call(
-        self, function: StreamFunction, chunk: bytes
-    ) -> Generator[UnfinishedHook, None, list[bytes]]:
-        """Call the function; have the exchange wait where that takes long."""
+        self,
+        function: StreamFunction,
+        chunk: bytes,
+        say: Callable[[list[bytes]], CommandGenerator[None]],
+    ) -> CommandGenerator[None]:
+        """Call the function and say what it returns; the exchange waits where that takes long."""
         if not function.is_long and len(chunk) <= LONG_READ:
-            return function(chunk)
+            yield from say(function(chunk))
+            return
         task = asyncio.ensure_future(_in_steps(function, chunk))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         yield UnfinishedHook(task)
-        return task.result()
+        for at, few in enumerate(_few(task.result())):
+            if at:
+                yield UnfinishedHook(asyncio.ensure_future(asyncio.sleep(0)))
+            yield from say(few)
 
     def came(self, size: int) -> None:
         """Note that so many bytes were read."""
@@ -45,6 +59,18 @@ class LongCalls:
         """Wait for a call that too many bytes wait for already."""
         if self._under_way and self._behind > MOST_BEHIND:
             await asyncio.wait(self._under_way)
+
+
+def _few(pieces: list[bytes]) -> Iterator[list[bytes]]:
+    """Yield all pieces, as many at a time as are said between two turns."""
+    few, size = list[bytes](), 0
+    for piece in pieces:
+        if few and size + len(piece) > MOST_SAID:
+            yield few
+            few, size = [], 0
+        few.append(piece)
+        size += len(piece)
+    yield few
 
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:

@@ -130,10 +130,10 @@ class StreamLayer(HttpStream):
         function, call = self._function, self._layer.long_calls.call
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
-                yield from self._say((yield from call(function, event.data)))
+                yield from call(function, event.data, self._say)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
-            yield from self._say((yield from call(function, b"")))
+            yield from call(function, b"", self._say)
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
 
