@@ -62,7 +62,7 @@ class ClientConnection(Http2Server):
     def __init__(self, context: Context, reads_of: ReadsOf) -> None:
         super().__init__(context)
         self._reads_of = reads_of
-        self._stopped: dict[int, ReadTransport] = {}
+        self.stopped: dict[int, ReadTransport] = {}
         self._untaken: dict[int, int] = {}
 
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
@@ -83,8 +83,8 @@ class ClientConnection(Http2Server):
         limit.
         """
         stream_id = event.stream_id
-        if reads := self._stopped.get(stream_id) or self._reads_of(stream_id):
-            self._stopped[stream_id] = reads
+        if reads := self.stopped.get(stream_id) or self._reads_of(stream_id):
+            self.stopped[stream_id] = reads
             reads.pause_reading()  # again for each read: asyncio's own reader may have gone on
             return
         self._untaken[stream_id] = self._untaken.get(stream_id, 0) + len(event.data)
@@ -97,8 +97,8 @@ class ClientConnection(Http2Server):
 
     def _go_on(self) -> None:
         """Read on where the client has taken all."""
-        for stream_id in [one for one in self._stopped if not self._holds(one)]:
-            self._stopped.pop(stream_id).resume_reading()
+        for stream_id in [one for one in self.stopped if not self._holds(one)]:
+            self.stopped.pop(stream_id).resume_reading()
         for stream_id in [one for one in self._untaken if not self._holds(one)]:
             del self._untaken[stream_id]
 
@@ -106,3 +106,8 @@ class ClientConnection(Http2Server):
         """Forget streams that are over: mitmproxy keeps each for as long as the client stays."""
         for stream_id in [one for one in self.streams if self.is_closed(one)]:
             del self.streams[stream_id]
+
+
+def is_stopped(client: object, stream_id: int) -> bool:
+    """Tell whether a stream's server is read no further until the client has taken more."""
+    return isinstance(client, ClientConnection) and stream_id in client.stopped

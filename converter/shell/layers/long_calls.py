@@ -37,9 +37,13 @@ class LongCalls:
         function: StreamFunction,
         chunk: bytes,
         say: Callable[[list[bytes]], CommandGenerator[None]],
+        at_once: bool = False,
     ) -> CommandGenerator[None]:
-        """Call the function and say what it returns; the exchange waits where that takes long."""
-        if not function.is_long and len(chunk) <= LONG_READ:
+        """Call the function and say what it returns; the exchange waits where that takes long.
+
+        `at_once`: the client takes no more now, and its server would be read on in the meantime.
+        """
+        if not function.is_long and (at_once or len(chunk) <= LONG_READ):
             yield from say(function(chunk))
             return
         task = asyncio.ensure_future(_in_steps(function, chunk))

@@ -15,6 +15,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.body_buffer import BodyBuffer
+from converter.shell.layers.client_connection import is_stopped
 from converter.shell.layers.contract import StreamFunction, is_stream_function
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
@@ -55,8 +56,7 @@ class StreamLayer(HttpStream):
     @property
     def streams(self) -> bool:
         """Tell whether the server's body is being passed on as it comes."""
-        streaming: bool = self.server_state == self.state_stream_response_body
-        return streaming
+        return bool(self.server_state == self.state_stream_response_body)
 
     @property
     def _waits(self) -> bool:
@@ -130,7 +130,9 @@ class StreamLayer(HttpStream):
         function, call = self._function, self._layer.long_calls.call
         if function and isinstance(event, ResponseData):
             if event.data:  # HTTP/2 has empty frames anywhere, which would be the end
-                yield from call(function, event.data, self._say)
+                client = self._layer.connections[self.context.client]
+                at_once = is_stopped(client, self.stream_id)
+                yield from call(function, event.data, self._say, at_once)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from call(function, b"", self._say)
