@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 0
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = self._body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         reply = self.server.reply(Asked(self.command, self.path, headers, body))
         self.send_response(reply.status)
@@ -103,6 +103,17 @@ class _Handler(BaseHTTPRequestHandler):
         for step in reply.steps:
             self._take(step)
         self.wfile.write(b"0\r\n\r\n")
+
+    def _body(self) -> bytes:
+        if self.headers.get("transfer-encoding", "") != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            continue  # trailers
+        return body
 
     do_GET = do_POST  # noqa: N815 (the name that http.server looks for)
 
