@@ -1,5 +1,6 @@
 """Packages of the npm registry, installed once into the repository's cache."""
 
+import fcntl
 import shutil
 import subprocess
 import tempfile
@@ -25,8 +26,11 @@ def install(package: str, program: str) -> Path:
 def install_modules(*packages: str) -> Path:
     """Return the folder `node_modules` that holds these packages (`name@version`)."""
     folder = TESTS.parent / ".cache" / packages[0].rpartition("/")[2].replace("@", "-")
-    if not (folder / "node_modules").exists():
-        _download(packages, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run two at a time, and some need the same client
+        if not (folder / "node_modules").exists():
+            _download(packages, folder)
     return folder / "node_modules"
 
 
@@ -34,7 +38,6 @@ def _download(packages: tuple[str, ...], cache: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise MissingError("npm is not installed")
-    cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         options = ["--no-audit", "--no-fund", "--prefix", folder]
         _run([npm, "install", *options, *packages], packages[0])
