@@ -21,6 +21,9 @@ MARK = "soak-"
 """Begins the words by which the server knows what to answer."""
 _SLOW = 1.0
 """Seconds: faults that take longer are left to the bench, because a soak wants many exchanges."""
+_LARGE = 1 << 20
+"""Bytes of a fault: a frame of 40 MB, held up to its limit, would hide what memory does by itself.
+"""
 _WORDS = [
     "the",
     "a",
@@ -85,7 +88,8 @@ def _tried(fault: Fault, stream: bool) -> bool:
     steps = fault.stream if stream else fault.whole
     seconds = sum(step for step in steps if isinstance(step, float))
     slow = seconds > _SLOW or Do.HANG in steps or fault.accept or fault.server
-    return bool(steps) and not slow and fault.verdict != FULL
+    large = sum(len(step) for step in steps if isinstance(step, bytes)) > _LARGE
+    return bool(steps) and not slow and not large and fault.verdict != FULL
 
 
 def faults(stream: bool) -> list[Fault]:
