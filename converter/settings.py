@@ -102,7 +102,6 @@ OPTIONS = (
     ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
     Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
-    Option("stats", bool, False, "print a table of all replies when mitmproxy ends", bool),
     *map(_native, _NATIVE),
     Option(
         "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
@@ -155,7 +154,6 @@ NOT_RECORDED = (
     "record",
     "print",
     "metrics",
-    "stats",
     "fast",
     "flows",
     "ping",
@@ -171,6 +169,12 @@ place in a recording.
 """
 RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
 """The options that decide how a reply is rewritten."""
+
+
+REPLACED = {
+    "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
+}
+"""Names that options had once, and what to use in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,6 @@ class Settings:
     record: str
     print: bool
     metrics: MetricsPlace | None
-    stats: bool
     native: frozenset[str]
     memory_replies: int
     memory_megabytes: int

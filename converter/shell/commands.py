@@ -1,8 +1,5 @@
-"""Commands for mitmproxy's and mitmweb's command bar: read, export, count and keep what models have
-said.
-"""
+"""Commands for mitmproxy's and mitmweb's command bar: read, export and keep what models have said."""
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,8 +11,6 @@ from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import find
-from converter.observe import statistics
-from converter.observe.statistics import table
 from converter.recordings.recording import RecordingError
 from converter.recordings.whole_file import write_whole
 from converter.shell.log_lines import in_a_line
@@ -33,8 +28,6 @@ FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {
     ".json": neutral.write,
 }
 """What a file's suffix asks for."""
-_ALL: Sequence[Flow] = ()
-"""No flows were named; a filter that finds none gives another empty sequence."""
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by
 itself (12.2).
@@ -89,22 +82,6 @@ class Commands:
         _or_error(lambda: write_whole(file, write(*_conversation(flow)).encode()))
         announce(f"exported to {file}")
 
-    @command.command("think.stats")  # type: ignore[untyped-decorator]
-    def stats(self, flows: Sequence[Flow] = _ALL) -> Sequence[str]:
-        """Count replies, thoughts, thinking's share and times, per model and server; of all flows,
-        or of those given, as @marked.
-        """
-        lines = table(_replies(flows))
-        _log.info("statistics:\n%s", "\n".join(lines))
-        return lines
-
-    @command.command("think.stats.json")  # type: ignore[untyped-decorator]
-    def stats_as_json(self, flows: Sequence[Flow] = _ALL) -> str:
-        """The numbers of think.stats as JSON, in the event log."""
-        counted = json.dumps(statistics.values(_replies(flows)), ensure_ascii=False, indent=1)
-        _log.info("statistics:\n%s", counted)
-        return counted
-
     @command.command("think.record")  # type: ignore[untyped-decorator]
     def record(self, *flow_and_name: str) -> None:
         """Keep a flow as a recording, without secrets, in the folder of think_record or
@@ -149,12 +126,6 @@ def _last_reply() -> Flow:
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)
-
-
-def _replies(flows: Sequence[Flow]) -> list[statistics.Reply]:
-    chosen = _all_flows() if flows is _ALL else flows
-    found = (reply_of(flow) for flow in chosen if isinstance(flow, HTTPFlow))
-    return [reply for reply in found if reply]
 
 
 def _refuse_running(flow: Flow) -> None:

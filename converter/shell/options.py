@@ -36,10 +36,11 @@ def refuse_unknown() -> None:
     """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
     known = [option.name for option in settings.OPTIONS]
     for name in _undeclared():
-        close = difflib.get_close_matches(_spelled(name).removeprefix(_PREFIX), known, 1)
+        short = _spelled(name).removeprefix(_PREFIX)
+        close = difflib.get_close_matches(short, known, 1)
         all_of_them = ", ".join(_PREFIX + short for short in known)
         hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
-        _log.error("think: no option %s; %s", one_line(name), hint)
+        _log.error("think: no option %s; %s", one_line(name), settings.REPLACED.get(short, hint))
 
 
 def _undeclared() -> list[str]:

@@ -166,8 +166,6 @@ def test_nothing_of_the_model_reaches_the_terminal_raw(
     console.command("think.show @focus")
     console.press("E")
     console.shows("conversation:")
-    console.command("think.stats @all")
-    console.shows("Data viewer")
     written = console.written[before:]
     assert [raw for raw in RAW if raw in written] == []
 
@@ -175,10 +173,6 @@ def test_nothing_of_the_model_reaches_the_terminal_raw(
 def test_commands_are_taken(console: Console, server: ByPathServer, tmp_path: Path) -> None:
     _ask(console, server, *TAGGED)
     console.shows("[1/1]")
-    console.command("think.stats")
-    assert "thoughts" in console.shows("small")
-    console.press("q")
-    console.hides("Data viewer")
     exported = tmp_path / "exported.md"
     console.command(f"think.export @focus {exported}")
     console.shows(f"exported to {exported}")

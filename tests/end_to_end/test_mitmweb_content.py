@@ -95,8 +95,6 @@ def test_commands_are_taken_by_the_page(
     page.open(web.page)
     page.display("Command Bar")
     page.display("Event Log")
-    page.command("think.stats '~comment thought'")
-    page.until(lambda: "small" in page.results(), "statistics")
     exported = tmp_path / "exported.md"
     page.command(f"think.export @focus {exported}")
     page.until(
@@ -108,7 +106,7 @@ def test_commands_are_taken_by_the_page(
     assert ANSWER in exported.read_text()
 
 
-@pytest.mark.parametrize("command", ["think.show", "think.export", "think.stats", "think.record"])
+@pytest.mark.parametrize("command", ["think.show", "think.export", "think.record"])
 def test_the_command_bar_explains_the_commands(
     web: Mitmweb, web_server: ByPathServer, page: Page, command: str
 ) -> None:

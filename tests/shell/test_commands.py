@@ -29,7 +29,7 @@ MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
-NAMES = ("think.export", "think.record", "think.show", "think.stats", "think.stats.json")
+NAMES = ("think.export", "think.record", "think.show")
 
 
 class Web(Program):
@@ -136,8 +136,6 @@ def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
         "think.export flow path",
         "think.record *flow_and_name",
         "think.show flow target",
-        "think.stats flows -> str[]",
-        "think.stats.json flows -> str",
     ]
 
 
@@ -170,22 +168,6 @@ def test_export_writes_the_neutral_message(web: Web, tmp_path: Path, dialect: Di
     said = json.loads((tmp_path / "said.json").read_text())
     assert [turn["role"] for turn in said["turns"]] == ["user", "assistant"]
     assert [part["text"] for part in said["turns"][1]["parts"]] == ["deep", HELLO]
-
-
-def test_stats_counts_all_flows_or_those_chosen(web: Web, tmp_path: Path) -> None:
-    web.ask()
-    web.ask(ANTHROPIC)
-    assert [line.split()[2] for line in web.call("think.stats")[1:-1]] == ["2"]
-    assert [line.split()[2] for line in web.call("think.stats", "@all")[1:-1]] == ["2"]
-    assert [line.split()[2] for line in web.call("think.stats", "~u messages")[1:-1]] == ["1"]
-    assert "no replies" in web.call("think.stats", "~u nothing")[0]
-    assert [row["replies"] for row in json.loads(web.call("think.stats.json"))] == [2]
-    web.wait_for(r"statistics:\nmodel +server +replies")
-    web.call("save.file", "@all", str(tmp_path / "kept.mitm"))
-    folder = tmp_path / "again"
-    folder.mkdir()
-    with Web("http://127.0.0.1:9", folder, "-r", str(tmp_path / "kept.mitm")) as again:
-        assert [line.split()[2] for line in again.call("think.stats", "@all")[1:-1]] == ["2"]
 
 
 def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:

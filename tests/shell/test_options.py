@@ -46,6 +46,7 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
         ("think_tag=x", "no option think_tag; did you mean think_tags?"),
         ("think-tags=x", "no option think-tags; did you mean think_tags?"),
         ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
+        ("think_stats=true", "no option think_stats; think_metrics counts all replies"),
         ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
     ],
 )

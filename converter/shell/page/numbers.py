@@ -1,17 +1,14 @@
-"""The numbers at the head of the page: the last hour of traffic, of all models and of each, counted
-as `think.stats` does.
-"""
+"""The numbers at the head of the page: the last hour of traffic, of all models and of each."""
 
 from collections.abc import Iterable, Sequence
 
-from converter.observe.statistics import Group, Reply, percentile
+from converter.observe.statistics import TIMES, Group, Reply, percentile
 
 type Numbers = dict[str, object]
 
 HOUR = 3600.0
 BARS = 30
 """Stretches of the hour that a chart shows."""
-TIMES = ("first_byte", "first_thought", "first_text")
 ALL = ""
 """The name of the group of all models."""
 

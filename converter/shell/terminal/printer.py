@@ -8,7 +8,6 @@ nothing is printed.
 import logging
 import os
 import sys
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
@@ -17,7 +16,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.events import Event
 from converter.observe.printable import bounded
-from converter.observe.statistics import Reply, table
+from converter.observe.statistics import Reply
 from converter.observe.summary import in_words
 from converter.shell.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.heard_lines import is_heard
@@ -30,8 +29,6 @@ _PATIENCE = 0.05
 """Seconds that a line of the log waits, at most, for what was printed before it."""
 _LAST_PATIENCE = 1.0
 """Seconds that mitmproxy's end waits, at most, for a terminal that does not take the rest."""
-_REMEMBERED = 10_000
-"""Replies that the table at the end is made of: the last ones."""
 
 
 class Terminal:
@@ -44,7 +41,6 @@ class Terminal:
     def __init__(self) -> None:
         self._screen: Multiplexer | None = None
         self._writer: Writer | None = None
-        self._replies: deque[Reply] = deque(maxlen=_REMEMBERED)
         self._over = False
 
     @property
@@ -67,22 +63,9 @@ class Terminal:
             self._make_room()  # mitmdump prints a line of its own after ours
         if record.exchange.endpoint.is_chat and is_heard(logging.INFO):
             _log.info("reply: %s", reply_line(flow, record))
-        if ctx.options.think_stats and (summary := record.summary(flow)):
-            self._replies.append(Reply(summary, address_of(flow), record.server.name))
-
-    def response(self, flow: HTTPFlow) -> None:
-        """Count what was read from a file; the rest is counted as it ends."""
-        if not flow.live and ctx.options.think_stats and (reply := reply_of(flow)):
-            self._replies.append(reply)
-
-    error = response
 
     def done(self) -> None:
-        """Print the table that was asked for, and give the terminal back."""
-        if ctx.options.think_stats and self._log_handler():
-            self._make_room()
-            # asked for, so even with --quiet
-            self._opened()[1].write("\n".join([*table(self._replies), ""]))
+        """Give the terminal back."""
         if self._screen and self._writer:
             self._writer.write(self._screen.interrupt())
             self._writer.close(_LAST_PATIENCE)

@@ -1,6 +1,6 @@
-"""The numbers at the head: of the last hour of traffic, per model, the same that `think.stats` has."""
+"""The numbers at the head: of the last hour of traffic, per model."""
 
-from converter.observe.statistics import Reply, table
+from converter.observe.statistics import Reply
 from converter.shell.page.numbers import ALL, BARS, HOUR, in_the_last_hour
 
 
@@ -33,14 +33,6 @@ def test_times_are_the_middle_and_the_slowest() -> None:
     found = [(float(at), reply(first_text=at / 10)) for at in range(1, 101)]
     assert group(in_the_last_hour(found))["first_text"] == [5.0, 9.5]
     assert group(in_the_last_hour(found))["first_thought"] is None
-
-
-def test_they_agree_with_the_table_of_statistics() -> None:
-    found = [(float(at), reply(first_byte=at / 8)) for at in range(1, 9)]
-    [_, row, *_] = table(each for _, each in found)
-    times = group(in_the_last_hour(found))["first_byte"]
-    assert isinstance(times, list)
-    assert "{:.2f}/{:.2f}".format(*times) in row
 
 
 def test_the_hour_ends_with_the_newest() -> None:

@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 
 from tests.support.by_path_server import CHAT, ByPathServer, Says
-from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, question
+from tests.support.clients import OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import DONE, END, ROLE, delta, stream, text, whole
 from tests.support.harness import (
@@ -292,44 +292,6 @@ def test_nothing_is_printed_over_mitmproxys_console(server: ScriptedServer, tmp_
         console.press("E")
         console.shows("reply: ")
         assert "── #1".encode() not in console.written
-
-
-def test_the_table_comes_at_the_end_when_asked_for(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer(Reply(GOOD))
-    kept = tmp_path / "kept.mitm"
-    arguments = ["--set", "think_stats=true", "--set", "think_server=generic", "-w", str(kept)]
-    with start_proxy([f"reverse:{server.address}"], arguments, tmp_path, "stats") as proxy:
-        _ask(proxy.ports[0])
-        _ask(proxy.ports[0], ANTHROPIC)
-    assert re.search(r"(?m)^small +127\.0\.0\.1:\d+ +2 +0 +2 +80%", proxy.output), proxy.output
-    assert re.search(r"(?m)^small +127\.0\.0\.1:\d+ +2 +0 +2 +80%", _of_file(kept, tmp_path, "-q"))
-
-
-def _of_file(kept: Path, folder: Path, *arguments: str) -> str:
-    command = [
-        str(MITMDUMP),
-        "-s",
-        str(ADDON),
-        "-n",
-        "-r",
-        str(kept),
-        "--set",
-        f"confdir={folder / 'mitmproxy'}",
-    ]
-    done = subprocess.run(
-        [*command, "--set", "think_stats=true", *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
-
-
-def test_no_table_comes_unasked(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer(Reply(GOOD))
-    with start_proxy([f"reverse:{server.address}"], [], tmp_path, "no-stats") as proxy:
-        _ask(proxy.ports[0])
-    assert "replies" not in proxy.output
 
 
 @pytest.fixture(scope="module")
