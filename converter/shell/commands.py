@@ -1,33 +1,25 @@
-"""Commands for mitmproxy's and mitmweb's command bar: read, export and keep what models have said."""
+"""Commands for mitmproxy's and mitmweb's command bar: show and keep what models have said."""
 
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from mitmproxy import command, ctx, exceptions
-from mitmproxy import types as mitmproxy_types
 from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # comes along
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
 from converter.endpoints import find
 from converter.recordings.recording import RecordingError
-from converter.recordings.whole_file import write_whole
 from converter.shell.log_lines import in_a_line
 from converter.shell.page.conversation import transcript_of
 from converter.shell.recorder import Recorder
 from converter.shell.terminal.printer import reply_of
 from converter.shell.thought_hook import announce
-from converter.transcript import markdown, neutral, terminal
+from converter.transcript import terminal
 from converter.transcript.turns import Facts, Transcript
 
 _log = logging.getLogger(__name__)
 
-FORMATS: dict[str, Callable[[Transcript, Facts], str]] = {
-    ".md": markdown.write,
-    ".json": neutral.write,
-}
-"""What a file's suffix asks for."""
 KEY, KEY_CONTEXTS = "t", ["flowlist", "flowview"]
 """What asks for a name and keeps the chosen flow, in mitmproxy's console; it does nothing there by
 itself (12.2).
@@ -66,21 +58,6 @@ class Commands:
             raise exceptions.CommandError(
                 f"there is no clipboard: {' '.join(str(error).split())}"
             ) from None
-
-    @command.command("think.export")  # type: ignore[untyped-decorator]
-    def export(self, flow: Flow, path: mitmproxy_types.Path) -> None:
-        """Write the flow's conversation to a new file: NAME.md for Markdown with folded thinking,
-        NAME.json for the neutral message.
-        """
-        file = _or_error(lambda: Path(path).expanduser())
-        write = FORMATS.get(file.suffix.lower())
-        if write is None:
-            raise exceptions.CommandError(f"{file.name!r} ends with none of: {', '.join(FORMATS)}")
-        if _or_error(file.exists):
-            raise exceptions.CommandError(f"{file} is there already")
-        _refuse_running(flow)
-        _or_error(lambda: write_whole(file, write(*_conversation(flow)).encode()))
-        announce(f"exported to {file}")
 
     @command.command("think.record")  # type: ignore[untyped-decorator]
     def record(self, *flow_and_name: str) -> None:

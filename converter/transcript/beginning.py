@@ -17,7 +17,7 @@ characters.
 """
 LINES_LIMIT = 4_800
 """Lines of a view's text: fewer than mitmweb shows at once, so that the end is seen."""
-WHERE_ALL_IS = "The page /think and think.export have all."
+WHERE_ALL_IS = "The page /think and think.show have all."
 _FIRST, _LAST = 2 / 3, 1 / 3
 """The shares of a text's first and last lines."""
 

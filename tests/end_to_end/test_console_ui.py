@@ -170,13 +170,9 @@ def test_nothing_of_the_model_reaches_the_terminal_raw(
     assert [raw for raw in RAW if raw in written] == []
 
 
-def test_commands_are_taken(console: Console, server: ByPathServer, tmp_path: Path) -> None:
+def test_commands_are_taken(console: Console, server: ByPathServer) -> None:
     _ask(console, server, *TAGGED)
     console.shows("[1/1]")
-    exported = tmp_path / "exported.md"
-    console.command(f"think.export @focus {exported}")
-    console.shows(f"exported to {exported}")
-    assert THOUGHT in exported.read_text()
     console.command("think.show @focus")
     console.press("E")
     assert THOUGHT in console.shows(ANSWER)

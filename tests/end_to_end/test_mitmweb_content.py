@@ -3,7 +3,6 @@ how it takes commands.
 """
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -88,25 +87,17 @@ def test_a_long_paragraph_needs_no_scrolling_along(
     assert "Show more" not in shown
 
 
-def test_commands_are_taken_by_the_page(
-    web: Mitmweb, web_server: ByPathServer, page: Page, tmp_path: Path
-) -> None:
+def test_commands_are_taken_by_the_page(web: Mitmweb, web_server: ByPathServer, page: Page) -> None:
     ask(web, web_server)
     page.open(web.page)
     page.display("Command Bar")
     page.display("Event Log")
-    exported = tmp_path / "exported.md"
-    page.command(f"think.export @focus {exported}")
-    page.until(
-        lambda: exported.exists() and f"exported to {exported}" in page.log(), "a word of the file"
-    )
     page.command("think.show @focus")
     page.until(lambda: ANSWER in page.log(), "the conversation in the event log")
     page.screenshot("commands")
-    assert ANSWER in exported.read_text()
 
 
-@pytest.mark.parametrize("command", ["think.show", "think.export", "think.record"])
+@pytest.mark.parametrize("command", ["think.show", "think.record"])
 def test_the_command_bar_explains_the_commands(
     web: Mitmweb, web_server: ByPathServer, page: Page, command: str
 ) -> None:

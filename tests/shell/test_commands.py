@@ -29,7 +29,7 @@ MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"
 GOOD = Reply(stream("<think>deep</think>", HELLO))
-NAMES = ("think.export", "think.record", "think.show")
+NAMES = ("think.record", "think.show")
 
 
 class Web(Program):
@@ -133,7 +133,6 @@ def test_each_command_has_a_help_of_one_sentence(web: Web) -> None:
         words = " ".join(listed[name]["help"].split())
         assert re.fullmatch(r"[A-Z].{30,150}\.", words), words
     assert [listed[name]["signature_help"] for name in NAMES] == [
-        "think.export flow path",
         "think.record *flow_and_name",
         "think.show flow target",
     ]
@@ -151,23 +150,6 @@ def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
         web.call("think.show", "@focus", "page")
     with pytest.raises(CommandError, match=r"^there is no clipboard: [^\n]*$"):
         web.call("think.show", "@focus", "clipboard")
-
-
-def test_export_writes_markdown_with_folded_thinking(
-    web: Web, tmp_path: Path, dialect: Dialect
-) -> None:
-    web.ask(dialect)
-    web.call("think.export", "@focus", str(tmp_path / "said.md"))
-    written = (tmp_path / "said.md").read_text()
-    assert re.search(r"<details>.*deep.*</details>.*hello &lt;b>you", written, re.DOTALL), written
-
-
-def test_export_writes_the_neutral_message(web: Web, tmp_path: Path, dialect: Dialect) -> None:
-    web.ask(dialect)
-    web.call("think.export", "@focus", str(tmp_path / "said.json"))
-    said = json.loads((tmp_path / "said.json").read_text())
-    assert [turn["role"] for turn in said["turns"]] == ["user", "assistant"]
-    assert [part["text"] for part in said["turns"][1]["parts"]] == ["deep", HELLO]
 
 
 def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
@@ -234,10 +216,6 @@ def _foreign_shown(web: Web, _: Path) -> None:
     web.call("think.show", "~u embeddings")
 
 
-def _export(name: str) -> Callable[[Web, Path], None]:
-    return lambda web, folder: web.call("think.export", "@focus", str(folder / name))
-
-
 REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a name that is none": (
         lambda web, _: web.call("think.record", "@focus", "../x"),
@@ -249,17 +227,6 @@ REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
     "a flow that is no conversation": (
         _foreign_shown,
         r"this flow is no conversation with a model",
-    ),
-    "a suffix that is none": (_export("said.txt"), r"'said\.txt' ends with none of: \.md, \.json"),
-    "a name that is too long": (_export(f"{'x' * 300}.md"), r".*File name too long: .*"),
-    "half a name": (_export("a\0.md"), r".*null (byte|character).*"),
-    "a home that is not there": (
-        lambda web, _: web.call("think.export", "@focus", "~no-body/x.md"),
-        r"Could not determine home.*",
-    ),
-    "a folder that is not there": (
-        _export("none/said.md"),
-        r".*none/said\.md: No such file or directory",
     ),
 }
 
@@ -273,25 +240,14 @@ def test_what_cannot_be_is_refused_in_one_line(
         do(web, tmp_path)
 
 
-def test_a_file_is_never_written_over(web: Web, tmp_path: Path) -> None:
-    (tmp_path / "said.md").write_text("mine")
-    web.ask()
-    with pytest.raises(CommandError, match=r"^.*said\.md is there already$"):
-        web.call("think.export", "@focus", str(tmp_path / "said.md"))
-    assert (tmp_path / "said.md").read_text() == "mine"
-
-
-def test_a_flow_that_still_runs_is_neither_kept_nor_exported(
-    server: ScriptedServer, web: Web, tmp_path: Path
-) -> None:
+def test_a_flow_that_still_runs_is_shown_and_not_kept(server: ScriptedServer, web: Web) -> None:
     held = Event()
     server.answer(Reply([ROLE, *text("<think>deep</think>hel"), held, *END]))
     with Client(web.port) as client:
         live = Live(client.send(OPENAI.path, question(stream=True)))
         live.until(b"hel")
-        for name, argument in (("think.record", "x"), ("think.export", str(tmp_path / "x.md"))):
-            with pytest.raises(CommandError, match=r"^this flow is still running$"):
-                web.call(name, "@focus", argument)
+        with pytest.raises(CommandError, match=r"^this flow is still running$"):
+            web.call("think.record", "@focus", "x")
         assert web.call("think.show", "@focus") is None
         held.set()
         live.rest()

@@ -292,7 +292,7 @@ def test_a_huge_reply_is_shown_to_a_limit_and_says_so() -> None:
     frames = stream("<think>I add.</think>", *("It is 4. " * 100 for _ in range(10_000)))
     flow = bare(CHAT, EVENT_STREAM, b"".join(frames))
     first, *lines = reply(flow).splitlines()
-    assert first == "# The first 8.0 of 10.5 MB. The page /think and think.export have all."
+    assert first == "# The first 8.0 of 10.5 MB. The page /think and think.show have all."
     assert lines[1] == "  thinking:"
     assert sum(map(len, lines)) < TEXT_LIMIT + 1000
     assert any("characters are left out here." in line for line in lines)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.observe.printable import in_json
-from converter.transcript import markdown, neutral, request, terminal, text
+from converter.transcript import request, terminal, text
 from converter.transcript.items import parts_of_item, turns_of
 from converter.transcript.turns import Field, Raw, Text, Thinking, ToolCall, ToolResult, Turn
 from tests.support.strategies import law
@@ -100,5 +100,5 @@ ITEMS = st.builds(
 @given(JSON | st.lists(ITEMS | JSON, max_size=4))
 def test_whatever_a_client_sends_every_rendering_takes_it(input_: object) -> None:
     read = request.read(json.dumps({"model": "m", "input": input_}).encode())
-    for rendering in (text.write, markdown.write, neutral.write, terminal.write):
+    for rendering in (text.write, terminal.write):
         rendering(read)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter import settings
-from converter.transcript import markdown, neutral, request, terminal, text
+from converter.transcript import request, terminal, text
 from converter.transcript.turns import (
     Field,
     Media,
@@ -263,9 +263,7 @@ def test_nothing_of_a_request_is_lost(body: dict[str, Any]) -> None:
 def test_every_rendering_takes_every_request(body: dict[str, Any]) -> None:
     transcript = request.read(json.dumps(body).encode())
     assert text.write(transcript) or not transcript.turns
-    markdown.write(transcript)
     terminal.write(transcript, colour=True)
-    assert json.loads(neutral.write(transcript)) is not None
 
 
 @pytest.mark.parametrize("name", recorded.names())

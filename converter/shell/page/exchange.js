@@ -187,7 +187,7 @@ export class Exchange {
     frames() { send({ wire: { id: this.id, from: this.frames } }); },
     async again() { const other = await ask(`exchanges/${this.id}/again`, {}); location.hash = `${this.id}&${other}`; },
     async curl() { await copy(await ask(`exchanges/${this.id}/curl`), "as curl"); },
-    async markdown() { await copy(await ask(`exchanges/${this.id}/markdown`), "as Markdown"); },
+    async text() { await copy(await ask(`exchanges/${this.id}/text`), "as text"); },
   };
 }
 

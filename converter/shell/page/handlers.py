@@ -23,7 +23,7 @@ from converter.shell.page import curl
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
 from converter.shell.page.watcher import Watcher
-from converter.transcript import markdown
+from converter.transcript import terminal
 
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -53,7 +53,7 @@ def mount(app: Any, page: Page) -> Any:
         (rf"{PATH}/search", Words, given),
         (rf"{exchange}/keep", Keep, given),
         (rf"{exchange}/again", Again, given),
-        (rf"{exchange}/(?P<form>curl|markdown)", Written, given),
+        (rf"{exchange}/(?P<form>curl|text)", Written, given),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
@@ -173,13 +173,13 @@ class Written(_Handler):
     """The buttons that copy."""
 
     async def get(self, flow_id: str, form: str) -> None:
-        """Return the exchange as one command or as Markdown."""
+        """Return the exchange as one command or as plain text."""
         flow = self.found(flow_id)
         try:
             if form == "curl":
                 self.text(curl.command(flow))
             else:
-                self.text(await asyncio.to_thread(lambda: markdown.write(*transcript_of(flow))))
+                self.text(await asyncio.to_thread(lambda: terminal.write(*transcript_of(flow))))
         except ValueError as error:
             self.refuse(error)
 
