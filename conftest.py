@@ -2,4 +2,4 @@
 loaded by name.
 """
 
-pytest_plugins = ["converter.laws.pytest_plugin"]
+pytest_plugins = ["laws.pytest_plugin"]

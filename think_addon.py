@@ -22,30 +22,30 @@ except ModuleNotFoundError:
 if int(version.VERSION.partition(".")[0]) < 12:
     raise ImportError(f"think-addon needs mitmproxy 12, this is {version.VERSION}")
 
-from converter import settings
-from converter.exchange import Exchange, begin
+from converter.exchange import settings
+from converter.exchange.exchange import Exchange, begin
 from converter.servers.known_servers import KnownServers
-from converter.shell import options, replays
 from converter.shell.aside import spare_the_loaded
-from converter.shell.commands import Commands
-from converter.shell.doorkeeper import Doorkeeper, is_at_home, is_reverse
-from converter.shell.exchange_listener import ExchangeListener
-from converter.shell.flow_keeper import FlowKeeper
-from converter.shell.flow_record import UNDER_WAY, FlowRecord
-from converter.shell.live_view import LiveView
+from converter.shell.hooks import options, replays
+from converter.shell.hooks.commands import Commands
+from converter.shell.hooks.doorkeeper import Doorkeeper, is_at_home, is_reverse
+from converter.shell.hooks.exchange_listener import ExchangeListener
+from converter.shell.hooks.reply_steps import Audience, ReplySteps
+from converter.shell.hooks.request_steps import RequestSteps
+from converter.shell.hooks.whole_bodies import must_hold_request
+from converter.shell.keep.flow_keeper import FlowKeeper
+from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
+from converter.shell.layers.own_layers import OwnLayers
 from converter.shell.messages import copied_fields
-from converter.shell.metrics_endpoint import MetricsEndpoint
 from converter.shell.mitmproxy_internals import flow_list, is_replayed_by_the_server
-from converter.shell.own_layers import OwnLayers
 from converter.shell.page.addon import Page
-from converter.shell.recorder import Recorder
-from converter.shell.reply_steps import Audience, ReplySteps
-from converter.shell.request_steps import RequestSteps
-from converter.shell.terminal.printer import Terminal
-from converter.shell.thought_hook import ThoughtTeller
-from converter.shell.upstream_client import UpstreamClient
-from converter.shell.views import Views
-from converter.shell.whole_bodies import must_hold_request
+from converter.shell.probes.upstream_client import UpstreamClient
+from converter.shell.record.recorder import Recorder
+from converter.shell.watch.live_view import LiveView
+from converter.shell.watch.metrics_endpoint import MetricsEndpoint
+from converter.shell.watch.terminal.printer import Terminal
+from converter.shell.watch.thought_hook import ThoughtTeller
+from converter.shell.watch.views import Views
 
 MEMORY = {"think_memory_replies", "think_memory_megabytes"}
 """Options of the memory, which begins anew with each change."""

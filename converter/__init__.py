@@ -1,6 +1,6 @@
 """A model's thinking, however it is marked, moved to where the client looks for it.
 
-Bytes of a server's reply go in, bytes for the client come out (`rewriter.Rewriter`), as they
+Bytes of a server's reply go in, bytes for the client come out (`reply.rewriter.Rewriter`), as they
 arrive, streamed and whole by the same machines. Nothing that a server sends is lost.
 
 The nouns: a *chunk* is bytes as they arrived; a *frame* one unit of a stream; an *event* what a
@@ -12,21 +12,17 @@ wire fields.
 
 The rooms, bottom up; a room imports from below its own floor only (`tests/test_shape.py`):
 
-    events, conversation, endpoints, initial_state, limits, memory   values
+    model                     values of no dialect; what is kept by id
     wire                      frames and JSON
     parsing, observe          text to thinking and text; what is told beside a reply
-    servers, stages           what is known of a server; text to events, a chain for each choice
+    servers                   what is known of a server
     dialects                  a folder for each wire format, and their table
-    option_readers, settings  a row for each option
-    pipeline, fast_path, reply_end, reply_notes
-                              frames, decoder and stages, joined; notes on a reply
-    rewriter                  the pipeline and an encoder
-    exchange, read_request, awaited_reply
-                              one request and its reply, step by step
+    exchange                  a request, step by step; a row for each option
+    reply                     frames to events to bytes; a reply's end
     transcript                requests and replies as people read them
     recordings                kept exchanges, which are tests
-    laws                      the judges; nothing at run time imports them
     shell                     all that meets mitmproxy live
+    command                   `think-addon`
 
 Only `shell` and `think_addon.py` know a running proxy. `docs/architecture.md` has the rules of
 order, and the steps to add to each room.

@@ -11,12 +11,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
-from converter import settings
 from converter.dialects import table
 from converter.dialects.table import COMMON, Form
-from converter.initial_state import InitialState
+from converter.exchange import settings
+from converter.exchange.settings import Settings
+from converter.model.initial_state import InitialState
 from converter.observe.summary import SHORTEST
-from converter.settings import Settings
 from converter.transcript import request
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import is_request

@@ -141,7 +141,8 @@ def test_the_architecture_has_every_floor() -> None:
 
 
 def _is_there(name: str) -> bool:
-    places = [ROOT / "converter" / name, ROOT / "converter" / f"{name}.py", ROOT / f"{name}.py"]
+    rooms = [ROOT / "converter", ROOT]
+    places = [room / place for room in rooms for place in (name, f"{name}.py")]
     return any(place.exists() for place in places)
 
 

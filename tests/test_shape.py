@@ -13,20 +13,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted([ROOT / "think_addon.py", *(ROOT / "converter").rglob("*.py")])
+SOURCES = sorted(
+    source
+    for source in [
+        ROOT / "think_addon.py",
+        *(ROOT / "converter").rglob("*.py"),
+        *(ROOT / "laws").rglob("*.py"),
+    ]
+)
 
 FLOORS = (
-    {"events", "conversation", "endpoints", "initial_state", "limits", "memory"},
+    {"model"},
     {"wire"},
     {"parsing", "observe"},
-    {"servers", "stages", "text_pieces"},
-    {"dialects", "option_readers"},
-    {"settings"},
-    {"pipeline", "fast_path", "reply_end", "reply_notes"},
-    {"rewriter"},
+    {"servers"},
+    {"dialects"},
     {"exchange"},
-    {"read_request"},
-    {"awaited_reply"},
+    {"reply"},
     {"transcript"},
     {"recordings"},
     {"laws"},
@@ -38,11 +41,16 @@ RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
 DIALECTS = {"anthropic", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
-PROXY_ALLOWED = {"converter.recordings.as_flow", "converter.recordings.flow_file"}
-"""They use mitmproxy.io and plain values only."""
+PROXY_ALLOWED = {
+    "converter.recordings.as_flow",  # mitmproxy.io and plain values only
+    "converter.recordings.flow_file",
+    "converter.command.announcement",  # a script of mitmproxy's
+    "converter.command.programs",  # they start mitmproxy
+    "converter.command.workers",
+}
 COMES_WITH_THE_PROXY = {"brotli", "certifi", "h11", "zstandard"}
 """Packages that mitmproxy itself imports, so that its own binary holds them."""
-TEST_ENVIRONMENT = {"converter.laws.sdk_reading", "converter.laws.pytest_plugin"}
+TEST_ENVIRONMENT = {"laws.sdk_reading", "laws.pytest_plugin"}
 """They run where tests run: with pytest and the SDKs, which the proxy never needs."""
 
 
@@ -82,7 +90,8 @@ def _unit(module: str) -> str:
 
 
 def _room(module: str) -> str:
-    return module.split(".")[1] if module.startswith("converter.") else module
+    """The folder of a module: the first one below `converter`, or `laws`."""
+    return module.removeprefix("converter.").split(".")[0]
 
 
 def _in_shell(source: Path) -> bool:
@@ -90,7 +99,7 @@ def _in_shell(source: Path) -> bool:
 
 
 def _ours(source: Path) -> list[str]:
-    return [name for name in _imports(source) if name.startswith("converter.")]
+    return [name for name in _imports(source) if name.startswith(("converter.", "laws."))]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=_module)
@@ -121,7 +130,7 @@ def test_no_dialect_knows_another(source: Path) -> None:
 
 NAMES_A_DIALECT = {
     "converter.dialects.table",  # its rows
-    "converter.endpoints",  # its rows
+    "converter.dialects.endpoints",  # its rows
 }
 """All others loop over the table, beside the laws and the redaction, which know each dialect by
 themselves.
@@ -151,7 +160,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None:
     module = _module(source)
     if (
-        module.startswith((*_OF_A_DIALECT, "converter.laws.", "converter.recordings.redact."))
+        module.startswith((*_OF_A_DIALECT, "laws.", "converter.recordings.redact."))
         or module in NAMES_A_DIALECT
     ):
         return
@@ -166,7 +175,7 @@ def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
 
 
-INTERNALS = {"converter.shell.mitmproxy_internals", "converter.shell.mitmweb_internals"}
+INTERNALS = {"converter.shell.mitmproxy_internals", "converter.shell.page.mitmweb_internals"}
 PROXY_SOURCES = [
     source
     for source in SOURCES
@@ -197,7 +206,9 @@ def test_nothing_but_the_standard_library_and_the_proxy_is_needed(source: Path) 
     if _module(source) in TEST_ENVIRONMENT:
         return
     tops = {name.split(".")[0] for name in _imports(source)}
-    allowed = {"converter", "mitmproxy"} | (COMES_WITH_THE_PROXY if _in_shell(source) else set())
+    allowed = {"converter", "laws", "mitmproxy"} | (
+        COMES_WITH_THE_PROXY if _in_shell(source) else set()
+    )
     assert tops - sys.stdlib_module_names - allowed == set()
 
 

@@ -9,7 +9,7 @@ from converter.command.examined import Finding
 from converter.command.heard import Heard
 from converter.command.link import PATIENCE, Link, link_to
 from converter.command.local_server import USUAL_PORTS, find_local_server, listed_models
-from converter.conversation import ThinkingSwitch
+from converter.model.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
 from converter.servers.probes import IDENTITY_PATHS, recognise
 from converter.servers.profiles import Server, thinking_fields

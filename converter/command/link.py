@@ -12,7 +12,7 @@ from converter.command.addresses import CommandError
 from converter.command.heard import Heard, error_words
 from converter.dialects.table import COMMON
 from converter.servers.probes import Reply
-from converter.shell.upstream_client import credentials
+from converter.shell.probes.upstream_client import credentials
 from converter.wire import json_text
 
 PATIENCE = 120.0

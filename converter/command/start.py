@@ -9,10 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import converter
-from converter import settings
+from converter.command import programs, workers
 from converter.command.addresses import LOCAL, CommandError, chosen_port, free_port, server_address
 from converter.command.local_server import USUAL_PORTS, find_local_server
-from converter.shell import programs, workers
+from converter.exchange import settings
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(programs.__file__).with_name("announcement.py")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
-from converter.events import Event, Text, Thinking, ToolCall
-from converter.limits import TooMuchError
+from converter.model.events import Event, Text, Thinking, ToolCall
+from converter.wire.limits import TooMuchError
 
 DELAYED_LIMIT = 1 << 20
 """Characters of text and thinking that come within a tool call; they are told behind it."""

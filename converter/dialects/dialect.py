@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.conversation import Conversation, RequestError
+from converter.dialects.endpoints import Purpose
 from converter.dialects.reasoning_fields import Mapped
-from converter.endpoints import Purpose
-from converter.events import Event, Text, Thinking, WordKind
-from converter.memory import Memory
+from converter.model.conversation import Conversation, RequestError
+from converter.model.events import Event, Text, Thinking, WordKind
+from converter.model.memory import Memory
 from converter.wire.sse import Frame
 
 

@@ -5,7 +5,7 @@ reply, which is the stream, folded, so that the two cannot disagree.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from converter.events import Event, OpaqueFrame, WordKind
+from converter.model.events import Event, OpaqueFrame, WordKind
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 

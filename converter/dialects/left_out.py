@@ -1,6 +1,6 @@
 """Fields of chat completions that other dialects have no place for."""
 
-from converter.events import Opaque
+from converter.model.events import Opaque
 
 _SILENT = {
     "role",

@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Mapping
 
-from converter.conversation import Data, Document, Link, Source, Stored, Text
+from converter.model.conversation import Data, Document, Link, Source, Stored, Text
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
 

@@ -8,8 +8,8 @@ index out, or send every call under index 0.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from converter.events import ToolCall
-from converter.limits import TooMuchError
+from converter.model.events import ToolCall
+from converter.wire.limits import TooMuchError
 from converter.wire.partial_json import PartialJson
 
 MOST_CALLS = 1000

@@ -1,7 +1,7 @@
 """Frames that are not in order, as decoders of all dialects read them."""
 
 from converter.dialects.error_words import server_error
-from converter.events import Event, Failure, OpaqueFrame, Own
+from converter.model.events import Event, Failure, OpaqueFrame, Own
 from converter.wire.sse import Frame
 
 MOST_TOKENS = 10**12

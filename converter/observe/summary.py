@@ -7,7 +7,7 @@ of its own.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.events import (
+from converter.model.events import (
     Event,
     Failure,
     Finish,

@@ -11,7 +11,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 
-from converter.events import End, Event, Failure, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+)
 
 type ThoughtEvent = dict[str, object]
 type Fields = Mapping[str, object]

@@ -8,7 +8,7 @@ its indentation.
 
 from dataclasses import replace
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 
 HELD_LIMIT = 4096
 """Characters of blanks that are held until something follows, the last ones; those before pass."""

@@ -7,7 +7,7 @@ events in, events out.
 
 from dataclasses import dataclass, replace
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.findings import Findings
 
 BYTES_PER_TOKEN = 4

@@ -4,7 +4,7 @@ reply.
 
 from dataclasses import dataclass, field
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.parsing.tool_calls.stage import CallsRead
 
 

@@ -1,6 +1,6 @@
 """Thinking that the client did not ask for: a stage that leaves it out."""
 
-from converter.events import Event, Text, Thinking, ThinkingEnd, WordKind
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, WordKind
 
 
 class ThinkingHider:

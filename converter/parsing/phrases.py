@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.findings import Findings
 from converter.parsing.thought import Thought

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags

@@ -9,7 +9,7 @@ nothing in them is wrong. A call like that must not be run, and the reply did no
 from collections.abc import Sequence
 from dataclasses import replace
 
-from converter.events import Event, Finish, ToolCall, WordKind
+from converter.model.events import Event, Finish, ToolCall, WordKind
 from converter.wire.partial_json import PartialJson
 
 _WHOLE = ("stop", "tool_calls", "function_call")

@@ -7,7 +7,7 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
-from converter.events import LateCloser, Text, Thinking, WordKind
+from converter.model.events import LateCloser, Text, Thinking, WordKind
 from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess

@@ -4,8 +4,8 @@ itself.
 
 from collections.abc import Iterable, Sequence
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
-from converter.initial_state import InitialState
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
 from converter.parsing.think_parser import ThinkParser

@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 
-from converter.events import Text, Thinking, ThinkingEnd
+from converter.model.events import Text, Thinking, ThinkingEnd
 
 type Said = Text | Thinking | ThinkingEnd
 

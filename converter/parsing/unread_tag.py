@@ -9,7 +9,7 @@ in the tag, and nothing is said.
 import re
 from collections.abc import Sequence
 
-from converter.events import Event, Finish, Text, Thinking
+from converter.model.events import Event, Finish, Text, Thinking
 from converter.parsing.findings import Findings
 
 type Pair = tuple[str, str]

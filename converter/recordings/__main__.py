@@ -129,7 +129,7 @@ def _bless(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _check(library: Library, chosen: argparse.Namespace) -> int:
-    from converter.laws import laws  # noqa: PLC0415  # it needs more than the other commands do
+    from laws import laws  # noqa: PLC0415  # it needs more than the other commands do
 
     names = _names(library, chosen.names)
     failing = 0

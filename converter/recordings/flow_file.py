@@ -3,7 +3,7 @@ mitmweb and mitmproxy.
 
 A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
 the server was asked and said. How the server's body was cut, and what decided its reading, is JSON
-in the flow's metadata (`converter.shell.flow_record` writes it).
+in the flow's metadata (`converter.shell.keep.flow_record` writes it).
 """
 
 import io

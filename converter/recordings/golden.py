@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from converter.dialects.table import Dialect
+from converter.exchange.settings import OPTIONS, RECORDED
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, form_for, replayed
-from converter.settings import OPTIONS, RECORDED
 
 AS_IT_CAME = "<< as it came"
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -25,7 +25,7 @@ _SHOWN = 200
 
 
 class Broken(Protocol):
-    """A law that a recording breaks, as `converter.laws` tells it."""
+    """A law that a recording breaks, as `laws` tells it."""
 
     @property
     def law(self) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import COMMON
-from converter.endpoints import Endpoint
 from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
 from converter.recordings.replay import Replay, replayed

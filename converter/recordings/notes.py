@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.recordings.recording import Chunk, Found, RecordingError
 from converter.servers.profiles import by_name
 

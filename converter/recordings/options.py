@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from converter import settings
+from converter.exchange import settings
 from converter.recordings.recording import RecordingError
 
 _PREFIX = "think_"

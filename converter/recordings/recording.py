@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from converter import read_request, settings
-from converter.awaited_reply import AwaitedReply
+from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import Dialect, Form
-from converter.endpoints import Endpoint
-from converter.exchange import Exchange, begin, is_stream
-from converter.initial_state import InitialState
-from converter.read_request import ReadRequest
-from converter.rewriter import Rewriter
+from converter.exchange import read_request, settings
+from converter.exchange.exchange import Exchange, begin, is_stream
+from converter.exchange.read_request import ReadRequest
+from converter.exchange.settings import Settings
+from converter.model.initial_state import InitialState
+from converter.reply.awaited_reply import AwaitedReply
+from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import Server, by_name
-from converter.settings import Settings
 
 REPLY_ID = "recording"
 """Names a reply to which the server gave no id."""

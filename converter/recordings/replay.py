@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 
-from converter.awaited_reply import AwaitedReply
+from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import DIALECTS, Dialect, Form
-from converter.endpoints import Endpoint
-from converter.exchange import Answer
+from converter.exchange.exchange import Answer
 from converter.observe.summary import Summary
 from converter.recordings.recording import Chunk, Recording, RecordingError
-from converter.rewriter import Rewriter
+from converter.reply.awaited_reply import AwaitedReply
+from converter.reply.rewriter import Rewriter
 
 
 @dataclass(frozen=True, slots=True)

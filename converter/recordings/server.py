@@ -21,8 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 from converter.dialects.reasoning_fields import words_of
-from converter.exchange import is_stream
-from converter.initial_state import InitialState
+from converter.exchange.exchange import is_stream
+from converter.model.initial_state import InitialState
 from converter.observe.printable import one_line
 from converter.recordings.pace import paced
 from converter.recordings.recording import Answered, Chunk, Recording

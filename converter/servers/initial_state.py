@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.parsing.families import FAMILIES, TABLE
 from converter.servers.chat_templates import Switch, Template, template_of
 

@@ -1,7 +1,8 @@
 """Known servers and their models: what each server is, how its prompts end, where a guess was
 wrong, which models think.
 
-Values in memory only. `converter.shell.upstream_client` asks the servers, replies teach the rest.
+Values in memory only. `converter.shell.probes.upstream_client` asks the servers, replies teach the
+rest.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.servers import initial_state
 from converter.servers.initial_state import Facts, switch_of
 from converter.servers.profiles import Server

@@ -2,13 +2,13 @@
 a prompt has.
 
 Sans I/O: a probe is a generator that yields a request and is sent the reply, None when there was
-none; its return value is the result. `converter.shell.upstream_client` carries them.
+none; its return value is the result. `converter.shell.probes.upstream_client` carries them.
 """
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.servers.initial_state import end_of_prompt
 from converter.servers.profiles import GENERIC, SERVERS, Mark, Server
 from converter.wire import json_text

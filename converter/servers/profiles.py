@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from converter.conversation import ThinkingSwitch
+from converter.model.conversation import ThinkingSwitch
 
 type History = Literal["tags", "reasoning_content", "reasoning", "drop"]
 """Where a request holds earlier thoughts."""

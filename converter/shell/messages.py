@@ -6,12 +6,12 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 from mitmproxy.net.http.status_codes import RESPONSES
 
 from converter.dialects.table import by_name
-from converter.exchange import Answer, Exchange
-from converter.limits import BODY_LIMIT
+from converter.exchange.exchange import Answer, Exchange
 from converter.servers.known_servers import Upstream
 from converter.shell.compressed import uncompressed
 from converter.shell.head_fields import change
 from converter.wire import json_text
+from converter.wire.limits import BODY_LIMIT
 
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from converter import events
 from converter.dialects.reasoning_fields import is_said
+from converter.model import events
 from converter.transcript.blocks import part_of
 from converter.transcript.items import parts_of_item
 from converter.transcript.turns import Failure, Field, Part, Text, Thinking, ToolCall

@@ -2,7 +2,7 @@
 each time.
 """
 
-from converter.limits import TooMuchError
+from converter.wire.limits import TooMuchError
 from converter.wire.partial_json import PartialJson
 
 STREAM_LIMIT = 8 << 20

@@ -5,7 +5,7 @@ type helps where they do not say.
 import re
 
 from converter.dialects.table import Dialect, Form, recognise
-from converter.exchange import EVENT_STREAM
+from converter.exchange.exchange import EVENT_STREAM
 from converter.wire import json_text
 from converter.wire.sse import Frame, FrameDecoder
 

@@ -7,15 +7,15 @@ chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from converter import settings
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import COMMON, Dialect, Form
-from converter.events import Event, Opaque, OpaqueFrame, Own, Start
-from converter.initial_state import InitialState
+from converter.exchange import settings
+from converter.exchange.settings import Settings
+from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start
+from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
-from converter.pipeline import Pipeline
-from converter.settings import Settings
+from converter.reply.pipeline import Pipeline
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import Recogniser

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from converter import events, settings
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
+from converter.exchange import settings
+from converter.exchange.settings import Settings
+from converter.model import events
 from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
-from converter.pipeline import reading_of
-from converter.settings import Settings
-from converter.stages import Stages
+from converter.reply.pipeline import reading_of
+from converter.reply.stages import Stages
 from converter.transcript.accumulator import Accumulator
 from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
 from converter.transcript.facts import of

@@ -5,9 +5,9 @@ may have saved its head too.
 import re
 
 from converter.dialects.table import Dialect
+from converter.exchange.settings import Settings
 from converter.parsing.reading import Expected
-from converter.rewriter import Rewriter
-from converter.settings import Settings
+from converter.reply.rewriter import Rewriter
 from converter.transcript.recognise import Recogniser
 
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from converter.events import Event, Text, Thinking
+from converter.model.events import Event, Text, Thinking
 
 
 def joined(events: Iterable[Event]) -> Iterator[Event]:

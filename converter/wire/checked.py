@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from converter.conversation import RequestError
+from converter.model.conversation import RequestError
 
 # JSON type -> its name in the messages of Anthropic's API.
 TYPE_NAMES: dict[type, str] = {

@@ -10,7 +10,7 @@ import enum
 import json
 import re
 
-from converter.limits import TooMuchError
+from converter.wire.limits import TooMuchError
 
 SCALAR_LIMIT = 512
 """Characters of a bare value, which waits until something follows it; no number that a tool can use

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from converter import settings
-from converter.command import start
+from converter.command import start, workers
 from converter.command.addresses import CommandError
-from converter.shell import workers
+from converter.exchange import settings
 
 URL = "http://localhost:8000"
 

@@ -7,8 +7,8 @@ import pytest
 
 from converter.dialects.delayed import BLANKS_LIMIT, DELAYED_LIMIT, Blanks, InOrder
 from converter.dialects.tool_pieces import ToolPiece
-from converter.events import Text, Thinking, ToolCall
-from converter.limits import TooMuchError
+from converter.model.events import Text, Thinking, ToolCall
+from converter.wire.limits import TooMuchError
 
 BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}")
 

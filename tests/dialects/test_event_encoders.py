@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, Message
-from converter.events import Event, OpaqueFrame, Own, Text
+from converter.model.events import Event, OpaqueFrame, Own, Text
 
 
 class _Events:

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from converter import read_request, settings
-from converter.awaited_reply import AwaitedReply
-from converter.conversation import RequestError
 from converter.dialects import table
+from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
-from converter.endpoints import Endpoint
-from converter.exchange import Exchange
-from converter.rewriter import Rewriter
+from converter.exchange import read_request, settings
+from converter.exchange.exchange import Exchange
+from converter.model.conversation import RequestError
+from converter.reply.awaited_reply import AwaitedReply
+from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import by_name
 from converter.transcript import reply
 from converter.transcript.turns import Part, Text, Thinking, ToolCall

@@ -1,5 +1,5 @@
 from converter.dialects.left_out import left_out
-from converter.events import Opaque
+from converter.model.events import Opaque
 
 
 def test_what_says_something_and_has_no_place_is_named() -> None:

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import Data, Document, Link, Stored, Text
 from converter.dialects.openai_parts import document_of, read_arguments, readable, source_of
+from converter.model.conversation import Data, Document, Link, Stored, Text
 from converter.wire.checked import Fields
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS
 from converter.dialects.table import ANTHROPIC, Dialect, Form
-from converter.laws import sdk_reading
+from laws import sdk_reading
 from tests.support.frames import whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, values
 from tests.support.messages_of import folded, strictly_sequential

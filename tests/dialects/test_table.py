@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from converter.dialects.endpoints import Endpoint, find
 from converter.dialects.table import (
     ANTHROPIC,
     COMMON,
@@ -17,8 +18,7 @@ from converter.dialects.table import (
     by_name,
     recognise,
 )
-from converter.endpoints import Endpoint, find
-from converter.events import OpaqueFrame, Start
+from converter.model.events import OpaqueFrame, Start
 from converter.wire.sse import FrameDecoder
 
 

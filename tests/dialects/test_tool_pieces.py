@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.dialects.tool_pieces import ToolCalls
-from converter.events import End, Event, Finish, Text, Thinking, ToolCall
+from converter.model.events import End, Event, Finish, Text, Thinking, ToolCall
 from tests.support.messages_of import blocks, complete, ending
 
 CALLED = Finish("tool_calls")

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
-from converter.events import Failure, OpaqueFrame, Own
+from converter.model.events import Failure, OpaqueFrame, Own
 from converter.wire.sse import read_frame
 
 

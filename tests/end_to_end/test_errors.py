@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from converter.laws.strict_reader import read_strictly
+from laws.strict_reader import read_strictly
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.support.clients import Client, anthropic_error, question
 from tests.support.error_words import HTML, OVERFLOWS, PAGE, SHAPES, TOGETHER, WORDS
@@ -151,7 +151,14 @@ def test_a_prompt_too_long_within_a_stream_is_told_in_the_same_words(
 @pytest.fixture(scope="module")
 def narrow(proxy_folder: Path) -> Iterator[anthropic.Anthropic]:
     """A llama.cpp with room for few tokens, behind the addon."""
-    command = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", "256"]
+    command = [
+        sys.executable,
+        str(TESTS / "tiny_model" / "serve.py"),
+        "--port",
+        "0",
+        "--context",
+        "256",
+    ]
     with Program(command, proxy_folder / "narrow.log", proxy_folder / "narrow.errors") as server:
         address = server.wait_for(r"(?m)^ready (http://\S+)$")[0]
         with (

@@ -8,8 +8,8 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from converter.laws import laws
 from converter.recordings.library import Library
+from laws import laws
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.clients import Client, Dialect
 from tests.support.frames import END, ROLE, delta, stream, whole

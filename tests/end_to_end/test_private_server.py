@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from converter.shell.upstream_client import PATIENCE
+from converter.shell.probes.upstream_client import PATIENCE
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
 from tests.support.clients import Client, read_openai_stream
 from tests.support.frames import stream, whole

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from converter import settings
 from converter.dialects.table import OPENAI_CHAT
+from converter.exchange import settings
 from converter.recordings.library import Library
 from converter.recordings.pace import FAST
 from converter.recordings.recording import REPLY_ID, Asked, Recording

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from converter.laws.response_view import ResponseReader, words_of
+from laws.response_view import ResponseReader, words_of
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
 from tests.support.http2_client import Http2Answer, Http2Client
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.laws.response_view import read_response
-from converter.laws.strict_reader import read_strictly
 from converter.recordings.recording import Recording
-from converter.rewriter import Rewriter
+from converter.reply.rewriter import Rewriter
+from laws.response_view import read_response
+from laws.strict_reader import read_strictly
 
 CLIENTS = [(dialect, form) for dialect in DIALECTS for form in Form]
 """Each client; a chat completion of a stream stays one, and a whole one as well."""

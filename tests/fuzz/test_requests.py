@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter import read_request
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
-from converter.exchange import Exchange
-from converter.memory import Memory
-from converter.read_request import ReadRequest
+from converter.exchange import read_request
+from converter.exchange.exchange import Exchange
+from converter.exchange.read_request import ReadRequest
+from converter.model.memory import Memory
 from converter.recordings.recording import Recording
 from converter.recordings.replay import for_client
 from converter.servers.profiles import SERVERS

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.events import Text, ToolCall
-from converter.laws.call_oracle import calls, same, without
+from converter.model.events import Text, ToolCall
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
+from laws.call_oracle import calls, same, without
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 

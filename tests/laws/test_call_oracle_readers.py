@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from converter.laws.call_oracle_readers import (
+from laws.call_oracle_readers import (
     Reader,
     Row,
     Said,

@@ -3,15 +3,15 @@
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
-from converter.laws.client_view import (
+from laws.client_view import (
     completion_of,
     message_of,
     read_message,
     view_of,
     view_of_completion,
 )
-from converter.laws.failures import BrokenLawError
-from converter.laws.variants import Variant
+from laws.failures import BrokenLawError
+from laws.variants import Variant
 from tests.support.frames import ROLE, text
 from tests.support.recordings_of import recording, streamed
 

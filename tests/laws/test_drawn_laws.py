@@ -9,15 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.laws import oracle
-from converter.laws.oracle_blocks import Block
-from converter.laws.strict_reader import frames_of
+from converter.exchange.settings import Settings, read
 from converter.parsing.families import FAMILIES
 from converter.parsing.tag_matcher import tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
-from converter.settings import Settings, read
+from laws import oracle
+from laws.oracle_blocks import Block
+from laws.strict_reader import frames_of
 from tests.support import read_back
 from tests.support.read_back import AS_TEXT, anthropic_message, blocks_of, completion_of, rewrite
 from tests.support.strategies import PLAIN, TEXTS, Choice, Reply, cut, law, replies

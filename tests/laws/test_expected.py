@@ -3,7 +3,8 @@
 import pytest
 
 from converter.dialects.table import Form
-from converter.laws.expected import (
+from converter.recordings.recording import Found, Recording
+from laws.expected import (
     Part,
     anthropic_blocks,
     is_whole,
@@ -11,8 +12,7 @@ from converter.laws.expected import (
     parts,
     reading_for,
 )
-from converter.laws.limits import Case
-from converter.recordings.recording import Found, Recording
+from laws.limits import Case
 from tests.support.frames import END, ROLE, delta, finish, text
 from tests.support.recordings_of import of_whole, recording, streamed
 

@@ -4,7 +4,7 @@ command.
 
 import pytest
 
-from converter.laws.failures import Broken, BrokenLawError, compare, compare_bytes, events_of
+from laws.failures import Broken, BrokenLawError, compare, compare_bytes, events_of
 
 
 def difference(expected: list[object], got: list[object]) -> str:

@@ -1,6 +1,6 @@
 """What a server said, as values."""
 
-from converter.laws.heard import Heard, Piece
+from laws.heard import Heard, Piece
 
 
 def test_a_second_name_of_the_same_thinking_is_no_second_piece() -> None:

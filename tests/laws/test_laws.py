@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from converter.laws import laws
-from converter.laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from converter.recordings.recording import Found, Recording
-from converter.rewriter import Rewriter
+from converter.reply.rewriter import Rewriter
 from converter.wire.sse import FrameDecoder
+from laws import laws
+from laws.laws import ERROR_LAWS, LAWS, Law, check, check_one, laws_of
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import CHAT, native, of_whole, recording, streamed
@@ -191,7 +191,9 @@ def test_law_3_finds_a_whole_reply_that_is_read_otherwise(monkeypatch: pytest.Mo
 
 
 def test_law_8_finds_what_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.reply_notes._is_utf8", lambda data: data.decode() is not None)
+    monkeypatch.setattr(
+        "converter.reply.reply_notes._is_utf8", lambda data: data.decode() is not None
+    )
     (broken,) = check_one(LAWS[7], recording(b"".join(stream("a" * 300))), drawn=40)
     assert "UnicodeDecodeError" in broken.difference
 
@@ -227,8 +229,8 @@ def test_a_law_that_stumbles_is_broken_and_says_where() -> None:
 def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "converter.laws.sdk_reading", None)
-    monkeypatch.delattr("converter.laws.sdk_reading", raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "laws.sdk_reading", None)
+    monkeypatch.delattr("laws.sdk_reading", raising=False)
     with pytest.raises(laws.NotInstalledError, match="pip install anthropic openai"):
         check_one(LAWS[6], GOOD["tags"]())
     assert check(GOOD["tags"]()) == []

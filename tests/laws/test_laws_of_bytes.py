@@ -2,7 +2,7 @@
 
 import random
 
-from converter.laws.laws_of_bytes import law_1, law_8, law_9, spoiled
+from laws.laws_of_bytes import law_1, law_8, law_9, spoiled
 from tests.support.recordings_of import of_whole, streamed
 
 

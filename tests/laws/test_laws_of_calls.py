@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.laws.laws import check
 from converter.recordings.recording import Recording
+from laws.laws import check
 from tests.support.frames import END, ROLE, delta, finish, text
 from tests.support.recordings_of import recording, streamed
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls

@@ -12,11 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.laws import sdk_reading
-from converter.laws.sdk_reading import Wire
-from converter.laws.strict_reader import read_strictly
-from converter.rewriter import Rewriter
-from converter.settings import Settings, read
+from converter.exchange.settings import Settings, read
+from converter.reply.rewriter import Rewriter
+from laws import sdk_reading
+from laws.sdk_reading import Wire
+from laws.strict_reader import read_strictly
 from tests.support.read_back import (
     AS_TEXT,
     DEFAULTS,

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from converter.dialects.table import Form
-from converter.laws.failures import BrokenLawError
-from converter.laws.laws_of_cuts import as_stream, law_2, law_3
 from converter.recordings.recording import Recording
+from laws.failures import BrokenLawError
+from laws.laws_of_cuts import as_stream, law_2, law_3
 from tests.support.recordings_of import of_whole, streamed
 
 type Law = Callable[[Recording, int], None]
@@ -25,8 +25,6 @@ def test_a_cut_that_changes_the_message_breaks_the_law(
 ) -> None:
     law(streamed("<think>a</think>", "b"), 1)
     said = iter(range(100))
-    monkeypatch.setattr(
-        "converter.laws.laws_of_cuts.view_of", lambda *_: [("text", str(next(said)))]
-    )
+    monkeypatch.setattr("laws.laws_of_cuts.view_of", lambda *_: [("text", str(next(said)))])
     with pytest.raises(BrokenLawError, match="expected: text '0'"):
         law(streamed("<think>a</think>", "b"), 1)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.laws.laws_of_errors import answer, error_4, error_7, error_8
+from laws.laws_of_errors import answer, error_4, error_7, error_8
 from tests.support.recordings_of import recording
 
 ERRORS = {

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from converter.laws import laws
-from converter.laws.failures import BrokenLawError
-from converter.laws.laws_of_words import law_5, untouched
-from converter.laws.limits import Case
 from converter.recordings.recording import Found, Recording
+from laws import laws
+from laws.failures import BrokenLawError
+from laws.laws_of_words import law_5, untouched
+from laws.limits import Case
 from tests.support.frames import DONE, END, ROLE, delta, finish, text
 from tests.support.recordings_of import CHAT, MESSAGES, recording, streamed
 
@@ -32,7 +32,7 @@ def test_bytes_stay_when_nothing_may_begin_a_mark(given: Recording, same: bool) 
 
 def test_the_oracle_reads_as_the_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
     law_5(streamed("[a]t[/a]b", options={"tags": ["[a] [/a]"]}), 0)
-    monkeypatch.setattr("converter.laws.oracle.read", lambda *_: [])
+    monkeypatch.setattr("laws.oracle.read", lambda *_: [])
     with pytest.raises(
         BrokenLawError, match="against the oracle: event 1\n  expected: text ''\n  got:      text b"
     ):

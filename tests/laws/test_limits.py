@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.laws import laws
-from converter.laws.limits import LIMITS, Case, limit_of
 from converter.recordings.recording import Recording
+from laws import laws
+from laws.limits import LIMITS, Case, limit_of
 from tests.support.frames import END, ROLE, data, delta, text
 from tests.support.recordings_of import JSON, of_whole, recording, streamed
 

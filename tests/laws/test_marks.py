@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.laws.marks import Explanation, count, literal_marks, pattern, without_blanks
 from converter.parsing.tag_matcher import choose
+from laws.marks import Explanation, count, literal_marks, pattern, without_blanks
 
 FAMILIES = choose(["auto"])
 

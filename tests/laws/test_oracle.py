@@ -2,9 +2,9 @@
 
 import pytest
 
-from converter.laws.oracle import read
-from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose
+from laws.oracle import read
+from laws.oracle_blocks import Block
 
 AUTO = choose(["auto"])
 

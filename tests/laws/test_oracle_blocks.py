@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.laws.oracle_blocks import Block, thought_block, with_attributes
+from laws.oracle_blocks import Block, thought_block, with_attributes
 
 
 def test_a_thought_loses_line_breaks_at_both_ends_and_nothing_else() -> None:

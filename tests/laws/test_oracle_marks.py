@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.laws.oracle_marks import Here, any_of, begins_call, pattern_of, tool_mark, untorn
 from converter.parsing.tag_matcher import choose
+from laws.oracle_marks import Here, any_of, begins_call, pattern_of, tool_mark, untorn
 
 AUTO = choose(["auto"])
 KINDS = ("thought", "stray", "bare", "silent", "fence", "ticks")

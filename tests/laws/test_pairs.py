@@ -18,22 +18,22 @@ import pytest
 
 from converter.dialects.openai_chat.foreign_events import ForeignEvents
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.events import Event, Finish, Text, ToolCall
-from converter.initial_state import InitialState
-from converter.laws import sdk_reading
-from converter.laws.expected import anthropic_blocks, openai_words, parts
-from converter.laws.heard import Heard, ServerWords
-from converter.laws.limits import Case, limit_of
-from converter.laws.response_view import as_message
-from converter.laws.sdk_reading import Wire
-from converter.laws.server_words import listen
+from converter.exchange.settings import Settings, read
+from converter.model.events import Event, Finish, Text, ToolCall
+from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected, Reading
-from converter.pipeline import reading_of
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from converter.rewriter import Rewriter
-from converter.settings import Settings, read
+from converter.reply.pipeline import reading_of
+from converter.reply.rewriter import Rewriter
 from converter.wire.partial_json import complete_part, is_open
+from laws import sdk_reading
+from laws.expected import anthropic_blocks, openai_words, parts
+from laws.heard import Heard, ServerWords
+from laws.limits import Case, limit_of
+from laws.response_view import as_message
+from laws.sdk_reading import Wire
+from laws.server_words import listen
 from tests.support.native_streams import begin, end, frames, piece, start, stop
 
 FOLDER = Path(__file__).parents[2] / "recordings"

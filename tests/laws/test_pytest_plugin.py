@@ -53,9 +53,8 @@ def project(captures: Path, tmp_path: Path) -> Path:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as `pip install` lays it down, entry points included."""
     site = tmp_path_factory.mktemp("site")
-    shutil.copytree(
-        ROOT / "converter", site / "converter", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for name in ("converter", "laws"):
+        shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
         "pytest11"
     ]
@@ -233,27 +232,27 @@ FAULTS = {
         "pass",
     ),
     "the first stage is left out": (
-        "stages.py",
+        "reply/stages.py",
         "for make in STAGES if",
         "for make in STAGES[1:] if",
     ),
     "one event of a stage is enough": (
-        "stages.py",
+        "reply/stages.py",
         "events = [made for event in events for made in stage.feed(event)]",
         "events = [made for event in events for made in [*stage.feed(event)][:1]]",
     ),
     "the form that is asked for is ignored": (
-        "awaited_reply.py",
+        "reply/awaited_reply.py",
         "form or request.form,",
         "request.form,",
     ),
     "the client that is asked for is ignored": (
-        "awaited_reply.py",
+        "reply/awaited_reply.py",
         "client or exchange.client,",
         "exchange.client,",
     ),
     "a reply cut short has no error": (
-        "reply_end.py",
+        "reply/reply_end.py",
         "[] if self.failure or self._is_over or self._is_whole else [self._missing_end()]",
         "[]",
     ),

@@ -3,8 +3,8 @@
 import pytest
 
 from converter.dialects.table import OPENAI_CHAT, Form
-from converter.events import Text, Thinking, ThinkingEnd
-from converter.laws.oracle_blocks import Block
+from converter.model.events import Text, Thinking, ThinkingEnd
+from laws.oracle_blocks import Block
 from tests.support.frames import stream, whole
 from tests.support.read_back import anthropic_message, blocks_of, bodies_of, completion_of, rewrite
 

@@ -1,8 +1,8 @@
 """The same reply in other pieces."""
 
 from converter.dialects.table import ANTHROPIC, Form
-from converter.laws.recut import recut_words
-from converter.laws.server_words import frames, listen, value_of
+from laws.recut import recut_words
+from laws.server_words import frames, listen, value_of
 from tests.support.frames import END, ROLE, delta, finish, text
 from tests.support.native_streams import STREAMS
 from tests.support.read_back import completion_of

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from converter.dialects.table import RESPONSES, Form
-from converter.laws.recut import recut_words
-from converter.laws.refold import fold, unfold
-from converter.laws.server_words import frames, listen, value_of
+from laws.recut import recut_words
+from laws.refold import fold, unfold
+from laws.server_words import frames, listen, value_of
 
 RESPONSE: dict[str, Any] = {
     "id": "resp_1",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from converter.dialects.responses.encoder import ResponsesStreamEncoder
-from converter.events import Event, Text, Thinking, ThinkingEnd, ToolCall
-from converter.laws.response_view import as_message, read_response
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.wire.sse import FrameDecoder, write_frame
+from laws.response_view import as_message, read_response
 from tests.support.responses_of import COUNTED, HEAD, STOP, context_of
 
 type Json = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from converter.dialects.table import RESPONSES, Form
-from converter.laws.heard import Piece, ServerWords
-from converter.laws.server_words import listen
+from laws.heard import Piece, ServerWords
+from laws.server_words import listen
 from tests.support.frames import data
 
 THOUGHT = {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "why"}]}

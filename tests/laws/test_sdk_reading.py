@@ -5,8 +5,8 @@ import json
 import pytest
 
 from converter.dialects.table import Form
-from converter.laws import sdk_reading
-from converter.laws.sdk_reading import Wire
+from laws import sdk_reading
+from laws.sdk_reading import Wire
 from tests.laws.test_strict_reader import ERROR, GOOD, written
 from tests.support.frames import stream, whole
 

@@ -4,8 +4,8 @@ import pytest
 
 from converter.dialects.reasoning_fields import read_map
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
-from converter.laws.heard import Piece, ServerWords
-from converter.laws.server_words import frames, listen, value_of
+from laws.heard import Piece, ServerWords
+from laws.server_words import frames, listen, value_of
 from tests.support.frames import DONE, END, ROLE, data, delta, finish, stream, text, whole
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converter.laws.strict_reader import frames_of, read_strictly
+from laws.strict_reader import frames_of, read_strictly
 from tests.support.native_streams import EMPTY_CALL, HEX, begin, end, piece, said, start, stop
 
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}

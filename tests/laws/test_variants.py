@@ -3,8 +3,9 @@
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
-from converter.laws.failures import BrokenLawError
-from converter.laws.variants import (
+from converter.recordings.recording import Recording
+from laws.failures import BrokenLawError
+from laws.variants import (
     Variant,
     body_of,
     cut_anywhere,
@@ -13,7 +14,6 @@ from converter.laws.variants import (
     variants,
     with_body,
 )
-from converter.recordings.recording import Recording
 from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native, of_whole, streamed
 
@@ -58,7 +58,7 @@ def test_a_fault_that_the_rewriter_survives_is_one_all_the_same(
 
 
 def test_an_empty_piece_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.rewriter.Rewriter.close", lambda _: [b""])
+    monkeypatch.setattr("converter.reply.rewriter.Rewriter.close", lambda _: [b""])
     with pytest.raises(BrokenLawError, match="is empty"):
         rewrite(streamed("a"), Variant(OPENAI_CHAT, Form.STREAM))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import (
+from converter.model.events import (
     Event,
     Failure,
     Finish,

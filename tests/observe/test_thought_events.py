@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.events import (
+from converter.model.events import (
     End,
     Event,
     Failure,

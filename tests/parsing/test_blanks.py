@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.blanks import HELD_LIMIT, BlanksTrimmer
 
 THOUGHT: list[Event] = [Thinking("why"), ThinkingEnd()]

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.table import OPENAI_CHAT, Form
-from converter.laws import oracle
-from converter.laws.oracle_blocks import Block
+from converter.exchange.settings import Settings, read
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import BLANKS_LIMIT
-from converter.settings import Settings, read
+from laws import oracle
+from laws.oracle_blocks import Block
 from tests.support import frames
 from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
 from tests.support.strategies import BLANKS, CODE, WORDS, cut, law

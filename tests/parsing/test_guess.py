@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.laws.oracle_blocks import Block
 from converter.parsing.guess import LIMIT, Guess
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
+from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 from tests.support.strategies import cut, law
 

@@ -1,6 +1,6 @@
 """Thinking that nobody asked for."""
 
-from converter.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.hiding import ThinkingHider
 
 

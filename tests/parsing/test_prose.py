@@ -7,12 +7,12 @@ import json
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
-from converter.laws.oracle_blocks import Block
+from converter.exchange.settings import read
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
-from converter.settings import read
+from laws.oracle_blocks import Block
 from tests.parsing.test_think_parser import parse
 from tests.support import frames
 from tests.support.read_back import blocks_of, rewrite

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected, Reading
 from converter.parsing.tag_matcher import AUTO, choose
 from converter.parsing.think_states import Mode

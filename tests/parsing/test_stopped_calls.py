@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import Event, Finish, Text, Thinking, ToolCall
+from converter.model.events import Event, Finish, Text, Thinking, ToolCall
 from converter.parsing.stopped_calls import StoppedCalls
 
 CUT = [ToolCall(0, "a", "weather", '{"city"'), ToolCall(0, "", "", ': "Os')]

@@ -4,12 +4,12 @@ would not come to an end.
 
 import pytest
 
-from converter.laws.oracle_blocks import Block
 from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.thought import BLANKS_LIMIT
+from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 
 ALL = tag_set(choose(["auto"]))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from converter import settings
-from converter.events import End, Event, Finish, Text, Thinking, ThinkingEnd
-from converter.initial_state import InitialState
+from converter.exchange import settings
+from converter.model.events import End, Event, Finish, Text, Thinking, ThinkingEnd
+from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.pipeline import reading_of
-from converter.stages import Stages
+from converter.reply.pipeline import reading_of
+from converter.reply.stages import Stages
 
 
 def _stage(

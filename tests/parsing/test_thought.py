@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import Thinking, ThinkingEnd
+from converter.model.events import Thinking, ThinkingEnd
 from converter.parsing.thought import BLANKS_LIMIT, UNREADABLE_CONFIDENCE, Thought
 
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.laws.oracle_blocks import Block
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
@@ -17,6 +16,7 @@ from converter.parsing.tool_marks import (
     begins_call,
     openers_in_thought,
 )
+from laws.oracle_blocks import Block
 from tests.parsing.test_think_parser import parse
 from tests.support.strategies import law
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import Event, Finish, Text, Thinking
+from converter.model.events import Event, Finish, Text, Thinking
 from converter.parsing.findings import Findings
 from converter.parsing.unread_tag import Pair, UnreadTag, pair_at_head
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.laws import laws
 from converter.parsing.think_parser import ThinkParser
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording, RecordingError
+from laws import laws
 from tests.support.raw_exchanges import HELLO, exchange
 
 FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt", "hello.responses.txt"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.servers import initial_state as rules
 from converter.servers.initial_state import (
     RULES,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.servers import known_servers
 from converter.servers.initial_state import initial_state
 from converter.servers.known_servers import Body, Bounded, KnownServers, Upstream, prompt_key

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.servers.probes import (
     IDENTITY_PATHS,
     Probe,

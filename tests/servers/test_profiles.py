@@ -1,6 +1,6 @@
 import pytest
 
-from converter.conversation import ThinkingSwitch
+from converter.model.conversation import ThinkingSwitch
 from converter.servers.profiles import SERVERS, by_name, system_switch, thinking_fields
 
 TEMPLATE_SERVERS = ["nim", "vllm", "sglang", "llama.cpp"]

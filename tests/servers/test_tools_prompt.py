@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.events import Event, ToolCall
+from converter.model.events import Event, ToolCall
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from converter.shell.log_lines import LONGEST, LONGEST_LINE, in_a_line, path_of
-from converter.shell.thought_hook import report
+from converter.shell.watch.thought_hook import report
 from tests.support.addon_flows import request
 
 HOSTILE = "/a\x1b[2J\n\u202e" + "b" * 9999

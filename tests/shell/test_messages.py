@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from converter.exchange import JSON, Answer
-from converter.limits import BODY_LIMIT
+from converter.exchange.exchange import JSON, Answer
 from converter.shell import messages
+from converter.wire.limits import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from converter.laws.response_view import as_message, read_response
+from laws.response_view import as_message, read_response
 from tests.faults.judge import (
     CUT,
     FAILED,

@@ -6,7 +6,7 @@ import json
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.layers.reply_layer import LIVE
 
 

@@ -136,7 +136,14 @@ def ask(
 
 def main(prompt: str) -> None:
     program = install()
-    serve = [sys.executable, str(TESTS / "model" / "serve.py"), "--port", "0", "--context", CONTEXT]
+    serve = [
+        sys.executable,
+        str(TESTS / "tiny_model" / "serve.py"),
+        "--port",
+        "0",
+        "--context",
+        CONTEXT,
+    ]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         with Program(serve, folder / "llama.log", folder / "llama.errors") as server:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from converter import settings
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, ReplyContext
-from converter.events import Event, Start
-from converter.reply_end import CUT_SHORT
-from converter.rewriter import Rewriter
+from converter.exchange import settings
+from converter.model.events import Event, Start
+from converter.reply.reply_end import CUT_SHORT
+from converter.reply.rewriter import Rewriter
 from converter.wire.sse import Frame, FrameDecoder
 from tests.support.frames import data, delta
 

@@ -129,7 +129,7 @@ class LlamaServer(Program):
     """llama.cpp's server with the small model."""
 
     def __init__(self, variant: Variant, log: Path) -> None:
-        model = TESTS / "model"
+        model = TESTS / "tiny_model"
         options = ["--port", "0", "--reasoning", variant.reasoning, "--template", variant.template]
         command = [
             sys.executable,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.dialect import ReplyContext
-from converter.events import Event, Start
+from converter.model.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
 
 HEAD = Start("chatcmpl-1", "small")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from converter.dialects.table import ANTHROPIC, Dialect, Form
-from converter.events import Text, Thinking, ThinkingEnd
-from converter.laws.oracle_blocks import Block
-from converter.laws.strict_reader import frames_of, read_strictly
-from converter.rewriter import Rewriter
-from converter.settings import Settings, read
+from converter.exchange.settings import Settings, read
+from converter.model.events import Text, Thinking, ThinkingEnd
+from converter.reply.rewriter import Rewriter
+from laws.oracle_blocks import Block
+from laws.strict_reader import frames_of, read_strictly
 
 DEFAULTS = read()
 AS_TEXT = read({"start": "text"})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from converter.dialects.table import Dialect, Form
-from converter.rewriter import Rewriter
+from converter.reply.rewriter import Rewriter
 from tests.support.frames import END, ROLE, delta
 from tests.support.frames_of import Json, entry, passed, rewriter
 

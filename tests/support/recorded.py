@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from converter.dialects.table import OPENAI_CHAT, Form
-from converter.initial_state import InitialState
+from converter.model.initial_state import InitialState
 from converter.recordings.library import Library
 
 FOLDER = Path(__file__).resolve().parents[2] / "recordings"

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
 from converter.dialects.responses.request_reader import read
-from converter.events import End, Event, Finish, Start, Usage
+from converter.model.events import End, Event, Finish, Start, Usage
 from tests.support.frames_of import Json
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)

@@ -9,7 +9,7 @@ from anthropic.types import Message, MessageTokensCount, ModelInfo, RawMessageSt
 from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from converter.laws.strict_reader import StrictReader, read_strictly
+from laws.strict_reader import StrictReader, read_strictly
 from tests.support.read_back import bodies_of
 
 MESSAGE = TypeAdapter(Message)

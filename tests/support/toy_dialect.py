@@ -5,10 +5,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.conversation import Conversation, RequestError, Turn
-from converter.conversation import Text as Words
 from converter.dialects.dialect import Dialect, Form, ReplyContext
-from converter.events import End, Event, Failure, Finish, Start, Text, Thinking, ToolCall, WordKind
+from converter.model.conversation import Conversation, RequestError, Turn
+from converter.model.conversation import Text as Words
+from converter.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Start,
+    Text,
+    Thinking,
+    ToolCall,
+    WordKind,
+)
 from converter.wire import json_text
 from converter.wire.sse import Frame, write_frame
 

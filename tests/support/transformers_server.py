@@ -93,8 +93,8 @@ def served(folder: Path) -> Iterator[str]:
 
 def make_models(python: Path, folder: Path) -> None:
     """Make the model's folders."""
-    maker = TESTS / "model" / "make_model.py"
-    gguf = TESTS / "model" / "tiny-think.gguf"
+    maker = TESTS / "tiny_model" / "make_model.py"
+    gguf = TESTS / "tiny_model" / "tiny-think.gguf"
     for name in (PLAIN, FOR_CLAUDE_CODE):
         _run([str(python), str(maker), "folder", str(gguf), str(folder / name)])
     _teach_names(folder / FOR_CLAUDE_CODE)

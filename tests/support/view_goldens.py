@@ -14,11 +14,11 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
-from converter.shell.views import Views
+from converter.shell.watch.views import Views
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "recordings"
-GOLDENS = ROOT / "tests" / "shell" / "views"
+GOLDENS = ROOT / "tests" / "shell" / "watch" / "views"
 VIEWS = ("Thinking", "Thinking server")
 COMMAND = "python -m tests.support.view_goldens bless"
 NAMES = (

@@ -5,7 +5,7 @@
 
 Run by hand, from the repository root. Without a name it makes all recordings of llama.cpp, whose
 servers it starts by itself, and those of the other servers whose addresses it is given; each serves
-the model of tests/model under the name `tiny-think`:
+the model of tests/tiny_model under the name `tiny-think`:
 
 - `--vllm`: vLLM without parsers, with the model's own template (qwen.jinja), `--max-model-len
 2048`;

@@ -1,4 +1,4 @@
-"""`make run` without SERVER: a llama.cpp server with the small model of tests/model, and `think-addon` in front of it.
+"""`make run` without SERVER: a llama.cpp server with the small model of tests/tiny_model, and `think-addon` in front of it.
 
 Ctrl-C, SIGTERM and SIGHUP stop both, and so does the end of either. Arguments are those of `think-addon`, without an address.
 """
@@ -53,7 +53,7 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
     """Start both, and return which of them has ended first."""
     with tempfile.TemporaryFile() as log:
-        program = str(TESTS / "model" / "serve.py")
+        program = str(TESTS / "tiny_model" / "serve.py")
         parts[MODEL] = await spawn(
             program, "--port", "0", "--reasoning", "none", output=PIPE, errors=log
         )

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from converter.dialects.table import ANTHROPIC, Form
-from converter.initial_state import InitialState
+from converter.exchange.settings import OPTIONS, RECORDED
+from converter.model.initial_state import InitialState
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
-from converter.settings import OPTIONS, RECORDED
 from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
 from tests.tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS

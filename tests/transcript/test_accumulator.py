@@ -1,6 +1,6 @@
 """Parts as they grow: what is new, and all of them."""
 
-from converter import events
+from converter.model import events
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.turns import Failure, Field, Text, Thinking, ToolCall
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from converter import settings
 from converter.dialects.table import ANTHROPIC, Form
-from converter.initial_state import InitialState
+from converter.exchange import settings
+from converter.model.initial_state import InitialState
 from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
 from converter.transcript import reply, terminal, text

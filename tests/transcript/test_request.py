@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter import settings
+from converter.exchange import settings
 from converter.transcript import request, terminal, text
 from converter.transcript.turns import (
     Field,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter import settings
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.exchange import settings
 from converter.transcript import reply
 from converter.transcript.saved import Converting, Headless
 from tests.support.frames import data, stream, whole

@@ -1,6 +1,6 @@
 """Runs of words among events."""
 
-from converter.events import Event, Finish, Own, Text, Thinking
+from converter.model.events import Event, Finish, Own, Text, Thinking
 from converter.transcript.word_runs import joined
 
 

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from converter.conversation import RequestError
+from converter.model.conversation import RequestError
 from converter.wire.checked import Fields
 
 BODY = {

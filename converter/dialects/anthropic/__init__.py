@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from converter.conversation import Conversation, RequestError
 from converter.dialects.anthropic import models, threads
 from converter.dialects.anthropic.decoder import AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import omits_thinking, read
 from converter.dialects.dialect import Body, Dialect, Form
+from converter.dialects.endpoints import Purpose
 from converter.dialects.reasoning_fields import Mapped, without
-from converter.endpoints import Purpose
-from converter.memory import Memory
+from converter.model.conversation import Conversation, RequestError
+from converter.model.memory import Memory
 from converter.wire import json_text
 
 _TYPES = frozenset(

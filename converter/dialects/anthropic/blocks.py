@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from converter.conversation import (
+from converter.model.conversation import (
     Block,
     Data,
     Document,

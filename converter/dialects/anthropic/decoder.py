@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from converter.dialects.error_words import server_error
 from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -7,7 +7,7 @@ from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.anthropic.threads import Thread, ThreadKeeper
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.event_encoders import EventStreamEncoder, EventWholeEncoder, Message
-from converter.events import WordKind
+from converter.model.events import WordKind
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.events import Finish, Usage
+from converter.model.events import Finish, Usage
 
 STOP_REASONS = {
     "stop": "end_turn",

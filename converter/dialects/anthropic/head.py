@@ -2,7 +2,7 @@
 
 from converter.dialects.anthropic.decoder import NAME
 from converter.dialects.dialect import ReplyContext
-from converter.events import Start, own_fields
+from converter.model.events import Start, own_fields
 
 
 def reply_name(event: Start, context: ReplyContext) -> str:

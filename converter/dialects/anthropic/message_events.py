@@ -14,7 +14,7 @@ from converter.dialects.delayed import Blanks, InOrder
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.left_out import left_out
 from converter.dialects.tool_pieces import ToolPiece
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -11,7 +11,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from converter.conversation import (
+from converter.dialects.anthropic.blocks import (
+    SERVER_BLOCKS,
+    SYSTEM_BLOCKS,
+    read_blocks,
+    readers_of,
+)
+from converter.dialects.anthropic.tools import choice_of, parallel, tools_of
+from converter.dialects.server_fields import SERVER_FIELDS
+from converter.model.conversation import (
     Block,
     Conversation,
     Role,
@@ -23,14 +31,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.anthropic.blocks import (
-    SERVER_BLOCKS,
-    SYSTEM_BLOCKS,
-    read_blocks,
-    readers_of,
-)
-from converter.dialects.anthropic.tools import choice_of, parallel, tools_of
-from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
 
 # Claude Code, from 2.1.29 on, begins its first system block with this line; it holds a number that

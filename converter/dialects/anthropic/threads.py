@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from converter.conversation import RequestError
 from converter.dialects.anthropic.folded_message import FoldedMessage, Message
-from converter.memory import Memory
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from converter.conversation import Tool, ToolChoice
+from converter.model.conversation import Tool, ToolChoice
 from converter.wire.checked import Fields
 
 CHOICES: dict[str, ToolChoice] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from converter.conversation import Block, Data, Document, Image, Link, Sound, Stored, Text
+from converter.model.conversation import Block, Data, Document, Image, Link, Sound, Stored, Text
 
 type Part = Text | Image | Sound
 """A part of a message that a server can be given."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from converter.dialects.openai_chat.errors import error_body
 from converter.dialects.openai_chat.foreign_events import ForeignEvents
 from converter.dialects.openai_chat.frame_fields import NAME, SAME_IN_EVERY_FRAME
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -26,7 +26,7 @@ from converter.dialects.reasoning_fields import (
     words_of,
 )
 from converter.dialects.unreadable import MisshapenError, unreadable
-from converter.events import (
+from converter.model.events import (
     End,
     Event,
     Failure,

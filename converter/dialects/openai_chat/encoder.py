@@ -5,7 +5,7 @@ from io import StringIO
 from typing import Any
 
 from converter.dialects.openai_chat.chunks import Body, Chunker, failure_body
-from converter.events import Event, Failure, WordKind
+from converter.model.events import Event, Failure, WordKind
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from converter.dialects.openai_chat.frame_fields import NAME
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from converter.dialects.openai_chat.mend import MOST_CHOICES
 from converter.dialects.unreadable import MisshapenError, as_count
-from converter.events import Event, Own, ToolCall, Usage
+from converter.model.events import Event, Own, ToolCall, Usage
 from converter.wire import json_text
 
 NAME = "openai"

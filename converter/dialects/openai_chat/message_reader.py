@@ -7,7 +7,10 @@ A request that goes on as it came is not changed by this; it is read for what it
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from converter.conversation import (
+from converter.dialects.openai_chat.messages import TOOL_ERROR
+from converter.dialects.openai_parts import CUSTOM_INPUT, document_of, read_arguments, source_of
+from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
+from converter.model.conversation import (
     Block,
     Data,
     Document,
@@ -19,9 +22,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.messages import TOOL_ERROR
-from converter.dialects.openai_parts import CUSTOM_INPUT, document_of, read_arguments, source_of
-from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, words_of
 from converter.wire.checked import Fields
 
 type Part = Text | Thinking | Image | Sound | Document

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from converter.conversation import (
+from converter.dialects.openai_chat.attachments import Part, part_of, readable
+from converter.model.conversation import (
     Block,
     Conversation,
     Image,
@@ -23,7 +24,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.attachments import Part, part_of, readable
 from converter.servers.profiles import GENERIC, History, Order, Server
 
 type Message = dict[str, object]

@@ -7,7 +7,11 @@ server can answer: a body that is no object, messages that are none, a value of 
 
 from collections.abc import Mapping
 
-from converter.conversation import (
+from converter.dialects.openai_chat.message_reader import Messages
+from converter.dialects.openai_chat.request_writer import OUTPUT_NAME
+from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
+from converter.dialects.server_fields import BUDGET_FIELDS
+from converter.model.conversation import (
     Conversation,
     Sampling,
     ThinkingSwitch,
@@ -16,10 +20,6 @@ from converter.conversation import (
     ToolChoiceMode,
     Turn,
 )
-from converter.dialects.openai_chat.message_reader import Messages
-from converter.dialects.openai_chat.request_writer import OUTPUT_NAME
-from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
-from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.wire.checked import Fields
 
 CHOICES: dict[str, ToolChoiceMode] = {

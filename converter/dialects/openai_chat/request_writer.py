@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from converter.conversation import (
+from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.model.conversation import (
     Block,
     Conversation,
     Document,
@@ -13,7 +14,6 @@ from converter.conversation import (
     ToolChoice,
     ToolResult,
 )
-from converter.dialects.openai_chat.messages import RequestSettings, write_messages
 from converter.servers.profiles import Server, system_switch, thinking_fields
 
 type Body = dict[str, object]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from converter.conversation import Conversation, RequestError
 from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
+from converter.dialects.endpoints import Purpose
 from converter.dialects.reasoning_fields import Mapped
 from converter.dialects.responses import compaction, errors, kept_answers, native_request, state
 from converter.dialects.responses.context import ResponseContext
@@ -13,8 +13,8 @@ from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
 from converter.dialects.responses.request_reader import input_items, read
 from converter.dialects.responses.response_events import COUNTER
-from converter.endpoints import Purpose
-from converter.memory import Memory
+from converter.model.conversation import Conversation, RequestError
+from converter.model.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
 

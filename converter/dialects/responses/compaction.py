@@ -8,10 +8,10 @@ summary in words of its own.
 
 from collections.abc import Iterable
 
-from converter.conversation import Text
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json, OutputItem, added
+from converter.model.conversation import Text
 
 ITEM = "compaction"
 TRIGGER = "compaction_trigger"

@@ -13,7 +13,7 @@ from converter.dialects.responses.state import (
     no_conversation,
     read,
 )
-from converter.memory import Memory
+from converter.model.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from converter.dialects.error_words import server_error
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
 from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -11,7 +11,7 @@ from converter.dialects.responses import compaction
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.errors import SERVER_ERROR, error_body
 from converter.dialects.responses.response_events import ResponseEvents
-from converter.events import WordKind
+from converter.model.events import WordKind
 
 
 class ResponsesStreamEncoder(EventStreamEncoder):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from converter.dialects.responses.errors import FINAL_CODE
-from converter.events import Finish, Usage
+from converter.model.events import Finish, Usage
 
 FILTERED = "the server's content filter stopped the reply"
 INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}

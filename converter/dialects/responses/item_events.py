@@ -23,9 +23,9 @@ from converter.dialects.responses.output_items import (
     done,
 )
 from converter.dialects.tool_pieces import ToolPiece
-from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall, WordKind
-from converter.limits import TooMuchError
+from converter.model.events import Block, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.parsing.thought import Thought
+from converter.wire.limits import TooMuchError
 
 type _Content = Text | Thinking | ThinkingEnd | Block
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from converter.conversation import Data, Document, Image, Sound, Stored, Text
 from converter.dialects.openai_parts import document_of, source_of
+from converter.model.conversation import Data, Document, Image, Sound, Stored, Text
 from converter.wire.checked import Fields
 
 type Part = Text | Image | Sound | Document

@@ -8,7 +8,12 @@ another server is left out and named once.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from converter.conversation import (
+from converter.dialects.openai_parts import read_arguments
+from converter.dialects.responses import compaction, thoughts
+from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
+from converter.dialects.responses.item_parts import Part, read_parts
+from converter.dialects.responses.tools import Toolbox
+from converter.model.conversation import (
     Block,
     RedactedThinking,
     Role,
@@ -18,11 +23,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_parts import read_arguments
-from converter.dialects.responses import compaction, thoughts
-from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
-from converter.dialects.responses.item_parts import Part, read_parts
-from converter.dialects.responses.tools import Toolbox
 from converter.wire import json_text
 from converter.wire.checked import Fields
 

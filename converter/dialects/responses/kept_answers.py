@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 
-from converter.conversation import RequestError
 from converter.dialects.dialect import Body, KeptRequest
 from converter.dialects.responses import conversations, state
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.state import UnknownError
-from converter.memory import Memory
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 from converter.wire import json_text
 
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."

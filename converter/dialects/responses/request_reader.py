@@ -10,7 +10,14 @@ out with a note.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from converter.conversation import (
+from converter.dialects.responses import compaction
+from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.echo import echo
+from converter.dialects.responses.items import OFFERING, Items, kind_of
+from converter.dialects.responses.request_fields import READ, SILENT
+from converter.dialects.responses.tools import Toolbox
+from converter.dialects.server_fields import SERVER_FIELDS
+from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
@@ -21,13 +28,6 @@ from converter.conversation import (
     ToolChoiceMode,
     Turn,
 )
-from converter.dialects.responses import compaction
-from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.echo import echo
-from converter.dialects.responses.items import OFFERING, Items, kind_of
-from converter.dialects.responses.request_fields import READ, SILENT
-from converter.dialects.responses.tools import Toolbox
-from converter.dialects.server_fields import SERVER_FIELDS
 from converter.wire.checked import Fields
 
 EFFORTS = {

@@ -12,7 +12,7 @@ from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import failure
 from converter.dialects.responses.item_events import ItemEvents
 from converter.dialects.responses.output_items import COMPLETED, INCOMPLETE, Json
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -8,11 +8,11 @@ its beginning would be answered with nonsense.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from converter.conversation import RequestError
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.request_reader import input_items, refuse
-from converter.memory import Memory
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 from converter.wire import json_text
 from converter.wire.checked import Fields
 

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from converter.conversation import Tool
 from converter.dialects.openai_parts import CUSTOM_SCHEMA, NO_PARAMETERS
+from converter.model.conversation import Tool
 from converter.wire.checked import Fields
 
 NAME_LIMIT = 64

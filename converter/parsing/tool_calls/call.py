@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from converter.events import ToolCall
+from converter.model.events import ToolCall
 from converter.parsing.tool_calls.source import Source, Step
 
 type Schema = Mapping[str, object]

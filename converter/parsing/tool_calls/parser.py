@@ -12,7 +12,7 @@ until it has ended.
 import re
 from collections import Counter
 
-from converter.events import Event, Text
+from converter.model.events import Event, Text
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 
 
 def joined(events: Iterable[Event]) -> list[Event]:

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.call import Call, Schema
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE

@@ -8,7 +8,7 @@ letter is held until it is the same or another call; no other call waits.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from converter.events import Event, ToolCall
+from converter.model.events import Event, ToolCall
 from converter.wire.partial_json import is_open
 
 type Said = tuple[str, str]

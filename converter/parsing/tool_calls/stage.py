@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from converter.events import (
+from converter.model.events import (
     Event,
     Finish,
     LateCloser,

@@ -7,7 +7,7 @@ and a call behind which the thought goes on is a draft if there is an answer.
 
 from collections.abc import Sequence
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import THINKERS
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from converter.dialects.anthropic.request_reader import BILLING_LINES
+from converter.dialects.endpoints import Endpoint, find
 from converter.dialects.table import by_headers
-from converter.endpoints import Endpoint, find
-from converter.exchange import is_stream
+from converter.exchange.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import Path, Token, pieces

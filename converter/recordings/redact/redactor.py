@@ -8,9 +8,9 @@ rewriter makes of a redacted reply is the redacted reply of the client.
 import re
 from dataclasses import replace
 
-from converter import settings
-from converter.endpoints import Endpoint, find
-from converter.exchange import is_stream
+from converter.dialects.endpoints import Endpoint, find
+from converter.exchange import settings
+from converter.exchange.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
 from converter.recordings.redact.allow_list import REQUEST, kept
 from converter.recordings.redact.json_tokens import (

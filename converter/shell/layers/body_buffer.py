@@ -2,8 +2,8 @@
 
 from typing import Self
 
-from converter.limits import BODY_LIMIT
 from converter.shell.mitmproxy_internals import ReceiveBuffer
+from converter.wire.limits import BODY_LIMIT
 
 
 class BodyBuffer(ReceiveBuffer):

@@ -15,7 +15,6 @@ from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
-from converter.limits import BODY_LIMIT
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     Http2Server,
@@ -24,6 +23,7 @@ from converter.shell.mitmproxy_internals import (
     ResponseEndOfMessage,
     ResponseProtocolError,
 )
+from converter.wire.limits import BODY_LIMIT
 
 PREFACE = b"PRI * HTTP/2.0"
 """The first words of a client that speaks HTTP/2 by prior knowledge (RFC 9113, 3.4)."""

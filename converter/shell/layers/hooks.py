@@ -20,7 +20,7 @@ from mitmproxy.hooks import Hook, UpdateHook
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.listeners import LISTENERS
+from converter.shell.layers.listeners import LISTENERS
 from converter.shell.mitmproxy_internals import safecall
 
 

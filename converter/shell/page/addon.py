@@ -11,11 +11,11 @@ from mitmproxy import ctx
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings.expectation import Expectation
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.listed import Listed
 from converter.shell.page.search import Search
 from converter.shell.page.watcher import Watcher
-from converter.shell.recorder import Recorder
+from converter.shell.record.recorder import Recorder
 
 _log = logging.getLogger(__name__)
 PATH = "/think"

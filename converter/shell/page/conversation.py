@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.initial_state import InitialState
+from converter.exchange.settings import Settings
+from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected
-from converter.settings import Settings
-from converter.shell.flow_record import FlowRecord, notes_of
+from converter.shell.keep.flow_record import FlowRecord, notes_of
 from converter.shell.messages import content_of
-from converter.shell.views import backup_of, facts_of, reading_of
+from converter.shell.watch.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.shown import Values

@@ -17,9 +17,9 @@ from mitmproxy.http import HTTPFlow, Message
 
 from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
-from converter.shell import mitmweb_internals as mitmweb
 from converter.shell.aside import AT_ONCE, SHOWING, aside
 from converter.shell.page import curl
+from converter.shell.page import mitmweb_internals as mitmweb
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
 from converter.shell.page.watcher import Watcher

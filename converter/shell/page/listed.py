@@ -13,11 +13,11 @@ from mitmproxy import flow
 from mitmproxy.http import HTTPFlow
 
 from converter.observe.statistics import Reply
-from converter.shell.flow_record import FlowRecord
+from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.page import row as rows
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
-from converter.shell.terminal.printer import reply_of
+from converter.shell.watch.terminal.printer import reply_of
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View

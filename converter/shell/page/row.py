@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from mitmproxy.http import HTTPFlow
 
-from converter import endpoints
+from converter.dialects import endpoints
 from converter.observe.printable import shortened
-from converter.shell.flow_record import FlowRecord, client_left, notes_of
+from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.messages import content_of, model_of
 
 type Row = dict[str, object]

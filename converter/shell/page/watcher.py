@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.flow_record import FlowRecord
+from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.page import wire
 from converter.shell.page.conversation import Follower, conversation
 from converter.shell.page.listed import Listed

@@ -10,7 +10,7 @@ from mitmproxy.http import HTTPFlow
 from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.recordings.replay import replayed
-from converter.shell.flow_record import FlowRecord
+from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.messages import content_of
 
 WINDOW = 500

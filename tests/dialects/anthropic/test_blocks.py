@@ -2,7 +2,8 @@ import base64
 
 import pytest
 
-from converter.conversation import (
+from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SERVER_BLOCKS, read_blocks, readers_of
+from converter.model.conversation import (
     Data,
     Document,
     Image,
@@ -15,7 +16,6 @@ from converter.conversation import (
     ToolResult,
     ToolUse,
 )
-from converter.dialects.anthropic.blocks import ROLE_BLOCKS, SERVER_BLOCKS, read_blocks, readers_of
 from converter.wire.checked import Fields
 
 PNG = base64.b64encode(b"\x89PNG").decode()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.anthropic.decoder import FINISHES, AnthropicDecoder
 from converter.dialects.anthropic.ending import STOP_REASONS
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.anthropic.ending import Ending, counts, stop
-from converter.events import Finish, Usage
+from converter.model.events import Finish, Usage
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.anthropic.folded_message import FoldedMessage, Message
-from converter.events import Event, Failure, Finish, Text, Thinking, ToolCall
+from converter.model.events import Event, Failure, Finish, Text, Thinking, ToolCall
 from converter.wire.partial_json import WRAPPED
 from tests.support.messages_of import HEAD, SIGNATURE, complete, folded, streamed, whole
 

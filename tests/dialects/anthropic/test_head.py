@@ -1,7 +1,7 @@
 """The head of a message."""
 
 from converter.dialects.dialect import ReplyContext
-from converter.events import Finish, Own, Start, Text
+from converter.model.events import Finish, Own, Start, Text
 from tests.support.messages_of import HEAD, complete, written
 
 STOP = Finish("stop")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from converter.dialects.dialect import ReplyContext
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.conversation import (
+from converter.dialects.anthropic.request_reader import read
+from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
@@ -19,7 +20,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.anthropic.request_reader import read
 
 HI = {"role": "user", "content": "hi"}
 TOOL = {"name": "f", "description": "does f", "input_schema": {"type": "object"}}

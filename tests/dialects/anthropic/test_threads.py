@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import RequestError
 from converter.dialects.anthropic import ANTHROPIC, threads
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder
 from converter.dialects.dialect import Form, ReplyContext
-from converter.endpoints import Purpose
-from converter.events import End, Event, Failure, Finish, Text, Thinking
-from converter.memory import Memory
+from converter.dialects.endpoints import Purpose
+from converter.model.conversation import RequestError
+from converter.model.events import End, Event, Failure, Finish, Text, Thinking
+from converter.model.memory import Memory
 from tests.support.messages_of import HEAD
 
 CREATE: dict[str, Any] = {

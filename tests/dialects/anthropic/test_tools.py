@@ -2,8 +2,8 @@
 
 import pytest
 
-from converter.conversation import ToolChoice
 from converter.dialects.anthropic.request_reader import read
+from converter.model.conversation import ToolChoice
 
 HI = {"role": "user", "content": "hi"}
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import (
+from converter.dialects.openai_chat.messages import RequestSettings, write_messages
+from converter.model.conversation import (
     Block,
     Conversation,
     Data,
@@ -18,7 +19,6 @@ from converter.conversation import (
     ToolResult,
     Turn,
 )
-from converter.dialects.openai_chat.messages import RequestSettings, write_messages
 from converter.servers.profiles import Server
 
 PLAIN = RequestSettings()

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from converter import settings
 from converter.dialects.anthropic.decoder import FINISHES
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
-from converter.rewriter import Rewriter
+from converter.exchange import settings
+from converter.reply.rewriter import Rewriter
 from converter.transcript import reply
 from tests.support.frames import data
 from tests.support.frames_of import values

@@ -4,7 +4,7 @@ import pytest
 
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.reasoning_fields import REASONING_FIELDS, Mapped
-from converter.events import (
+from converter.model.events import (
     End,
     Event,
     Failure,

@@ -1,7 +1,7 @@
 """Whole bodies of chat completions to events."""
 
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
-from converter.events import (
+from converter.model.events import (
     End,
     Event,
     Failure,

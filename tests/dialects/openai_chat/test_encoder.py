@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder
-from converter.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
+from converter.model.events import Event, MappedField, Opaque, Text, ThinkingEnd, ToolCall
 from converter.wire.sse import write_frame
 from tests.support.frames import DONE, END, ROLE, data, delta, stream, text
 from tests.support.frames_of import (

@@ -2,7 +2,7 @@
 
 from converter.dialects.openai_chat.foreign_events import ForeignEvents
 from converter.dialects.openai_chat.frame_fields import NAME
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

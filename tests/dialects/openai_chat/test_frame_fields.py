@@ -3,7 +3,7 @@
 import pytest
 
 from converter.dialects.openai_chat.frame_fields import tool_calls
-from converter.events import Own, ToolCall, Usage
+from converter.model.events import Own, ToolCall, Usage
 from tests.support.frames_of import Json, choice, chunk, entry, said
 
 TOKENS = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}

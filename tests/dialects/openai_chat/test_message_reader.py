@@ -3,7 +3,10 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import (
+from converter.dialects.openai_chat.message_reader import Messages
+from converter.dialects.openai_chat.messages import TOOL_ERROR
+from converter.dialects.openai_parts import read_arguments
+from converter.model.conversation import (
     Data,
     Document,
     Image,
@@ -17,9 +20,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.message_reader import Messages
-from converter.dialects.openai_chat.messages import TOOL_ERROR
-from converter.dialects.openai_parts import read_arguments
 from converter.wire.checked import Fields
 
 TEXT = base64.b64encode("a = 1 # é".encode()).decode()

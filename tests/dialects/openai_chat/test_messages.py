@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import (
+from converter.dialects.openai_chat.messages import RequestSettings, join_texts, write_messages
+from converter.model.conversation import (
     Block,
     Conversation,
     Data,
@@ -17,7 +18,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.messages import RequestSettings, join_texts, write_messages
 from converter.servers.profiles import Server
 
 PLAIN = RequestSettings()

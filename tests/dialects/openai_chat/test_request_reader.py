@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.conversation import (
+from converter.dialects.anthropic import request_reader as anthropic_request
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_reader import read
+from converter.dialects.openai_chat.request_writer import write
+from converter.model.conversation import (
     Block,
     Conversation,
     Data,
@@ -23,10 +27,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_reader import read
-from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
 
 SERVER_NAMES = [server.name for server in SERVERS]

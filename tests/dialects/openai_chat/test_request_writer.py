@@ -9,7 +9,10 @@ from openai.types.chat.completion_create_params import (
 )
 from pydantic import TypeAdapter, ValidationError
 
-from converter.conversation import (
+from converter.dialects.anthropic import request_reader as anthropic_request
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_writer import write
+from converter.model.conversation import (
     Conversation,
     Data,
     Document,
@@ -26,9 +29,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.anthropic import request_reader as anthropic_request
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
 
 SERVER_NAMES = [server.name for server in SERVERS]

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from openai.types.responses import CompactedResponse
 
-from converter.conversation import Text, Turn
+from converter.dialects.endpoints import Purpose
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.compaction import HEAD, NONE, PROMPT, request, users
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.request_reader import read
 from converter.dialects.table import RESPONSES
-from converter.endpoints import Purpose
-from converter.events import Finish, Thinking, ThinkingEnd
-from converter.events import Text as Said
-from converter.memory import Memory
+from converter.model.conversation import Text, Turn
+from converter.model.events import Finish, Thinking, ThinkingEnd
+from converter.model.events import Text as Said
+from converter.model.memory import Memory
 from tests.support.responses_of import HEAD as BEGIN
 from tests.support.responses_of import (
     STOP,

@@ -10,7 +10,7 @@ from converter.dialects.dialect import KeptRequest
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import UnknownError, complete, keep
-from converter.memory import Memory
+from converter.model.memory import Memory
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.events import (
+from converter.model.events import (
     Block,
     End,
     Event,

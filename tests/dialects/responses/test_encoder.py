@@ -1,7 +1,7 @@
 import json
 
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking, ToolCall
+from converter.model.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking, ToolCall
 from tests.support.responses_of import (
     HEAD,
     STOP,

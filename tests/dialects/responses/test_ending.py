@@ -2,7 +2,7 @@ import pytest
 
 from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import FINAL_CODE
-from converter.events import Finish, Usage
+from converter.model.events import Finish, Usage
 
 
 @pytest.mark.parametrize(

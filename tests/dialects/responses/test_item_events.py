@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.item_events import ItemEvents
-from converter.events import Block, Text, Thinking, ThinkingEnd, ToolCall
+from converter.model.events import Block, Text, Thinking, ThinkingEnd, ToolCall
 from tests.support.strategies import law
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import Data, Document, Image, Link, Sound, Stored, Text, Turn
+from converter.model.conversation import Data, Document, Image, Link, Sound, Stored, Text, Turn
 from tests.dialects.responses.test_items import read, turns
 
 TEXT = base64.b64encode(b"a = 1").decode()

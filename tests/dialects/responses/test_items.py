@@ -4,7 +4,11 @@ import pytest
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
-from converter.conversation import (
+from converter.dialects.responses import thoughts
+from converter.dialects.responses.compaction import HEAD
+from converter.dialects.responses.items import Items
+from converter.dialects.responses.tools import Toolbox
+from converter.model.conversation import (
     Image,
     Link,
     RedactedThinking,
@@ -15,10 +19,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.responses import thoughts
-from converter.dialects.responses.compaction import HEAD
-from converter.dialects.responses.items import Items
-from converter.dialects.responses.tools import Toolbox
 from converter.wire.checked import Fields
 
 ITEM = TypeAdapter[Any](ResponseInputItemParam)

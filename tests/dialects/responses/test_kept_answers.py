@@ -6,7 +6,7 @@ from openai.types.responses.response_item_list import ResponseItemList
 from converter.dialects.dialect import KeptRequest
 from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import complete, keep
-from converter.memory import Memory
+from converter.model.memory import Memory
 
 
 @pytest.fixture

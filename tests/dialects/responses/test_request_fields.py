@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import Conversation
 from converter.dialects.responses.request_fields import READ, SILENT
 from converter.dialects.responses.request_reader import read
 from converter.dialects.server_fields import SERVER_FIELDS
+from converter.model.conversation import Conversation
 
 
 def asked(**fields: Any) -> Conversation:

@@ -2,7 +2,10 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import (
+from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.request_writer import write
+from converter.dialects.responses.request_reader import read
+from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
@@ -12,9 +15,6 @@ from converter.conversation import (
     ToolUse,
     Turn,
 )
-from converter.dialects.openai_chat.messages import RequestSettings
-from converter.dialects.openai_chat.request_writer import write
-from converter.dialects.responses.request_reader import read
 
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 MCP = {"type": "namespace", "name": "mcp__m", "description": "d", "tools": [FUNCTION]}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.response_events import CUT_CALL
-from converter.events import (
+from converter.model.events import (
     End,
     Event,
     Failure,

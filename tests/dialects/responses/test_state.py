@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from converter.conversation import RequestError
 from converter.dialects.responses import conversations
 from converter.dialects.responses.state import (
     BOTH,
@@ -13,7 +12,8 @@ from converter.dialects.responses.state import (
     keep,
     retrieve,
 )
-from converter.memory import Memory
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 
 OUTPUT: list[dict[str, Any]] = [
     {"id": "rs_{}", "type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]},

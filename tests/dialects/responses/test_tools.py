@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.conversation import RequestError, Tool
 from converter.dialects.responses.tools import NAME_LIMIT, Toolbox, ToolName, flat_name
+from converter.model.conversation import RequestError, Tool
 from converter.wire.checked import Fields
 
 

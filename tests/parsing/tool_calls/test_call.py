@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import ToolCall
+from converter.model.events import ToolCall
 from converter.parsing.tool_calls.call import Call
 
 

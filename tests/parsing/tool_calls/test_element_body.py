@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.events import Text, ToolCall
+from converter.model.events import Text, ToolCall
 from converter.parsing.tool_calls.values import NESTED_LIMIT
 from tests.parsing.tool_calls.test_tag_body import read
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.parser import ToolCallParser

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import Text, ToolCall
+from converter.model.events import Text, ToolCall
 from converter.parsing.tool_calls.header_body import HEADER_LIMIT
 from tests.parsing.tool_calls.test_json_body import read
 

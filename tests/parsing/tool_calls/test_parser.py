@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.parser import RESCAN_LIMIT, ToolCallParser
 from converter.parsing.tool_calls.pieces import joined

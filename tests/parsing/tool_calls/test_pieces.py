@@ -1,6 +1,6 @@
 """Neighbouring pieces are one."""
 
-from converter.events import Finish, Text, ToolCall
+from converter.model.events import Finish, Text, ToolCall
 from converter.parsing.tool_calls.pieces import joined
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from converter.events import Text, ToolCall
+from converter.model.events import Text, ToolCall
 from converter.parsing.tool_calls.python_body import PYTHON_LIMIT
 from tests.parsing.tool_calls.test_json_body import read
 

@@ -1,6 +1,6 @@
 """A place in the text that may hold calls: what becomes of its text."""
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.reading import Asked, Place, State
 from converter.parsing.tool_calls.source import Source
 from tests.support.tool_call_texts import TOOLS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.events import Event, Finish, Text, ToolCall
+from converter.model.events import Event, Finish, Text, ToolCall
 from converter.parsing.tool_calls.repeats import Repeats
 
 OSLO, OSAKA = '{"city": "Oslo"}', '{"city": "Osaka"}'

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from converter.events import Event, Text, ToolCall
+from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined

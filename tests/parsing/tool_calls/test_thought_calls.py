@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.events import ToolCall
+from converter.model.events import ToolCall
 from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 from tests.support.strategies import cut, law

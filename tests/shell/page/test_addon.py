@@ -7,7 +7,7 @@ from mitmproxy.test import taddons
 
 from converter.recordings.expectation import Expectation
 from converter.shell.page.addon import Page, RefusedError, address
-from converter.shell.recorder import Recorder
+from converter.shell.record.recorder import Recorder
 from tests.support.addon_flows import CHAT, request
 from tests.support.harness import ADDON, MITMDUMP, Program
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.conversation import Follower, conversation, transcript_of
 from tests.support.addon_flows import (
     ASKED,

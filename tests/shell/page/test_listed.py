@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import listed
 from converter.shell.page.listed import Listed
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait

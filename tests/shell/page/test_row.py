@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.row import Row, is_listed, row
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import END, ROLE, delta, stream, text, whole

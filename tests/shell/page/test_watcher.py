@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import watcher as watchers
 from converter.shell.page import wire
 from converter.shell.page.listed import Listed

@@ -1,6 +1,6 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
-from converter.shell.flow_record import UNDER_WAY
+from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.wire import WINDOW, Step, Wire, of_flow, of_running
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream, whole

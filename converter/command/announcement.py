@@ -1,0 +1,116 @@
+"""A mitmproxy script: once the proxy listens, say where it is and what to try.
+
+It also ends the proxy when the terminal in which it was started is gone.
+"""
+
+import asyncio
+import json
+import logging
+import select
+import shlex
+import sys
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.log import ALERT
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from converter.command.hang_up import hung_up
+from converter.dialects.table import DIALECTS, Dialect
+from converter.servers.model_names import entries
+from converter.shell.page.addon import address
+from converter.wire import json_text
+
+UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
+SECONDS_TO_ANSWER = 2.0
+LONGEST_LIST = 1 << 20
+"""Bytes that are read of a list of models."""
+SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
+
+logger = logging.getLogger(__name__)
+
+
+_watching: set[asyncio.Task[None]] = set()
+
+
+def running() -> None:
+    """mitmproxy's hook: everything listens now. Where it ends at once because of an error, that is
+    its last word.
+    """
+    if failed():
+        return
+    if sys.stdout.isatty() and hasattr(select, "poll"):
+        _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
+    server = ReverseMode.parse(ctx.options.mode[0]).data
+    words = announcement(server, proxy_address(), web_address(), first_model(server))
+    if hasattr(ctx.master, "keymap"):
+        logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
+    else:
+        print(words, flush=True)
+
+
+async def _end_with_terminal(file: int) -> None:
+    await hung_up(file)
+    ctx.master.shutdown()
+
+
+def failed() -> bool:
+    """Tell whether mitmproxy is about to end because of an error at its start."""
+    check: Any = ctx.master.addons.get("errorcheck")
+    return bool(check and check.logger.has_errored)
+
+
+def proxy_address() -> str:
+    """Return where a client on this machine connects."""
+    host = ctx.options.listen_host
+    shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{ctx.options.listen_port}"
+
+
+def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
+    """Return what to tell the person who started the proxy."""
+    lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
+    lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
+    for dialect in DIALECTS:
+        lines.append(f"\n# Ask in the {dialect.title} dialect:\n{curl(proxy, dialect, model)}")
+    lines += ["\n# Or point a client here:", *clients(proxy, model)]
+    return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
+
+
+def clients(proxy: str, model: str) -> list[str]:
+    """Return what Claude Code is started with, and what programs with an SDK read."""
+    anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
+    openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
+    return [f"{anthropic} claude --model {shlex.quote(model)}", f"{openai} python my_program.py"]
+
+
+def curl(proxy: str, dialect: Dialect, model: str) -> str:
+    """Return a command that asks the dialect's example, and shows the reply as it comes."""
+    body = json.dumps({"model": model, **SAMPLING, **dialect.example}).replace("'", r"\u0027")
+    return f"curl -sN {proxy}{dialect.path} -H 'content-type: application/json' -d '{body}'"
+
+
+def web_address() -> str | None:
+    """Return mitmweb's address with the token that opens it; None for mitmdump."""
+    address: Any = getattr(ctx.master, "web_url", None)
+    return address and str(address)
+
+
+def first_model(server: str) -> str:
+    """Return the first model that the server lists; log a warning when nobody is there yet."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:
+            listed = entries(json_text.read_or_none(reply.read(LONGEST_LIST)))
+    except (urllib.error.HTTPError, HTTPException):
+        listed = []  # it is there, and lists no models
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        words = getattr(reason, "strerror", None) or reason
+        logger.warning("%s does not answer yet: %s", server, words)
+        listed = []
+    named = (str(model["id"]) for model in listed)
+    return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell

@@ -1,0 +1,184 @@
+"""One exchange, step by step: values in, values out; the shell carries them.
+
+`Exchange` is the request as method, path and headers tell it; reading its body gives a
+`ReadRequest` (`converter.exchange.read_request`); what comes of it is an `AwaitedReply`
+(`converter.reply.awaited_reply`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from converter.dialects.dialect import KeptRequest
+from converter.dialects.endpoints import Endpoint, Purpose, find
+from converter.dialects.table import COMMON, Dialect, by_headers, by_name
+from converter.exchange.settings import Settings
+from converter.model.conversation import RequestError
+from converter.model.initial_state import InitialState
+from converter.model.memory import Memory
+from converter.servers.model_names import Entry, entries, with_aliases
+from converter.servers.model_names import find as find_model
+from converter.wire import json_text
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+OURS = (Endpoint.HELLO, Endpoint.TELEMETRY)
+"""Endpoints that the addon answers by itself; only where it stands before one server, a host of its
+own elsewhere.
+"""
+
+
+class RequestTooLargeError(Exception):
+    """A request has more bytes than are taken."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"the request has more than {limit >> 20} megabytes; think_max_request allows more"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole body for the client."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that the addon acts on, before its body is read.
+
+    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
+    gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
+    asked about.
+    """
+
+    endpoint: Endpoint
+    settings: Settings
+    prefix: str = ""
+    id: str = "0"
+    client: Dialect = COMMON
+    created_at: int = 0
+    model_id: str = ""
+
+    @property
+    def native(self) -> bool:
+        """Tell whether the request goes to the server's own endpoint of the client's dialect."""
+        return self.client.native_option in self.settings.native
+
+    @property
+    def translated(self) -> bool:
+        """Tell whether the client's dialect is not the server's."""
+        return self.client is not COMMON and not self.native
+
+    @property
+    def server_dialect(self) -> Dialect:
+        """The dialect in which the server is asked."""
+        return self.client if self.native else COMMON
+
+    @property
+    def guesses(self) -> bool:
+        """Tell whether it must be found out where the reply begins."""
+        return self.endpoint.is_chat and self.settings.start is InitialState.AUTO
+
+    @property
+    def path(self) -> str:
+        """The path of a translated request."""
+        return self.prefix + COMMON.path
+
+    def may_refer(self, body: bytes) -> bool:
+        """Tell whether a request may refer to replies that are kept."""
+        return any(word in body for word in self.client.refers)
+
+    def kept(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
+        """Return the answer to a request about replies that are kept; None: it is about none."""
+        if not self.endpoint.is_kept or self.native or self.client.kept is None:
+            return None
+        asked = KeptRequest(method, path, body, self.id, self.created_at)
+        status, said = self.client.kept(asked, memory)
+        return Answer(status, JSON, json_text.write(said))
+
+    def counted(self, tokens: int) -> Answer:
+        """Return the answer to a request whose tokens were counted."""
+        return Answer(200, JSON, json_text.write(self.client.counted(tokens)))
+
+    def refusal(self, error: Exception) -> tuple[str, Answer]:
+        """Return the words for the log and the answer to a request that goes no further."""
+        if isinstance(error, RequestError) and self.client.refusal:
+            refused, said = self.client.refusal(error)
+            return str(error), Answer(refused, JSON, json_text.write(said))
+        status, kind = 500, "api_error"
+        words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
+        if isinstance(error, RequestTooLargeError):
+            status, kind, words = 413, "request_too_large", str(error)
+        elif isinstance(error, (RequestError, json_text.UnreadableError)):
+            status, kind, words = 400, "invalid_request_error", str(error)
+        elif isinstance(error, ConnectionError):
+            status, words = 502, str(error)
+        return words, Answer(status, JSON, self.client.error(words, kind, status))
+
+    def models(self, status: int, body: bytes) -> Answer | None:
+        """Return the server's list of models in the client's dialect; None: as it came."""
+        if status != 200:
+            return self.error(status, body)
+        if not (served := entries(json_text.read_or_none(body))):
+            said: object = self.client.models(body) if self.client.models else None
+        elif self.model_id and not find_model(served, self.settings.models, self.model_id):
+            words = f"no model {self.model_id}"
+            return Answer(404, JSON, self.client.error(words, "not_found_error", 404))
+        else:
+            said = self._listed(served)
+        return Answer(200, JSON, json_text.write(said)) if said else None
+
+    def _listed(self, served: Sequence[Entry]) -> object:
+        rows = self.settings.models
+        listed = {"object": "list", "data": with_aliases(served, rows)}
+        said = find_model(served, rows, self.model_id) if self.model_id else listed
+        return self.client.models(json_text.write(said)) if self.client.models else said
+
+    def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
+        """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
+        the prompt, where the server told only a lower bound.
+        """
+        answer = self.client.error_reply(status, body, counted)
+        return Answer(answer[0], JSON, answer[1]) if answer else None
+
+
+def begin(
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    settings: Settings,
+    name: str,
+    reverse: bool,
+    *,
+    created_at: int = 0,
+) -> Exchange | None:
+    """Return the exchange that a request begins, None for one that is not ours.
+
+    `headers`: found by names in lower case. `name`: for a reply that has none. `reverse`: all that
+    comes is for one server. `created_at`: in seconds since 1970.
+    """
+    endpoint, prefix = find(method, path) or (None, "")
+    if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):
+        return None
+    lists = endpoint is Endpoint.MODELS
+    client = by_headers(headers) if lists else by_name(endpoint.dialect)
+    if lists and client is COMMON and not settings.models:
+        return None
+    model_id = _model_id(path, prefix) if lists else ""
+    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, model_id)
+    return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
+
+
+def _model_id(path: str, prefix: str) -> str:
+    rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
+    return unquote(rest.strip("/"))
+
+
+def is_stream(content_type: str, body: bytes = b"") -> bool:
+    """Tell a stream by what it is called, or by how it begins: servers mislabel."""
+    begins = body.lstrip().startswith((b"data:", b"event:", b":"))
+    return content_type.lower().startswith(EVENT_STREAM) or begins

@@ -1,0 +1,119 @@
+"""Readers of options: from the value that a user wrote to the one that the machines take.
+
+Each raises ValueError saying what was expected.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from converter.model.initial_state import InitialState
+from converter.parsing.tag_matcher import AUTO
+from converter.servers.profiles import Server, by_name
+
+FIELDS = ("reasoning_content", "reasoning")
+STARTS = tuple(
+    state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
+)
+
+
+def names(written: object) -> list[str]:
+    """Return a sequence of names, as mitmproxy keeps one."""
+    return [str(name) for name in written] if isinstance(written, Sequence) else []
+
+
+def read_fields(written: object) -> tuple[str, ...]:
+    """Return the names of the fields that OpenAI clients get thinking in."""
+    fields = tuple(dict.fromkeys(names(written)))
+    if not fields or not set(fields) <= set(FIELDS):
+        raise ValueError(
+            f"expected one or both of: {', '.join(FIELDS)}; got {', '.join(fields) or 'nothing'}"
+        )
+    return fields
+
+
+def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
+    """Return a reader that takes these values only."""
+
+    def read(written: object) -> str:
+        if written not in allowed:
+            raise ValueError(f"expected one of: {', '.join(allowed)}; got {written!r}")
+        return str(written)
+
+    return read
+
+
+def read_start(written: object) -> InitialState:
+    """Return where replies begin."""
+    return InitialState(one_of(STARTS)(written))
+
+
+def read_path(written: object) -> str:
+    """Return the path of a file that is there or can be made; empty for none."""
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.parent.is_dir() and not path.is_dir()):
+        raise ValueError(f"expected a file in an existing folder, got {str(written)!r}")
+    return str(path) if str(written) else ""
+
+
+def read_folder(written: object) -> str:
+    """Return the path of a folder that is there or can be made; empty for none."""
+    path = Path(str(written)).expanduser()
+    if str(written) and not (path.is_dir() or (path.parent.is_dir() and not path.exists())):
+        raise ValueError(
+            f"expected a folder, or a new one in an existing folder, got {str(written)!r}"
+        )
+    return str(path) if str(written) else ""
+
+
+def read_count(written: object) -> int:
+    """Return a number of things."""
+    if type(written) is not int or written < 0:
+        raise ValueError(f"expected a whole number from 0, got {written!r}")
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPlace:
+    """The place where metrics can be read: an address to listen at, or a file."""
+
+    host: str = ""
+    port: int = 0
+    file: str = ""
+
+
+def read_metrics(written: object) -> MetricsPlace | None:
+    """Return where metrics can be read; None: nowhere."""
+    host, _, port = str(written).rpartition(":")
+    if port.isascii() and port.isdecimal():
+        if not 1 <= int(port) <= 65535:
+            raise ValueError(f"expected a port from 1 to 65535, got {port}")
+        return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
+    return MetricsPlace(file=read_path(written)) if str(written) else None
+
+
+def read_megabytes(written: object) -> int:
+    """Return so many megabytes in bytes."""
+    return read_count(written) * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Limits of the exchanges that stay in memory: so many `flows`, of so many bytes in all."""
+
+    flows: int
+    size: int
+
+
+def read_keep(written: object) -> Keep | None:
+    """Return how much stays in memory; None for all."""
+    numbers = str(written).split(",")
+    if not (len(numbers) == 2 and all(part.isascii() and part.isdecimal() for part in numbers)):
+        raise ValueError(f"expected FLOWS,MEGABYTES, such as 5000,500, got {str(written)!r}")
+    flows, megabytes = map(int, numbers)
+    return Keep(flows, megabytes * 1024 * 1024) if flows and megabytes else None
+
+
+def read_server(written: object) -> Server | None:
+    """Return the server of that name; None: ask it."""
+    return None if written == AUTO else by_name(str(written))

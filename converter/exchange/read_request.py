@@ -1,0 +1,175 @@
+"""The second step of an exchange: its request, read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from converter.dialects.offered_tools import offered
+from converter.dialects.server_fields import BUDGET_FIELDS
+from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
+from converter.exchange.exchange import Exchange
+from converter.model.conversation import Conversation
+from converter.model.memory import Memory
+from converter.observe.thought_events import conversation_id
+from converter.parsing.tool_calls.stage import Tools
+from converter.servers import think_prompt, tools_prompt
+from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.profiles import Server
+from converter.wire import json_text
+
+type Body = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """A request whose body was read. `body`: the chat completion that the server is asked for.
+
+    `context`: an id of the conversation. `budget`: of thinking, in tokens, as the client asks.
+    `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
+    them in words. `served_model`: the server's name for the model, where the client has another,
+    which is `called` in a request that else goes on as it came; one that goes to a server's own
+    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`), and may
+    have been changed for the server (`mended`).
+    """
+
+    exchange: Exchange
+    body: Body = field(default_factory=dict)
+    conversation: Conversation | None = None
+    context: str = ""
+    asks_to_think: bool = False
+    budget: int | None = None
+    notes: tuple[str, ...] = ()
+    tools: Tools | None = None
+    tells_tools: bool = False
+    served_model: str = ""
+    called: str = ""
+    omits_thinking: bool = False
+    mended: bool = False
+
+    @property
+    def form(self) -> Form | None:
+        """The form in which the client wants the reply; None for a request that nobody read."""
+        if self.conversation is None and not self.body:
+            return None
+        asked = self.conversation.stream if self.conversation else self.body.get("stream")
+        return Form.STREAM if asked else Form.WHOLE
+
+    @property
+    def model(self) -> str:
+        """The name that the client asked for; empty where the server's own name stays."""
+        return self.conversation.model if self.conversation else ""
+
+    @property
+    def asked_model(self) -> str:
+        """The model as the client calls it."""
+        return self.model or self.called or str(self.body.get("model") or "")
+
+    def served_as(self, name: str) -> "ReadRequest":
+        """Return the request for the server's own name of the model."""
+        if self.conversation:
+            return replace(self, served_model=name)
+        body = {**self.body, "model": name}
+        return replace(self, served_model=name, called=self.asked_model, body=body)
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The strings at which the server is to stop."""
+        asked = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
+        strings = asked if isinstance(asked, list) else [asked]
+        return tuple(said for said in strings if isinstance(said, str) and said)
+
+    @property
+    def shown(self) -> bool:
+        """Tell whether the client wants to see thinking."""
+        thinking = self.conversation.thinking if self.conversation else None
+        return not self.omits_thinking and (thinking is None or thinking.shown)
+
+    @property
+    def reply_context(self) -> ReplyContext:
+        """The facts that the reply takes from the request."""
+        asked, exchange = self.conversation, self.exchange
+        own, at = asked.own if asked else None, exchange.created_at
+        return ReplyContext(self.model, exchange.id, self.shown, created_at=at, own=own)
+
+    @property
+    def hides_thinking(self) -> bool:
+        """Tell whether the client is to get no thinking, because it did not ask for any."""
+        asks = self.asks_to_think or think_prompt.asks_for_thinking(self.body)
+        return self.exchange.settings.unasked == "hide" and not asks
+
+    def written(self, server: Server, parses: bool) -> "ReadRequest":
+        """Return the request with the chat completion that asks the same of this server. `parses`:
+        it takes the thinking out of the text itself.
+        """
+        assert self.conversation
+        conversation = self.conversation
+        if self.served_model:
+            conversation = replace(conversation, model=self.served_model)
+        options = self.exchange.settings
+        settings = RequestSettings(options.history, options.order, server, parses)
+        body, notes = request_writer.write(conversation, settings)
+        return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
+
+    def with_tools(self) -> "ReadRequest":
+        """Return the request with what its tools ask of the addon: to read their calls from text,
+        to tell of them in words.
+        """
+        settings = self.exchange.settings
+        tools = offered(self.body) if settings.tools == "auto" else None
+        tells = settings.tools_prompt == "on" and not self.exchange.native
+        told = tools_prompt.add(self.body) if tells else None
+        if tools is None and told is None:
+            return self
+        return replace(self, body=told or self.body, tools=tools, tells_tools=told is not None)
+
+    def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
+        """Return what to send in its place, when the model is to be asked to think and does not do
+        so by itself.
+        """
+        wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
+        if not wanted or self.exchange.native or known.thinks(upstream, self.body):
+            return None
+        return think_prompt.add(self.body, self.budget)
+
+
+def note(exchange: Exchange, body: bytes) -> ReadRequest:
+    """Take note of a request that goes on as it came; one that is no JSON says nothing. Raises
+    RequestError for one that the server's own endpoint would answer wrongly.
+    """
+    try:
+        said = json_text.read(body)
+    except json_text.UnreadableError:
+        return ReadRequest(exchange)
+    asked = said if isinstance(said, dict) else {}
+    if error := exchange.client.natively_refused(asked):
+        raise error
+    budgets = (value for name in BUDGET_FIELDS if type(value := asked.get(name)) is int)
+    mend = exchange.client.native_request if exchange.native else None
+    mended = mend(asked) if mend else asked
+    request = ReadRequest(
+        exchange,
+        mended,
+        context=conversation_id(asked),
+        asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
+        budget=next(budgets, None),
+        omits_thinking=exchange.native and exchange.client.omits_thinking(asked),
+        mended=mended is not asked,
+    )
+    return request.with_tools()
+
+
+def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadRequest:
+    """Read a request of another dialect. `memory`: replies that it may refer to. Raises
+    RequestError or UnreadableError when it breaks the format.
+    """
+    said = json_text.read(body)
+    purpose = exchange.endpoint.purpose
+    asked = exchange.client.read_request(said, exchange.settings.map, purpose, memory)
+    thinking = asked.thinking
+    return ReadRequest(
+        exchange,
+        conversation=asked,
+        context=conversation_id(said if isinstance(said, dict) else {}),
+        asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
+        budget=thinking.budget if thinking else None,
+        notes=asked.notes,
+    )

@@ -1,0 +1,236 @@
+"""The options of the addon, one row each, and the settings that are read from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from converter.dialects.reasoning_fields import Mapped, read_map
+from converter.dialects.table import DIALECTS
+from converter.exchange.option_readers import (
+    FIELDS,
+    STARTS,
+    Keep,
+    MetricsPlace,
+    names,
+    one_of,
+    read_count,
+    read_fields,
+    read_folder,
+    read_keep,
+    read_megabytes,
+    read_metrics,
+    read_path,
+    read_server,
+    read_start,
+)
+from converter.model.initial_state import InitialState
+from converter.parsing.tag_matcher import AUTO, choose
+from converter.parsing.think_tags import ThinkTags
+from converter.servers.model_names import Rows, read_rows
+from converter.servers.profiles import SERVERS, History, Order, Server
+
+_NATIVE = tuple(dialect.native_option for dialect in DIALECTS if dialect.native_option)
+DEFAULT_SIGNATURE = "think-addon"
+"""Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, `think_NAME`. `type` and `default` are as mitmproxy keeps it; `read` makes of the
+    written value the one that the machines take, or raises ValueError.
+    """
+
+    name: str
+    type: Any
+    default: object
+    meaning: str
+    read: Callable[[object], object]
+    choices: tuple[str, ...] = ()
+
+
+def _choice(name: str, choices: tuple[str, ...], meaning: str) -> Option:
+    """Return an option that is one of these names; the first is the default."""
+    return Option(name, str, choices[0], meaning, one_of(choices), choices)
+
+
+def _native(name: str) -> Option:
+    """Return the option of a server's own endpoints of a dialect."""
+    meaning = f"translate {name.capitalize()} requests, or mend a server's own replies"
+    return _choice(name, ("translate", "native"), meaning)
+
+
+OPTIONS = (
+    Option(
+        "tags",
+        Sequence[str],
+        [AUTO],
+        "marks around thinking",
+        lambda written: choose(names(written)),
+    ),
+    Option("start", str, AUTO, "whether a reply starts inside a thought", read_start, STARTS),
+    Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
+    Option(
+        "fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", read_fields, FIELDS
+    ),
+    Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
+    Option(
+        "map",
+        Sequence[str],
+        [],
+        "fields of the server's own: FIELD=BLOCK:KEY",
+        lambda written: read_map(names(written)),
+    ),
+    Option(
+        "models",
+        Sequence[str],
+        [],
+        "names that clients have for models: PATTERN=NAME",
+        lambda written: read_rows(names(written)),
+    ),
+    Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
+    _choice("prompt", ("off", "tags"), "ask a model to think that does not by itself"),
+    _choice("tools", ("auto", "off"), "read tool calls that a model writes into its text"),
+    _choice(
+        "tools_prompt", ("off", "on"), "tell tools in the system turn, for servers that know none"
+    ),
+    _choice("budget", ("server", "proxy"), "who keeps the client's budget of thinking"),
+    _choice("unasked", ("show", "hide"), "what a client gets that did not ask for thinking"),
+    _choice("blanks", ("keep", "trim"), "blanks around thoughts"),
+    Option("events", str, "", "file that gets a JSON line for each thought", read_path),
+    Option(
+        "record", str, "", "folder that keeps each rewritten exchange as a recording", read_folder
+    ),
+    Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
+    Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
+    *map(_native, _NATIVE),
+    Option(
+        "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
+    ),
+    Option("memory_megabytes", int, 32, "megabytes of replies kept, at most", read_count),
+    Option(
+        "keep",
+        str,
+        "5000,500",
+        "exchanges that mitmweb keeps: FLOWS,MEGABYTES; 0,0: all",
+        read_keep,
+    ),
+    Option("max_request", int, 32, "megabytes of a request, at most; 0: any", read_megabytes),
+    Option(
+        "server",
+        str,
+        AUTO,
+        "what the server is; auto asks it, once",
+        read_server,
+        (AUTO, *sorted(row.name for row in SERVERS)),
+    ),
+    _choice(
+        "history", get_args(History.__value__), "where earlier thoughts go in a translated request"
+    ),
+    _choice("order", get_args(Order.__value__), "tool results among the text of a user turn"),
+    Option("fast", bool, True, "rewrite frames of a known shape without parsing them", bool),
+    Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
+    Option(
+        "ping",
+        int,
+        10,
+        "seconds of silence before a streaming client is pinged; 0: never",
+        read_count,
+    ),
+    Option("early_start", bool, False, "begin a stream while the server holds its head back", bool),
+    Option(
+        "hosts",
+        Sequence[str],
+        [],
+        "names of web pages that may use the proxy; *: all",
+        lambda written: tuple(name.lower() for name in names(written)),
+    ),
+)
+"""Sequences say what is allowed in `choices` as well; mitmproxy knows choices of single values
+only.
+"""
+NOT_RECORDED = (
+    "models",
+    "events",
+    "record",
+    "print",
+    "metrics",
+    "fast",
+    "flows",
+    "ping",
+    "early_start",
+    "hosts",
+    "memory_replies",
+    "memory_megabytes",
+    "keep",
+    "max_request",
+)
+"""They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
+place in a recording.
+"""
+RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_RECORDED)
+"""The options that decide how a reply is rewritten."""
+
+
+REPLACED = {
+    "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
+}
+"""Names that options had once, and what to use in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options as the machines take them: a field for each row. `native`: the rows of a server's
+    own endpoints that are set to use them.
+    """
+
+    tags: tuple[ThinkTags, ...]
+    start: InitialState
+    attributes: bool
+    fields: tuple[str, ...]
+    signature: str
+    map: Mapping[str, Mapped]
+    models: Rows
+    markers: bool
+    prompt: str
+    tools: str
+    tools_prompt: str
+    budget: str
+    unasked: str
+    blanks: str
+    events: str
+    record: str
+    print: bool
+    metrics: MetricsPlace | None
+    native: frozenset[str]
+    memory_replies: int
+    memory_megabytes: int
+    keep: Keep | None
+    max_request: int
+    server: Server | None
+    history: History
+    order: Order
+    fast: bool
+    flows: str
+    ping: int
+    early_start: bool
+    hosts: tuple[str, ...]
+
+
+def read(written: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
+    the option's name.
+    """
+    values = {
+        option.name: _read_one(option, (written or {}).get(option.name, option.default))
+        for option in OPTIONS
+    }
+    native = frozenset(name for name in _NATIVE if values.pop(name) == "native")
+    # Each row reads a value of its own type, which mypy cannot see.
+    return Settings(**values, native=native)  # type: ignore[arg-type]
+
+
+def _read_one(option: Option, written: object) -> object:
+    try:
+        return option.read(written)
+    except (ValueError, RuntimeError) as error:  # the home of a user who is not there
+        raise ValueError(f"think_{option.name}: {error}") from None

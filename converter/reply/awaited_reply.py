@@ -1,0 +1,149 @@
+"""The last step of an exchange: all that decides how a reply is rewritten, before its first byte.
+
+A recording stores the same, so that it sets its reply up in the same way.
+"""
+
+from dataclasses import dataclass
+
+from converter.dialects.endpoints import Endpoint
+from converter.dialects.error_words import server_words
+from converter.dialects.table import Dialect, Form
+from converter.exchange.exchange import EVENT_STREAM, JSON, Answer, is_stream
+from converter.exchange.read_request import ReadRequest
+from converter.model.initial_state import InitialState
+from converter.parsing.findings import Findings
+from converter.parsing.reading import Expected
+from converter.reply.rewriter import Rewriter
+from converter.servers import context_length
+from converter.servers.initial_state import thinking_is_off
+from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.profiles import GENERIC, Server
+from converter.wire import json_text
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedReply:
+    """All that decides how a reply is rewritten.
+
+    `server`: the row it was asked by. `initial`: where the reply is expected to begin. `counted`:
+    tokens of a prompt that was too long. `prompted`: the model was asked in words to think.
+    """
+
+    request: ReadRequest
+    server: Server = GENERIC
+    initial: InitialState = InitialState.TEXT
+    counted: int | None = None
+    prompted: bool = False
+
+    @property
+    def expected(self) -> Expected:
+        """The facts known of the reply's text."""
+        request, exchange = self.request, self.request.exchange
+        budget = request.budget if exchange.settings.budget == "proxy" else None
+        model = str(request.body.get("model") or "")
+        offered = request.tells_tools or bool(request.body.get("tools"))
+        return Expected(
+            self.initial,
+            model,
+            budget,
+            exchange.id,
+            request.context,
+            offered,
+            request.tools,
+            request.hides_thinking,
+            thinking_is_off(request.body, exchange.settings.start),
+            request.stops,
+        )
+
+    def rewriter(
+        self, server_form: Form, client: Dialect | None = None, form: Form | None = None
+    ) -> Rewriter:
+        """Return what rewrites the reply: for the client that asked, unless another dialect and
+        form are given.
+        """
+        request, exchange = self.request, self.request.exchange
+        made = Rewriter(
+            exchange.settings,
+            client or exchange.client,
+            server_form,
+            form or request.form,
+            server=exchange.server_dialect,
+            context=request.reply_context,
+            expected=self.expected,
+        )
+        if request.called:
+            made.call_model(request.called)
+        return made
+
+    def wants_count(self, status: int, body: bytes) -> bool:
+        """Tell whether the server found the prompt too long without counting it: then the client
+        needs a count to act on.
+        """
+        if not self.request.exchange.translated or status != 400:
+            return False
+        too_long = context_length.find(server_words(body))
+        return too_long is not None and too_long.bound
+
+    def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
+        """Return what the client gets for a reply that is all there, `at` so many seconds."""
+        exchange = self.request.exchange
+        if exchange.endpoint is Endpoint.MODELS:
+            return Rewritten(exchange.models(status, body))
+        if not 200 <= status < 300:
+            words = server_words(body) or "no words"
+            page = f"the server answered with status {status}: {words}"  # a gateway's
+            notes = () if json_text.readable(body) else (page,)
+            return Rewritten(exchange.error(status, body, self.counted), notes=notes)
+        rewriter = self.rewriter(Form.STREAM if is_stream(content_type, body) else Form.WHOLE)
+        rewritten = b"".join(rewriter.whole(body, at))
+        if rewriter.failure and not (rewriter.end.begun and rewriter.form is Form.STREAM):
+            return Rewritten(self._failed(rewriter, rewritten), rewriter)
+        streamed = rewriter.form is Form.STREAM
+        kind = self._kind(content_type, streamed)
+        unchanged = rewritten == body and kind == content_type
+        return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
+
+    def _kind(self, content_type: str, streamed: bool) -> str:
+        """Return what the client's reply is called: as the server's, if that is right and it is of
+        the same dialect.
+        """
+        exchange = self.request.exchange
+        fits = is_stream(content_type) if streamed else content_type.lower().startswith(JSON)
+        if fits and exchange.client is exchange.server_dialect:
+            return content_type
+        return f"{EVENT_STREAM}; charset=utf-8" if streamed else JSON
+
+    def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
+        """Return the error in place of a reply: one that said nothing needs no stream."""
+        if rewriter.form is Form.WHOLE:
+            return Answer(rewriter.end.status, JSON, written)
+        client = self.request.exchange.client
+        body = client.error(rewriter.failure, "api_error", rewriter.end.status)
+        return Answer(rewriter.end.status, JSON, body)
+
+    def learn(self, found: Findings, known: KnownServers, upstream: Upstream) -> None:
+        """Remember what the reply showed of its server and model."""
+        if found.native:
+            known.saw_thinking(upstream)
+        if found.thought and not self.prompted:
+            known.saw_thought(upstream, self.request.body)
+        begun = found.confirmed or _lesson(found.correction)
+        if begun and self.request.exchange.guesses:
+            known.correct(upstream, self.request.body, begun)
+
+
+def _lesson(correction: InitialState | None) -> InitialState | None:
+    """Return what a misread reply teaches of the next. A closer without an opener may be words of
+    an answer, so that it makes a guess: one that is wrong costs no answer.
+    """
+    guess = correction is InitialState.THINKING
+    return InitialState.LIKELY_THINKING if guess else correction
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A whole reply for the client; no answer: it gets the server's as it came."""
+
+    answer: Answer | None
+    rewriter: Rewriter | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,246 @@
+"""Frames that differ in their words only are rewritten without being parsed.
+
+Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
+read in full teaches its shape (all before and behind the words), and what came of it teaches how
+words of its kind are written. A later frame of this shape is taken only when its words are plain: a
+JSON string without unusual escapes, and without any character that a stage waits for, while no
+stage holds anything. The stages still get the words, but later, in one piece: before the next
+frame that is parsed, since until then they could do nothing but let them out. What comes out are
+the bytes that the full way would have written (`tests/reply/test_fast_path.py` compares them).
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from converter.model.events import Event, Opaque, Own, Text, Thinking, WordKind
+from converter.reply.text_pieces import LONGEST
+from converter.wire.splice import Splice, quoted, splice_of
+
+type Words = Text | Thinking
+
+MOST_WAITING = 2048
+"""Characters that wait for the stages; what one read brought is given to them in one piece."""
+_ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
+"""Escapes that JSON writers agree on, as a regular expression has them, and what they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A frame around its words. `own`: under which fields they stood, for thinking."""
+
+    before: bytes
+    behind: bytes
+    kind: WordKind
+    dialect: str = ""
+    names: tuple[str, ...] = ()
+
+    def fits(self, raw: bytes) -> bool:
+        fitting = len(self.before) + len(self.behind) <= len(raw) <= LONGEST
+        return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
+
+
+class Stages(Protocol):
+    """A pipeline, of which most words go past the stages."""
+
+    @property
+    def plain(self) -> Callable[[WordKind], tuple[WordKind, str] | None]:
+        """Return what plain words become, and the characters that make words not plain."""
+
+    def feed(self, events: Sequence[Event]) -> list[Event]:
+        """Return what the events become."""
+
+    def repeat(self, event: Words) -> bool:
+        """Tell the decoder of words; return whether it would have read them as this event."""
+
+
+class FastPath:
+    """The lessons of one stream. `counter`: the field that numbers the client's frames, if they
+    are numbered. `taken`: frames that went the fast way.
+    """
+
+    def __init__(self, stages: Stages, counter: str = "") -> None:
+        self.taken = 0
+        self._stages = stages
+        self._counter = quoted(counter) + b":" if counter else b""
+        self._shape: _Shape | None = None
+        self._written: dict[WordKind, Splice | None] = {}
+        """How words of a kind are written; None: the frame as it came."""
+        self._unsure: dict[WordKind, str] = {}
+        """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,
+        until other words come out as they should.
+        """
+        self._becomes: WordKind | None = None
+        self._plain: Callable[[bytes], object] | None = None
+        self._waiting: list[Words] = []
+        self._characters = 0
+
+    @property
+    def changes(self) -> bool:
+        """Tell whether frames with the last words do not go on as they came."""
+        return self._becomes is not None and self._written[self._becomes] is not None
+
+    def settle(self) -> None:
+        """Give the stages the words that went past them; what is plain may be another thing now."""
+        self._becomes = self._plain = None
+        if self._waiting:
+            waiting, self._waiting, self._characters = self._waiting, [], 0
+            text = "".join([words.text for words in waiting])
+            self._stages.feed([waiting[0] if len(waiting) == 1 else self._event(text)])
+
+    def _look(self) -> bool:
+        """Find out what is plain; tell whether any words are, and how they are written is known."""
+        if self._characters > MOST_WAITING:
+            return False  # the next frame is parsed, and the stages get these words before it
+        if self._plain is None and self._shape:
+            found = self._stages.plain(self._shape.kind)
+            if found and found[0] in self._written and found[0] not in self._unsure:
+                self._becomes, self._plain = found[0], _plain(found[1])
+        return self._plain is not None
+
+    def learn(
+        self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
+    ) -> None:
+        """Take note of a frame that went the full way: what it said, what the stages made of it,
+        and what was written. `raw`: empty for one that had to be mended; what was known of others
+        may not hold behind it.
+        """
+        if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
+            self._confirm(made)
+            return
+        said, became = _only_words(read), _only_words(made)
+        if said is None or became is None or said.text != became.text or len(out) != 1:
+            self._written.clear()  # a block began or ended
+            if self._shape and not self._shape.fits(raw):
+                self._shape = None
+            return
+        shape = _shape_of(raw, said)
+        splice = None if out[0] == raw else splice_of(out[0], said.text, self._counter)
+        if shape is None or shape != self._shape or self._written.get(type(became), ()) != splice:
+            self._shape = shape
+            self._written.clear()
+        if shape and (splice is None or splice.places):
+            self._written[type(became)] = splice
+            self._unsure.pop(type(became), None)
+            if splice and splice.places > 1:
+                self._unsure[type(became)] = became.text
+
+    def _confirm(self, made: Sequence[Event]) -> None:
+        """Be sure of a kind when other words have come out as those that taught it say."""
+        words = _only_words(made)
+        if words and self._unsure.get(type(words), words.text) != words.text:
+            del self._unsure[type(words)]
+
+    def _goes_on(self, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]) -> bool:
+        """Tell whether words are still written as they were, after a frame of the known shape whose
+        words wait in a stage, or bring others that had waited.
+        """
+        said, became = _bare(read), _bare(made)
+        if not became:
+            return not said or _only_words(said) is not None
+        words = _only_words(became)
+        if words is None or type(words) not in self._written or len(out) != 1:
+            return False
+        splice = self._written[type(words)]
+        return splice.gives(out[0], words.text) if splice else quoted(words.text) in out[0]
+
+    def words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
+        """Return the words of the frames from `begin` on, as far as they are plain."""
+        found: list[bytes] = []
+        if not self._look():
+            return found
+        assert self._shape
+        assert self._plain
+        before, behind = len(self._shape.before), len(self._shape.behind)
+        fits, plain = self._shape.fits, self._plain
+        for place in range(begin, len(raws)):
+            raw = raws[place]
+            if not fits(raw):
+                break
+            words = raw[before:-behind]
+            if not plain(words):
+                break
+            found.append(words)
+        return found
+
+    def said(self, words: Sequence[bytes]) -> Words | None:
+        """Return the event that the stages make of words; None where they are to be parsed."""
+        text = decoded(words)
+        if text is None:
+            return None
+        event = self._event(text)
+        if not self._stages.repeat(event):
+            return None
+        self._waiting.append(event)
+        self._characters += len(text)
+        assert self._becomes
+        return event if type(event) is self._becomes else self._becomes(text)
+
+    def _event(self, text: str) -> Words:
+        """Return the event that says these words, as the decoder would have made it."""
+        assert self._shape
+        if self._shape.kind is Text:
+            return Text(text)
+        if not self._shape.dialect:
+            return Thinking(text)
+        return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
+
+    def write(self, raws: Sequence[bytes], words: Sequence[bytes], first: int) -> bytes:
+        """Return what the client gets for frames with these words. `first`: the number of its first
+        frame.
+        """
+        self.taken += len(words)
+        assert self._becomes
+        splice = self._written[self._becomes]
+        return splice.write(words, first) if splice else b"".join(raws)
+
+
+def decoded(words: Sequence[bytes]) -> str | None:
+    """Return the words as one text; None when one of them is no UTF-8 by itself."""
+    joined = b"".join(words)
+    try:
+        text = joined.decode() if joined.isascii() else "".join([word.decode() for word in words])
+    except UnicodeDecodeError:
+        return None
+    return json.loads(f'"{text}"') if "\\" in text else text
+
+
+def _only_words(events: Sequence[Event]) -> Words | None:
+    """Return the words of the first choice, if nothing else is said but fields of the server's."""
+    match _bare(events):
+        case [Text(choice=0, refusal=False, own=None) | Thinking(choice=0) as words]:
+            return words
+        case _:
+            return None
+
+
+def _bare(events: Sequence[Event]) -> list[Event]:
+    """Return the events but for those that only keep the first choice's own fields."""
+    return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
+
+
+def _shape_of(raw: bytes, said: Words) -> _Shape | None:
+    """Return the frame's shape; None where the words cannot be told from the rest."""
+    names = tuple(said.own.fields) if said.own else ()
+    if len(names) > 1 or not said.text or len(raw) > LONGEST:
+        return None
+    if isinstance(said, Thinking) and said.own and list(said.own.fields.values()) != [said.text]:
+        return None
+    before, _, behind = raw.partition(quoted(said.text))
+    if not behind or raw.count(quoted(said.text)) != 1:
+        return None
+    dialect = said.own.dialect if said.own else ""
+    return _Shape(before + b'"', b'"' + behind, type(said), dialect, names)
+
+
+@lru_cache(maxsize=256)
+def _plain(wakes: str) -> Callable[[bytes], object]:
+    """Return the test for plain words in JSON: it finds all of them, or nothing."""
+    single = "".join(re.escape(mark) for mark in sorted(set(wakes)) if mark.isascii())
+    wide = "".join(f"(?!{re.escape(mark)})" for mark in sorted(set(wakes)) if not mark.isascii())
+    escapes = "".join(name for name, mark in _ESCAPES.items() if mark not in wakes)
+    letter = f'{wide}[^"\\\\\\x00-\\x1f{single}]'
+    return re.compile(f"(?:{letter}|\\\\[{escapes}])++".encode()).fullmatch

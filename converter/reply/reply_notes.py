@@ -1,0 +1,82 @@
+"""Notes on a reply: a line for each thing that a person should know."""
+
+from collections.abc import Sequence
+
+from converter.model.events import Event, OpaqueFrame
+from converter.model.initial_state import InitialState
+from converter.parsing.findings import Findings
+from converter.wire import json_text
+from converter.wire.sse import Frame
+
+_CORRECTIONS = {
+    InitialState.THINKING: (
+        "opener missing: the reply began inside a thought, and its closer stayed in the text"
+    ),
+    InitialState.TEXT: (
+        "closer missing: the reply was read as beginning inside a thought, and no closer came"
+    ),
+}
+_UNREAD = (
+    "{opener} begins the text, and no family reads it, "
+    "try --set think_tags=auto --set think_tags='{opener} {closer}'"
+)
+_SAMPLE = 200
+"""Bytes of an unread frame that a note quotes."""
+
+
+class SpoiledFrames:
+    """A count of the frames that cannot be read as they should."""
+
+    def __init__(self) -> None:
+        self._unread = 0
+        self._first = b""
+        self._no_utf8 = 0
+        self._mended = 0
+
+    def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
+        """Take note of a frame, of what was read in its place if it was not in order, and of the
+        events that were read.
+        """
+        self._no_utf8 += not _is_utf8(frame.data or b"")
+        self._mended += mended is not frame and not json_text.is_strict(frame.data or b"")
+        for event in read:
+            if isinstance(event, OpaqueFrame) and _is_worth_a_note(event):
+                self._first = self._first or event.own.raw[:_SAMPLE]
+                self._unread += 1
+
+    def notes(self, done: str) -> list[str]:
+        """Return the notes. `done`: what became of what cannot be read."""
+        notes = []
+        if self._unread:
+            first = f"the first: {self._first!r}"
+            notes.append(f"{self._unread} frames cannot be read: {done}; {first}")
+        if self._no_utf8:
+            notes.append(f"{self._no_utf8} frames hold bytes that are no UTF-8")
+        elif self._mended:
+            notes.append(f"{self._mended} frames are not quite JSON and were mended")
+        return notes
+
+
+def notes_of(findings: Findings) -> list[str]:
+    """Return the notes on what reading the reply showed."""
+    notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
+    if findings.unread and not findings.thought:
+        notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
+    if findings.unclosed:
+        notes.append("a thought that a phrase began ended with the reply")
+    if findings.withheld:
+        notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
+    return [*notes, *findings.calls.notes]
+
+
+def _is_worth_a_note(frame: OpaqueFrame) -> bool:
+    """Tell whether a frame says what nobody knows. Of one that is lost the client hears."""
+    return not (frame.comment or frame.lost) and bool(frame.own.raw.strip())
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

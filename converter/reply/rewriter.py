@@ -1,0 +1,247 @@
+"""One reply as it passes: the server's bytes in, the client's bytes out. Streamed and whole replies
+take the same way.
+
+chunk -> Pipeline -> event -> Encoder -> chunk
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
+from converter.exchange.settings import Settings
+from converter.model.events import Event, Failure, ThinkingEnd
+from converter.observe.summary import Summary
+from converter.observe.thought_events import ThoughtEvent, within_limit
+from converter.parsing.findings import Findings
+from converter.parsing.reading import Expected
+from converter.reply.fast_path import FastPath
+from converter.reply.pipeline import Pipeline
+from converter.reply.reply_end import ReplyEnd, without_frames
+from converter.reply.reply_notes import SpoiledFrames, notes_of
+from converter.servers.model_names import renamed_frame
+from converter.wire.limits import MOST_FAULTS, fault_of
+from converter.wire.sse import Frame, write_frame
+
+_FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
+NO_CONTEXT = ReplyContext()
+"""Of a reply whose request nobody knows."""
+
+
+class Rewriter:
+    """The server's bytes in, the client's bytes out, cut anywhere: the pipeline and an encoder.
+    Never raises: a frame that breaks a machine goes on as it came.
+
+    `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
+    the form stays. `context`: what the reply takes from its request.
+
+    After each call `events` holds what that call told the client, `thoughts` each thought that
+    ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
+    reply whose budget the proxy keeps, uncut. `held`: the bytes that wait for their frame's end.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: Dialect,
+        server_form: Form,
+        client_form: Form | None = None,
+        *,
+        server: Dialect = COMMON,
+        context: ReplyContext = NO_CONTEXT,
+        expected: Expected | None = None,
+    ) -> None:
+        self._client = client
+        self._same_dialect = client is server and client.keeps_raw
+        self._form = client_form or server_form
+        expected = expected or Expected()
+        whole = Form.WHOLE in (server_form, self._form)
+        self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
+        context = replace(context, fields=settings.fields, signature=settings.signature)
+        self._encoder = client.encoders[self._form](context)
+        splices = settings.fast and server.keeps_raw and not whole
+        self._fast = FastPath(self._pipeline, client.counter) if splices else None
+        self._keeps_thoughts = expected.budget is not None
+        self.end, self.held = ReplyEnd(server.reply), self._pipeline.held
+        self._begin()
+
+    def _begin(self) -> None:
+        self._model = ""
+        self._spoiled = SpoiledFrames()
+        self._faults: list[str] = []
+        self._at = 0.0
+        self.summary = Summary()
+        self.events: list[Event] = []
+        self.thoughts: list[ThoughtEvent] = []
+        self.whole_thoughts: list[str] = []
+        self.changed = self.closed = self._broken = False
+
+    @property
+    def form(self) -> Form:
+        """The form in which the client gets the reply."""
+        return self._form
+
+    def call_model(self, name: str) -> None:
+        """From now on have the client read this name for the model, in place of the server's."""
+        self._model, self._fast = name, None  # every frame is to be looked at
+
+    def go_on_from(self, begun: "Rewriter") -> None:
+        """Write on where another has begun, which has sent signs of life and nothing else."""
+        self._encoder = begun._encoder
+
+    @property
+    def failure(self) -> str:
+        """The reason of an error that the client got instead of a message, or empty."""
+        return self._encoder.failure or (self._faults[0] if self._broken else self.end.words)
+
+    @property
+    def hurried(self) -> int:
+        """The number of frames that were rewritten without being parsed."""
+        return self._fast.taken if self._fast else 0
+
+    @property
+    def findings(self) -> Findings:
+        """The notes on the reply's thinking, for the log and the next reply."""
+        return self._pipeline.findings
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for a person, a line each; all of them after `close`."""
+        spoiled = self._spoiled.notes("passed as they came" if self._same_dialect else "left out")
+        return [*self._faults, *notes_of(self.findings), *spoiled, *self._encoder.notes]
+
+    def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
+        """Return what the client can have now; never an empty piece. `at`: when it came, in
+        seconds, for the summary.
+        """
+        self._at, self.events = at, []
+        self.summary.arrived(at)
+        raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
+        while place < len(raws):
+            taken = self._hurry(self._fast, raws, place, out) if self._fast else 0
+            if not taken:
+                out += self._rewrite(self._pipeline.read(raws[place]))
+            place += taken or 1
+        out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
+        return self._told(out)
+
+    def close(self) -> list[bytes]:
+        """Return the rest: a stream is over, or a whole body complete."""
+        self.closed, self.events = True, []
+        frames = self._pipeline.rest()
+        out = [piece for frame in frames for piece in self._rewrite(frame)]
+        whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
+        return self._told(self._ended(out, self.end.close, whole))
+
+    def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
+        """Return all that the client gets for a reply that is all there: both calls in one."""
+        out = self.feed(body, at)
+        events, thoughts = self.events, self.thoughts
+        out += self.close()
+        self.events, self.thoughts = [*events, *self.events], [*thoughts, *self.thoughts]
+        return out
+
+    def abort(self, reason: str) -> list[bytes]:
+        """Return the rest of a reply that broke off: what was held, then the client's error.
+
+        A reply whose finish had come already is whole.
+        """
+        if self.summary.finish:
+            return self.close()
+        self.closed, self.events = True, []
+        return self._told(self._ended([], lambda: self.end.broke_off(reason), b""))
+
+    def ping(self) -> list[bytes]:
+        """Return a frame that says nothing, for silence in mid-stream, where one may stand."""
+        self.events, self.thoughts = [], []  # nothing is told by it, and nothing once more
+        return [] if self.closed or self._broken else self._encoder.ping()
+
+    def _told(self, out: list[bytes]) -> list[bytes]:
+        self.thoughts = self._pipeline.take_thoughts()
+        if self._keeps_thoughts:
+            self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
+        return out
+
+    def _ended(
+        self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
+    ) -> list[bytes]:
+        """Return `out`, what is held and what comes of the events that `drain` gives; `whole`: a
+        body of which nothing has gone out yet.
+        """
+        if self._broken:
+            return out
+        try:
+            if self._fast:
+                self._fast.settle()
+            events = self._noted([*self._pipeline.close(), *drain()])
+            self.summary.close(self._at)
+            rest = [*self._encoder.feed(events), *self._encoder.close()]
+        except Exception as error:
+            return [*out, *self._fault(error, whole)]
+        if out and rest and not out[-1].endswith(_FRAME_ENDS):
+            out.append(b"\n\n")  # the server was cut short in the middle of a frame
+        return [*out, *rest]
+
+    def _rewrite(self, frame: Frame) -> list[bytes]:
+        if self._broken:
+            return []
+        try:
+            return self._of(renamed_frame(frame, self._model) if self._model else frame)
+        except Exception as error:
+            return self._fault(error, frame.raw)
+
+    def _of(self, came: Frame) -> list[bytes]:
+        """Return what becomes of a frame."""
+        if self._fast:
+            self._fast.settle()
+        frame, read = self._pipeline.decode(came)
+        events = self._noted(self._pipeline.feed(self.end.feed(read)))
+        self._spoiled.count(came, frame, read)
+        passes = self._same_dialect and frame.is_body == (self._form is Form.WHOLE)
+        # an end alone is on no wire here
+        said = [event for event in events if not isinstance(event, ThinkingEnd)]
+        unchanged = passes and said == read and self.end.keeps(read)
+        shown = events if passes or not self._same_dialect else without_frames(events)
+        out = self._encoder.feed(shown, frame.raw if unchanged else None)
+        self.changed = self.changed or out != [came.raw]
+        self._fast = None if self.end.failure else self._fast
+        if self._fast:
+            self._fast.learn(frame.raw if frame is came else b"", read, events, out)
+        return out
+
+    def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
+        """Rewrite frames of a known shape from `place` on without parsing; return how many."""
+        words = [] if self._broken else fast.words(raws, place)
+        event = fast.said(words) if words else None
+        if event is None:
+            return 0
+        taken = raws[place : place + len(words)]
+        try:
+            self._noted([event])
+            first = self._encoder.spliced(type(event), event.text, len(words))
+            out.append(fast.write(taken, words, first))
+            self.changed = self.changed or fast.changes
+        except Exception as error:
+            out += self._fault(error, b"".join(taken))
+        return len(words)
+
+    def _noted(self, events: list[Event]) -> list[Event]:
+        for event in events:
+            self.summary.feed(event, self._at)
+        self.events += events
+        return events
+
+    def _fault(self, error: Exception, raw: bytes) -> list[bytes]:
+        """Pass a frame that broke a machine as it came; in another dialect say so, and no more."""
+        words, status = fault_of(error)
+        if words not in self._faults and len(self._faults) < MOST_FAULTS:
+            self._faults.append(words)
+        if self._same_dialect:
+            self.end.give_up()
+            return [raw] if raw else []
+        self._broken = True
+        try:
+            return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
+        except Exception:  # it is the encoder that is broken
+            said = self._client.error(words, "api_error", 500)
+        whole = self._form is Form.WHOLE
+        return [said if whole else write_frame(said, self._client.error_event)]

@@ -1,0 +1,217 @@
+"""The stages between decoder and encoder: events in, events out, one chain for each choice.
+
+In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
+tool calls in text (if the request offers tools), calls that a stop string cut (if the request has
+any), thought events (if somebody hears of them), the budget of thinking (if one is to be kept), and
+the end of all thinking for who did not ask for any. Each has `feed` and `close`, which return lists
+of events; `close` gives out what is held and may be called again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from converter.model.events import (
+    End,
+    Event,
+    Failure,
+    Finish,
+    Start,
+    Text,
+    Thinking,
+    ThinkingEnd,
+    ToolCall,
+    WordKind,
+)
+from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
+from converter.parsing.blanks import BlanksTrimmer
+from converter.parsing.budget import ThinkingBudget
+from converter.parsing.findings import Findings
+from converter.parsing.hiding import ThinkingHider
+from converter.parsing.phrases import PhraseStage
+from converter.parsing.reading import Reading
+from converter.parsing.stopped_calls import StoppedCalls
+from converter.parsing.think_stage import ThinkStage
+from converter.parsing.tool_calls.stage import ToolCallStage
+from converter.parsing.unread_tag import UnreadTag
+
+
+class Stage(Protocol):
+    """One step between decoder and encoder, for one choice."""
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes."""
+
+    def close(self) -> Sequence[Event]:
+        """Return what is held."""
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return what plain words of this kind become, and the characters that make words not
+        plain; None while words may do more than come out. Words that are plain change nothing of
+        this: the stage may get them later, and joined.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The things that the stages of one choice share. `thoughts`: a list that gets each thought
+    that ended. `reply`: the reply's id.
+    """
+
+    reading: Reading
+    index: int
+    reply: str
+    findings: Findings
+    thoughts: list[ThoughtEvent]
+
+
+class _ThoughtTeller:
+    """Tells of thoughts as they end, before a budget cuts them; passes all events on."""
+
+    def __init__(self, choice: Choice) -> None:
+        expected = choice.reading.expected
+        self._events = ThoughtEvents(expected.task, expected.context)
+        self._thoughts = choice.thoughts
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        self._thoughts += self._events.feed(event)
+        return [event]
+
+    def close(self) -> Sequence[Event]:
+        self._thoughts += self._events.close()
+        return []
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        return None if kind is Text and self._events.are_open else (kind, "")
+
+
+def _tags(choice: Choice) -> Stage:
+    return ThinkStage(choice.reading, choice.index, choice.findings)
+
+
+def _unread_tag(choice: Choice) -> Stage | None:
+    return UnreadTag(choice.findings) if choice.reading.tags else None
+
+
+def _phrases(choice: Choice) -> Stage | None:
+    return PhraseStage(choice.index, choice.findings) if choice.reading.phrases else None
+
+
+def _tool_calls(choice: Choice) -> Stage | None:
+    tools = choice.reading.expected.tools
+    if tools is None:
+        return None
+    named = [choice.reply, str(choice.index or "")]
+    ids = "".join(f"{part}_" for part in ("call", *filter(None, named)))
+    return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
+
+
+def _stopped_calls(choice: Choice) -> Stage | None:
+    stops = choice.reading.expected.stops
+    return StoppedCalls(stops) if stops else None
+
+
+def _thoughts(choice: Choice) -> Stage | None:
+    return _ThoughtTeller(choice) if choice.reading.expected.task else None
+
+
+def _budget(choice: Choice) -> Stage | None:
+    budget = choice.reading.expected.budget
+    return None if budget is None else ThinkingBudget(budget, choice.findings)
+
+
+def _blanks(choice: Choice) -> Stage | None:
+    return BlanksTrimmer() if choice.reading.trims_blanks else None
+
+
+def _hidden(choice: Choice) -> Stage | None:
+    return ThinkingHider() if choice.reading.expected.hidden else None
+
+
+STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
+    _tags,
+    _unread_tag,
+    _phrases,
+    _blanks,
+    _tool_calls,
+    _stopped_calls,
+    _thoughts,
+    _budget,
+    _hidden,
+)
+"""In the order in which events go through them; None: not wanted for this reply."""
+
+
+class _Chain:
+    """The stages of one choice."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._stages = [stage for make in STAGES if (stage := make(choice))]
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        events: Sequence[Event] = [event]
+        for stage in self._stages:
+            events = [made for event in events for made in stage.feed(event)]
+        return events
+
+    def close(self) -> Sequence[Event]:
+        events: Sequence[Event] = []
+        for stage in self._stages:
+            events = [*(made for event in events for made in stage.feed(event)), *stage.close()]
+        return events
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        wakes = ""
+        for stage in self._stages:
+            if (found := stage.plain(kind)) is None:
+                return None
+            kind, wakes = found[0], wakes + found[1]
+        return kind, wakes
+
+
+class Stages:
+    """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._chains: dict[int, _Chain] = {}
+        self._thoughts: list[ThoughtEvent] = []
+        self._reply = ""
+        self.findings = Findings()
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes."""
+        match event:
+            case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
+                return self._chain(event.choice).feed(event)
+            case End() | Failure():
+                return [*self.close(), event]
+            case Start():
+                self._reply = self._reply or event.bare_id
+                return [event]
+            case _:
+                return [event]
+
+    def close(self) -> list[Event]:
+        """Return what is held in any choice."""
+        return [event for chain in self._chains.values() for event in chain.close()]
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return what plain words of the first choice become, and the characters that make words
+        not plain; None while they may do more than come out.
+        """
+        chain = self._chains.get(0)
+        return chain.plain(kind) if chain else None
+
+    def take_thoughts(self) -> list[ThoughtEvent]:
+        """Return the thoughts that ended since the last time."""
+        told = self._thoughts[:]
+        self._thoughts.clear()
+        return told
+
+    def _chain(self, index: int) -> _Chain:
+        if index not in self._chains:
+            reply = self._reply or self._reading.expected.task
+            choice = Choice(self._reading, index, reply, self.findings, self._thoughts)
+            self._chains[index] = _Chain(choice)
+        return self._chains[index]

@@ -1,0 +1,96 @@
+"""The addon's options, as mitmproxy keeps them."""
+
+import difflib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from mitmproxy import ctx, exceptions, flowfilter
+from mitmproxy.addonmanager import Loader
+
+from converter.exchange import settings
+from converter.observe.printable import one_line
+from converter.recordings.recording import RecordingError
+from converter.shell.record.recording_work import make_folder
+
+_PREFIX = "think_"
+_log = logging.getLogger(__name__)
+
+
+def declare(loader: Loader) -> None:
+    """Declare the options. A bad value stops mitmproxy with one line."""
+    for option in settings.OPTIONS:
+        choices = option.choices if option.type is str and option.choices else None
+        name = _PREFIX + option.name
+        loader.add_option(name, option.type, option.default, option.meaning, choices)
+    _refuse_unreadable()
+    try:
+        chosen()
+    except ValueError as error:
+        # an error at start stops mitmproxy, without the traceback of a failing hook
+        _log.error("think: %s", error)
+        ctx.options.update(**{_PREFIX + option.name: option.default for option in settings.OPTIONS})
+
+
+def refuse_unknown() -> None:
+    """Have mitmproxy stop on an option that nobody declares: by itself it says nothing (12.2)."""
+    known = [option.name for option in settings.OPTIONS]
+    for name in _undeclared():
+        short = _spelled(name).removeprefix(_PREFIX)
+        close = difflib.get_close_matches(short, known, 1)
+        all_of_them = ", ".join(_PREFIX + short for short in known)
+        hint = f"did you mean {_PREFIX}{close[0]}?" if close else f"there are {all_of_them}"
+        _log.error("think: no option %s; %s", one_line(name), settings.REPLACED.get(short, hint))
+
+
+def _undeclared() -> list[str]:
+    return [name for name in ctx.options.deferred if _spelled(name).startswith(_PREFIX)]
+
+
+def _spelled(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def in_force() -> dict[str, object]:
+    """Return the values, by short names, of the options that decide how a reply is rewritten; plain
+    as JSON has them.
+    """
+    return {name: _plain(getattr(ctx.options, _PREFIX + name)) for name in settings.RECORDED}
+
+
+def _refuse_unreadable() -> None:
+    """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this
+    addon, and say nothing (12.2).
+    """
+    try:
+        ctx.options.process_deferred()
+    except exceptions.OptionsError as error:
+        _log.error("think: %s", error)
+        for name in _undeclared():
+            del ctx.options.deferred[name]
+
+
+def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
+    """Return what the options say; raise ValueError for the first bad one."""
+    chosen = settings.read(
+        {option.name: getattr(ctx.options, _PREFIX + option.name) for option in settings.OPTIONS}
+    )
+    _make_ready(chosen.record)
+    try:
+        return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
+    except ValueError as error:
+        raise ValueError(f"think_flows: {error}") from None
+
+
+def _make_ready(folder: str) -> None:
+    """Have the folder of recordings there before the first reply that is to be kept in it."""
+    if folder:
+        try:
+            make_folder(Path(folder))
+        except RecordingError as error:
+            raise ValueError(f"think_record: {error}") from None
+
+
+def _plain(value: object) -> object:
+    """Return an option's value as JSON has it."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

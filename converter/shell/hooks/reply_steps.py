@@ -1,0 +1,237 @@
+"""The reply half of an exchange: a stream is tapped, a whole reply rewritten, and everybody who
+listens hears of it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.dialects.table import Form
+from converter.exchange.exchange import EVENT_STREAM, Answer, is_stream
+from converter.exchange.settings import Settings
+from converter.model.events import Event, Text, Thinking
+from converter.reply.awaited_reply import AwaitedReply
+from converter.reply.rewriter import Rewriter
+from converter.servers.known_servers import KnownServers
+from converter.shell import messages
+from converter.shell.aside import aside
+from converter.shell.hooks.exchange_listener import fault_of
+from converter.shell.hooks.tap import Tap
+from converter.shell.hooks.whole_bodies import must_hold_reply
+from converter.shell.keep.flow_record import FlowRecord, client_left
+from converter.shell.probes.upstream_client import UpstreamClient, credentials
+from converter.shell.record.recorder import Recorder
+from converter.shell.watch.live_view import LiveView
+from converter.shell.watch.metrics_endpoint import MetricsEndpoint
+from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
+from converter.shell.watch.terminal.printer import Terminal
+from converter.shell.watch.thought_hook import ThoughtTeller, append, report
+
+AT_A_TIME = 500
+"""Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
+PASSED = "another addon has streamed the reply, so that it went on as it came"
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Everybody who hears of replies."""
+
+    thoughts: ThoughtTeller
+    live: LiveView
+    terminal: Terminal
+    recorder: Recorder
+    metrics: MetricsEndpoint
+
+    def hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str) -> None:
+        """Pass on what the rewriter's last call told the client. `events`: a file for thoughts."""
+        self.thoughts.call(rewriter.thoughts)
+        append(events, rewriter.thoughts)
+        if record.printed:
+            self.terminal.heard(flow, rewriter.events)
+
+    async def hear_whole(
+        self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str, size: int
+    ) -> None:
+        """Pass on what a whole reply of so many bytes told; others have their turn meanwhile."""
+        self.thoughts.call(rewriter.thoughts)
+        await aside(size, partial(append, events, rewriter.thoughts))
+        for few in _few(rewriter.events if record.printed else ()):
+            self.terminal.heard(flow, few)
+            await asyncio.sleep(0)
+
+    def end(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Make the flow what people will look at, print it, keep it: the exchange is over."""
+        record.finish(flow)
+        self.terminal.ended(flow, record)
+        self.recorder.ended(flow)
+        self.metrics.ended(flow, record)
+
+
+class ReplySteps:
+    """Takes a reply from the server to its client. `chosen` gives the settings in force."""
+
+    def __init__(
+        self,
+        known: KnownServers,
+        client: UpstreamClient,
+        audience: Audience,
+        chosen: Callable[[], Settings],
+    ) -> None:
+        self._known = known
+        self._client = client
+        self._audience = audience
+        self._chosen = chosen
+
+    async def begin(self, flow: HTTPFlow, record: FlowRecord | None) -> None:
+        """Tap a streamed reply before its first byte; what is not ours passes unbuffered."""
+        assert flow.response
+        streamed = is_stream(flow.response.headers.get("content-type", ""))
+        if streamed:
+            messages.use_connection_once(flow)
+        if record is None or record.awaited is None:
+            # another addon's function stays
+            flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
+            return
+        if record.exchange.guesses:
+            upstream = messages.upstream(flow, record.exchange)
+            initial = await self._client.initial_state(upstream, record.awaited.request.body)
+            if initial is not record.awaited.initial:
+                record.awaited = replace(record.awaited, initial=initial)
+        record.answers(flow)
+        messages.name_request(flow, record.exchange)
+        readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
+        if streamed and readable:
+            self._open(flow, flow.response, record, record.awaited)
+
+    async def complete(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Rewrite a whole reply; say in one line what a person should know of any reply."""
+        if record.awaited is None or flow.response is None:
+            return
+        notes: list[str] = []
+        if flow.response.stream and not isinstance(flow.response.stream, Tap):
+            notes.append(PASSED)
+        elif record.early and _is_open(record) and flow.response.status_code == 200:
+            self._go_on(flow, flow.response, record, record.awaited, notes)
+        elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
+            await self._rewrite_whole(flow, flow.response, record, notes)
+        if rewriter := record.rewriter:
+            upstream = messages.upstream(flow, record.exchange)
+            record.server = self._known.server(upstream) or record.server
+            record.awaited.learn(rewriter.findings, self._known, upstream)
+            if rewriter.findings.withheld:
+                flow.metadata["think_whole"] = rewriter.whole_thoughts
+            read = rewriter.findings.calls.hints
+            report(flow, read, logging.INFO)
+            record.hints += read  # with the forms' names, which stand behind a colon
+            notes += [rewriter.failure, *rewriter.notes]
+        record.notes += report(flow, notes)
+        self._audience.end(flow, record)
+
+    def break_off(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Close a reply whose server or client left."""
+        assert flow.error
+        rewriter = record.rewriter
+        if rewriter and not rewriter.closed:
+            rewriter.close()  # nobody gets these bytes, but its last thought is told
+            self._hear(flow, record, rewriter)
+        left = client_left(flow)
+        # at the last event that is no end too early
+        if not (left and rewriter and rewriter.summary.finish):
+            level = logging.INFO if left else logging.WARNING
+            words = flow.error.msg if left else fault_of(flow, flow.error.msg).words
+            record.hints += report(flow, [words], level)
+        self._audience.end(flow, record)
+
+    def tap(self, flow: HTTPFlow, record: FlowRecord, awaited: AwaitedReply) -> Tap:
+        """Return the stream function of a reply."""
+        rewriter, begun = awaited.rewriter(Form.STREAM), record.rewriter
+        if begun:
+            rewriter.go_on_from(begun)
+        record.rewriter = rewriter
+        tell = partial(self._hear, flow, record, rewriter)
+        began = flow.request.timestamp_start
+        return Tap(rewriter, tell, record, began, lambda reason: fault_of(flow, reason).words)
+
+    def _open(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
+    ) -> None:
+        if awaited.request.form is Form.WHOLE:
+            return  # the client waits for one body, so all of the stream is needed first
+        response.stream = self.tap(flow, record, awaited)
+        messages.open_for_streaming(flow.request, response)
+        self._audience.live.follow(flow, record)
+
+    def _go_on(
+        self,
+        flow: HTTPFlow,
+        response: Response,
+        record: FlowRecord,
+        awaited: AwaitedReply,
+        notes: list[str],
+    ) -> None:
+        """Say in a stream that was begun early what a whole body says."""
+        tap = self.tap(flow, record, awaited)
+        said = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
+        messages.replace(response, Answer(200, EVENT_STREAM, said))
+
+    def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
+        self._audience.hear(flow, record, rewriter, self._chosen().events)
+
+    async def _rewrite_whole(
+        self, flow: HTTPFlow, response: Response, record: FlowRecord, notes: list[str]
+    ) -> None:
+        at = time.time() - flow.request.timestamp_start
+        body = messages.body(response, notes)
+        record.came(body, at)
+        assert record.awaited
+        if record.awaited.wants_count(response.status_code, body):
+            upstream = messages.upstream(flow, record.exchange)
+            client = credentials(flow.request.headers)
+            asked = record.awaited.request.body, len(flow.request.raw_content or b"")
+            counted = await self._client.count(upstream, client, record.server, *asked)
+            record.awaited = replace(record.awaited, counted=counted)
+        content_type = response.headers.get("content-type", "")
+        rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
+        repeated = record.asked if record.exchange.client.retells else None
+        size = len(body) + len((repeated and repeated.raw_content) or b"")
+        made = await aside(size, rewrite)
+        notes += made.notes
+        record.rewriter = made.rewriter
+        if made.answer:
+            messages.replace(response, made.answer)
+        if made.rewriter:
+            events = self._chosen().events
+            await self._audience.hear_whole(flow, record, made.rewriter, events, size)
+
+
+def _few(events: Sequence[Event]) -> Iterator[list[Event]]:
+    """Yield events of which not too many, or too long ones, are printed at a time."""
+    few, length = list[Event](), 0
+    for event in chain.from_iterable(map(_cut, events)):
+        size = len(event.text) if isinstance(event, Text | Thinking) else 0
+        if few and (len(few) == AT_A_TIME or length + size > MOST_AT_ONCE):
+            yield few
+            few, length = [], 0
+        few.append(event)
+        length += size
+    if few:
+        yield few
+
+
+def _cut(event: Event) -> Iterator[Event]:
+    """Yield an event, or several with a part of a long one's text each."""
+    if isinstance(event, Text | Thinking) and len(event.text) > MOST_AT_ONCE:
+        for at in range(0, len(event.text), MOST_AT_ONCE):
+            yield replace(event, text=event.text[at : at + MOST_AT_ONCE])
+    else:
+        yield event
+
+
+def _is_open(record: FlowRecord) -> bool:
+    return record.rewriter is not None and not record.rewriter.closed

@@ -1,0 +1,217 @@
+"""The request half of an exchange: a client's request is answered here, or made ready for the
+server.
+"""
+
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from mitmproxy.http import HTTPFlow, Response
+
+from converter.dialects.endpoints import Endpoint
+from converter.exchange import read_request
+from converter.exchange.exchange import JSON, OURS, Answer, Exchange, RequestTooLargeError
+from converter.exchange.read_request import Body, ReadRequest
+from converter.exchange.settings import Settings
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
+from converter.reply.awaited_reply import AwaitedReply
+from converter.servers.known_servers import KnownServers
+from converter.servers.model_names import only_one, served_name
+from converter.servers.probes import estimate_tokens
+from converter.shell import messages
+from converter.shell.aside import AT_ONCE, aside
+from converter.shell.hooks.exchange_listener import fault_of
+from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.probes.upstream_client import UpstreamClient, credentials
+from converter.shell.watch.thought_hook import report
+from converter.wire import json_text
+
+
+class RequestSteps:
+    """Answers requests, translates them, and begins to find out where their replies will begin.
+
+    `memory`: the replies that a request may refer to.
+    """
+
+    def __init__(self, known: KnownServers, client: UpstreamClient, settings: Settings) -> None:
+        self._known = known
+        self._client = client
+        self.forget(settings)
+
+    def forget(self, settings: Settings) -> None:
+        """Begin the memory of replies anew, in the size that the settings name."""
+        self.memory = Memory(settings.memory_replies, settings.memory_megabytes * 1024 * 1024)
+
+    async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Take a request to its end: the flow holds an answer, or what the server is to get."""
+        record.asks(flow.request)
+        notes: list[str] = []
+        try:
+            flow.response = await self._answered(flow, record, notes)
+        except RequestTooLargeError as error:
+            flow.response = _refused(record.exchange, error, notes)
+        asked = record.request or ReadRequest(record.exchange)
+        record.awaited = AwaitedReply(asked, record.server)
+        if not flow.response:
+            await self._prepare(flow, record)
+        record.hints += report(flow, notes, logging.INFO)
+        if flow.response:
+            messages.name_request(flow, record.exchange)
+
+    async def _answered(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Return the answer to a request that goes no further; None for one that does."""
+        exchange = record.exchange
+        if record.too_large:
+            raise RequestTooLargeError(exchange.settings.max_request)
+        if exchange.endpoint in OURS:
+            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
+            return messages.made(Answer(200, JSON, empty))
+        if exchange.endpoint.is_kept:
+            return await self._answer_of_memory(flow, exchange, notes)
+        if exchange.translated and exchange.endpoint.is_request:
+            return await self._answer_or_translate(flow, record, notes)
+        return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
+
+    async def _answer_of_memory(
+        self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
+    ) -> Response | None:
+        body = _body(flow, exchange, notes)
+        asked = (flow.request.method, flow.request.path, body, self.memory)
+        answer = await aside(len(body) + self.memory.size, partial(exchange.kept, *asked))
+        return messages.made(answer) if answer else None
+
+    async def _answer_or_translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Return the answer to a request that goes no further; never raise, or it would go on as it
+        came.
+        """
+        try:
+            return await self._translate(flow, record, notes)
+        except ConnectionError as error:
+            told = ConnectionError(fault_of(flow, str(error)).words)
+            return _refused(record.exchange, told, notes)
+        except Exception as error:
+            return _refused(record.exchange, error, notes)
+
+    async def _translate(
+        self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
+    ) -> Response | None:
+        """Make the request a chat completion, or answer with the count of its tokens."""
+        exchange = record.exchange
+        body = _body(flow, exchange, notes)
+        size = len(body)
+        if size <= AT_ONCE and exchange.may_refer(body):
+            size += self.memory.size
+        read = await aside(size, partial(read_request.read, exchange, body, self.memory))
+        read = await self._named(flow, record, read)
+        upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
+        if exchange.settings.server:
+            record.server = exchange.settings.server
+        elif upstream.direct:
+            record.server = await self._client.recognise(upstream, client)
+        record.server_parses = self._known.takes_thinking_out(upstream)
+        write = partial(read.written, record.server, record.server_parses)
+        record.request = asked = await aside(size, write)
+        notes += asked.notes
+        if exchange.endpoint.is_count:
+            counted = await self._client.count(upstream, client, record.server, asked.body, size)
+            return await _counted(record, asked, counted, size)
+        flow.request.path = exchange.path
+        await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)}, size)
+        return None
+
+    async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> Response | None:
+        """Take note of a request that goes on as it came, but for its model's name and what its
+        server refuses; return the answer to one that must not.
+        """
+        body = _body(flow, record.exchange, notes)
+        try:
+            asked = await aside(len(body), partial(read_request.note, record.exchange, body))
+        except RequestError as error:
+            return _refused(record.exchange, error, notes)
+        record.request = await self._named(flow, record, asked)
+        if record.request.served_model or record.request.mended:
+            await _send(flow, record.request.body)
+        return None
+
+    async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
+        """Return the request, for the server's name of a model that clients call otherwise."""
+        name = served_name(record.exchange.settings.models, asked.asked_model)
+        if name == "":
+            upstream = messages.upstream(flow, record.exchange)
+            listed = await self._client.models(upstream, credentials(flow.request.headers))
+            name = only_one(listed)
+        return asked.served_as(name) if name and name != asked.asked_model else asked
+
+    async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
+        exchange, request = record.exchange, record.request
+        if exchange.model_id:
+            flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
+        if request is None or record.awaited is None:
+            return
+        if request.tells_tools:
+            await _send(flow, request.body)
+        if not exchange.guesses:
+            return
+        upstream = messages.upstream(flow, exchange)
+        if upstream.direct and not exchange.native:  # no server renders a native prompt for us
+            given = record.server if exchange.translated else exchange.settings.server
+            asked = flow.request.headers, request.body, given, len(flow.request.raw_content or b"")
+            self._client.ask_initial_state(upstream, *asked)
+        if prompted := request.prompted(self._known, upstream):
+            record.awaited = replace(record.awaited, prompted=True)
+            await _send(flow, prompted)
+
+
+def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:
+    """Return a request's body, uncompressed. Raises RequestTooLargeError."""
+    limit = exchange.settings.max_request
+    body = messages.body(flow.request, notes, limit or sys.maxsize)
+    if limit and len(body) > limit:
+        raise RequestTooLargeError(limit)
+    return body
+
+
+def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
+    """Return the fields of a chat completion's head. `client`: its credentials there."""
+    told = {"content-type": JSON, **client}
+    return {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in told.items()}
+
+
+async def _send(
+    flow: HTTPFlow,
+    body: Body,
+    fields: Mapping[bytes, bytes | None] = messages.NO_FIELDS,
+    size: int = 0,
+) -> None:
+    """Have the server be asked this, with these fields in its head. A request is about as long as
+    it came, or of that `size`.
+    """
+    size = size or len(flow.request.raw_content or b"")
+    messages.fill(flow.request, await aside(size, partial(json_text.write, body)), fields)
+
+
+def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:
+    """Return the answer to a request that goes no further, and note why."""
+    words, answer = exchange.refusal(error)
+    notes.append(words)
+    return messages.made(answer)
+
+
+async def _counted(
+    record: FlowRecord, asked: ReadRequest, counted: int | None, size: int
+) -> Response:
+    """Return the count of a prompt's tokens, and who counted; None: the server did not."""
+    estimate = partial(estimate_tokens, asked.body)
+    tokens = await aside(size, estimate) if counted is None else counted
+    response = messages.made(record.exchange.counted(tokens))
+    counter = "estimate" if counted is None else record.server.name
+    response.headers["x-think-tokens-counted-by"] = counter
+    return response

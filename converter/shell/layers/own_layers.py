@@ -1,0 +1,135 @@
+"""The addon that puts our layers in place, if this mitmproxy has what they build upon."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+
+from mitmproxy import ctx, version
+from mitmproxy.proxy.layer import NextLayer
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
+
+from converter.shell import mitmproxy_internals
+from converter.shell.hooks.server_faults import QUITTING
+from converter.shell.layers.contract import Listener
+
+MISSING = mitmproxy_internals.missing()
+if not MISSING:
+    from converter.shell.layers.back_pressure import hold_back
+    from converter.shell.layers.direct_reads import LONG_READ
+    from converter.shell.layers.reply_layer import (
+        LIVE,
+        Quit,
+        ReplyLayer,
+        put_in_place,
+    )
+
+SECONDS_TO_QUIT = 2.0
+"""For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
+
+_log = logging.getLogger(__name__)
+
+
+class OwnLayers:
+    """An addon of its own. `listener`: who is asked what to say; the addon itself."""
+
+    name = "think-layers"
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def running(self) -> None:
+        """Say what this mitmproxy lacks; have it open the server's connection for a request; be
+        asked for connections that are open, if the script was loaded anew.
+
+        By default it opens one for each client that connects, and closes the client without a word
+        where it cannot. A person's own choice stays.
+        """
+        if MISSING:
+            _log.warning(
+                "think: mitmproxy %s is not one of those that were read (no %s): broken streams"
+                " end without an error, and silent ones without pings",
+                version.VERSION,
+                ", ".join(MISSING),
+            )
+            return
+        for layer in LIVE:
+            layer.listener = self._listener
+        if _is_reverse() and not mitmproxy_internals.is_set_by_user("connection_strategy"):
+            ctx.options.update(connection_strategy="lazy")
+
+    def configure(self, updated: set[str]) -> None:
+        """Let no body be streamed for its size: one that is rewritten has to be whole, and all that
+        is not ours streams anyway.
+        """
+        if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
+            _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
+            ctx.options.update(stream_large_bodies=None)
+
+    def next_layer(self, nextlayer: NextLayer) -> None:
+        """Replace mitmproxy's HTTP layer."""
+        if not MISSING:
+            mitmproxy_internals.choose_layer(nextlayer)
+            handlers = mitmproxy_internals.connection_handlers()
+            handler = handlers.get(nextlayer.context.client.id)
+            if ours := put_in_place(nextlayer, self._listener, handler):
+                give_turns(ours)
+
+    async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
+        """Have an exchange wait for what our layers have begun, and what is not over."""
+        await task
+
+    def done(self) -> Awaitable[None] | None:
+        """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""
+        if MISSING or not mitmproxy_internals.is_shutting_down():
+            return None
+        return break_off()
+
+
+def give_turns(layer: "ReplyLayer") -> None:
+    """Have other connections get their turn after each long read of this one's, and a server wait
+    with its reply: mitmproxy reads on while there is anything to read.
+    """
+    handler = mitmproxy_internals.connection_handlers().get(layer.client_id)
+    if handler is None:
+        return
+    drain = handler.drain_writers
+
+    async def drain_in_turn() -> None:
+        read = layer.last_from
+        if layer.last_read >= LONG_READ:
+            await asyncio.sleep(0)
+        await layer.long_calls.keep_up()
+        await hold_back(layer, read)
+        await drain()
+
+    handler.drain_writers = drain_in_turn
+
+
+async def break_off() -> None:
+    """Break off all replies that are under way, and wait until the clients have the last bytes."""
+    handlers = mitmproxy_internals.connection_handlers()
+    busy = [layer for layer in LIVE if _replies(layer) and layer.client_id in handlers]
+    told = {layer.client_id: handlers[layer.client_id] for layer in busy}
+    try:
+        async with asyncio.timeout(SECONDS_TO_QUIT):
+            for handler in told.values():
+                await handler.server_event(Quit(QUITTING))
+            while any(map(_replies, busy)):
+                await asyncio.sleep(0.01)  # an `error` hook of some addon still runs
+            for handler in told.values():
+                await handler.drain_writers()
+    except TimeoutError:
+        _log.warning("think: some clients did not take the last words of their replies in time")
+
+
+def _replies(layer: "ReplyLayer") -> bool:
+    """Tell whether a reply is under way; no tunnel or WebSocket, which ends with its client."""
+    return any(stream.child_layer is None for stream in layer.streams.values())
+
+
+def _is_reverse() -> bool:
+    """Tell whether mitmproxy stands in front of model servers only.
+
+    Through a forward proxy goes other traffic, such as SSH, whose server speaks first.
+    """
+    return all(isinstance(ProxyMode.parse(mode), ReverseMode) for mode in ctx.options.mode)

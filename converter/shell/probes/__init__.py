@@ -1,0 +1,1 @@
+"""The addon's own questions to a server, connected as mitmproxy connects."""

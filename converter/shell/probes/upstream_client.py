@@ -1,0 +1,249 @@
+"""Probes carried to the servers and their answers back: each server is asked once, beside the
+client's request wherever that can go on without the answer.
+
+A server that does not answer makes requests wait no longer than `PATIENCE` in all: its silence is
+remembered, and it is asked again in the background.
+"""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
+
+from converter.model.initial_state import InitialState
+from converter.observe.printable import bounded
+from converter.servers.initial_state import initial_state, needs_prompt
+from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
+from converter.servers.model_names import Entry, entries
+from converter.servers.probes import (
+    IDENTITY_PATHS,
+    Probe,
+    ProbeRequest,
+    Reply,
+    Settled,
+    count_tokens,
+    is_certain,
+    prompt_state,
+    recognise,
+    step,
+)
+from converter.servers.profiles import GENERIC, Server
+from converter.shell.aside import aside
+from converter.shell.log_lines import LONGEST_LINE
+from converter.shell.probes import upstream_tls
+from converter.shell.probes.upstream_http import NoReplyError, Secure, fetch
+
+PATIENCE = 3.0
+"""Seconds to wait for each answer; a client's request may wait as long, once."""
+GRACE = 0.2
+"""Seconds that the first reply of its kind waits for the server's word on where it begins, asked
+for with the request.
+"""
+REST = 60.0
+"""Seconds until a server that did not answer is asked again, in the background: it may have been
+loading its model, and nobody waits for the answer.
+"""
+
+MOST_MODELS = 1000
+"""Models of a server that are remembered."""
+_MODELS = "/v1/models"
+_log = logging.getLogger(__name__)
+
+type Headers = Mapping[str, str]
+
+
+class UpstreamClient:
+    """Asks servers, and writes what they say into `known`. `headers`: the client's credentials."""
+
+    def __init__(self, known: KnownServers, secure: Secure = upstream_tls.for_host) -> None:
+        self._known = known
+        self._secure = secure
+        self._recognising: dict[Upstream, asyncio.Task[Server | None]] = {}
+        self._rendering: dict[Key, asyncio.Task[None]] = {}
+        self._rests_until: Bounded[Upstream, float] = Bounded()
+        self._unsure: Bounded[Upstream, float] = Bounded()
+        self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
+        self._complained: Bounded[Upstream, None] = Bounded()
+
+    async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
+        """Return the server's row, generic as long as it has not said what it is. Raises
+        ConnectionError when nobody is there.
+        """
+
+        def ask() -> asyncio.Task[Server | None]:
+            if running := self._recognising.get(upstream):
+                return running
+            task = _begin(self._recognise(upstream, headers))
+            if not task.done():  # as below
+                self._recognising[upstream] = task
+            return task
+
+        if known := self._known.server(upstream):
+            if self._unsure.get(upstream, math.inf) <= time.monotonic():
+                ask()
+            return known
+        return await self._unless_silent(upstream, ask) or GENERIC
+
+    def ask_initial_state(
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        body: Body,
+        server: Server | None,
+        size: int = 0,
+    ) -> None:
+        """Begin to find out where replies to such a request begin, unless it is known or under way;
+        nothing waits for it. `headers`: the client's. `server`: None where it is still to be
+        recognised. `size`: the body's bytes.
+        """
+        key = prompt_key(upstream, body)
+        if key not in self._rendering and not self._known.has_prompt(upstream, body):
+            asking = self._ask_prompt(upstream, credentials(headers), body, server, size)
+            task = _begin(asking)
+            if not task.done():  # mitmproxy's tasks begin at once, and this one may end so too
+                self._rendering[key] = task
+
+    async def initial_state(self, upstream: Upstream, body: Body) -> InitialState:
+        """Return where the reply to this request begins, by the best of what is known now."""
+        task = self._rendering and self._rendering.get(prompt_key(upstream, body))
+        if task and needs_prompt(self._known.facts(upstream, body)):
+            await asyncio.wait({task}, timeout=GRACE)
+        return initial_state(self._known.facts(upstream, body))
+
+    async def count(
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int = 0
+    ) -> int | None:
+        """Return the tokens of a chat completion's prompt, counted by the server; None when it
+        cannot, or is gone. `size`: the body's bytes.
+        """
+
+        def ask() -> asyncio.Task[int | None]:
+            return _begin(self._count(upstream, headers, server, body, size))
+
+        return await self._unless_silent(upstream, ask)
+
+    async def models(self, upstream: Upstream, headers: Headers) -> list[Entry]:
+        """Return what the server lists, none where it cannot be asked."""
+        listed, until = self._listed.get(upstream, ([], 0.0))
+        if until < time.monotonic():
+            with suppress(ConnectionError):
+                reply = await self._fetch(upstream, ProbeRequest(_MODELS), headers)
+                listed = entries(reply.value() if reply else None)[:MOST_MODELS]
+                self._listed[upstream] = (listed, time.monotonic() + REST)
+        return listed
+
+    async def _unless_silent[Result](
+        self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]
+    ) -> Result | None:
+        """Return what is asked; None at once from a server that was silent, asked again only when
+        it has rested.
+        """
+        rests_until = self._rests_until.get(upstream)
+        if rests_until is None:
+            return await asyncio.shield(ask())  # a client that leaves takes no other's answer away
+        if rests_until <= time.monotonic():
+            self._rests_until[upstream] = time.monotonic() + REST
+            ask()
+        return None
+
+    async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
+        try:
+            asked = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
+            replies = await asyncio.gather(*asked)
+        finally:
+            self._recognising.pop(upstream, None)
+        heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
+        server = recognise(heard)
+        self._unsure.pop(upstream, None)
+        if server:
+            self._known.recognised(upstream, server)
+            self._answered(upstream)
+            if not is_certain(server, heard):  # a NIM that loads is silent, and lists vLLM's models
+                self._unsure[upstream] = time.monotonic() + REST
+        return server
+
+    async def _ask_prompt(
+        self, upstream: Upstream, headers: Headers, body: Body, server: Server | None, size: int
+    ) -> None:
+        """Whatever goes wrong changes nothing but the guess; then the next request asks again."""
+        try:
+            server = server or await self.recognise(upstream, headers)
+            if server.repeats_opener:
+                self._known.saw_repeated_opener(upstream)
+            if server is not GENERIC or self._known.server(upstream):  # else it may yet say more
+                state = await self.carry(prompt_state(server, body), upstream, headers, size)
+                self._known.saw_prompt(upstream, body, state)
+        except Exception as error:
+            self._complain(upstream, f"it cannot say where its replies begin: {error}")
+        finally:
+            self._rendering.pop(prompt_key(upstream, body), None)
+
+    async def _count(
+        self, upstream: Upstream, headers: Headers, server: Server, body: Body, size: int
+    ) -> int | None:
+        try:
+            count = await self.carry(count_tokens(server, body), upstream, headers, size)
+        except ConnectionError:
+            return None
+        if count is not None:
+            self._answered(upstream)
+        return count
+
+    async def carry[Result](
+        self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
+    ) -> Result:
+        """Return a probe's result. `size`: bytes of the request that it carries."""
+        reply: Reply | None = None
+        while True:
+            asked = await aside(size, partial(step, probe, reply))
+            if isinstance(asked, Settled):
+                return asked.result
+            reply = await self._fetch(upstream, asked, headers)
+
+    async def _fetch(
+        self, upstream: Upstream, asked: ProbeRequest, headers: Headers
+    ) -> Reply | None:
+        """Return the answer; None, and the server's silence is remembered, when there is none
+        within `PATIENCE`. Raises ConnectionError when nobody is there.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await fetch(upstream, asked, headers, self._secure)
+        except TimeoutError:
+            reason = f"nothing came within {PATIENCE} s"
+        except NoReplyError as error:
+            reason = str(error)
+        self._rests_until[upstream] = time.monotonic() + REST
+        self._complain(upstream, f"no answer to {asked.path}: {reason}")
+        return None
+
+    def _answered(self, upstream: Upstream) -> None:
+        self._rests_until.pop(upstream, None)
+        self._complained.pop(upstream, None)
+
+    def _complain(self, upstream: Upstream, words: str) -> None:
+        """Say it once for each server, until it answers again."""
+        if upstream not in self._complained:
+            self._complained[upstream] = None
+            asked = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
+            _log.warning("think: %s (said once)", asked)
+
+
+def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:
+    """Return the task; its error is for those who wait for it, of whom there may be none."""
+    task = asyncio.ensure_future(probing)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+def credentials(headers: Headers) -> dict[str, str]:
+    """Return the header that lets the client in: its key becomes a bearer token, as
+    chat-completions servers want it.
+    """
+    if secret := headers.get("authorization"):
+        return {"authorization": secret}
+    key = headers.get("x-api-key")
+    return {"authorization": f"Bearer {key}"} if key else {}

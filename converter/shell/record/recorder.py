@@ -1,0 +1,137 @@
+"""Keeps exchanges as recordings while mitmproxy runs: each one with `think_record`, a chosen one
+with the command `think.record`.
+
+A flow is copied on mitmproxy's loop, which is quick. Reading, cleaning and writing it takes its
+time, one flow after another: of a short one in a thread, of a long one in a process
+(`converter.shell.record.recording_process`), so that no stream waits for it.
+"""
+
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import ctx
+from mitmproxy.http import HTTPFlow
+from mitmproxy.io import tnetstring
+
+from converter.observe.printable import bounded
+from converter.recordings import flow_file
+from converter.recordings.expectation import Expectation
+from converter.recordings.library import Library
+from converter.recordings.notes import METADATA
+from converter.recordings.recording import RecordingError
+from converter.shell.aside import in_short_steps
+from converter.shell.log_lines import LONGEST_LINE, path_of
+from converter.shell.record import recording_work
+from converter.shell.record.recording_process import RecordingProcess
+from converter.shell.record.recording_work import NothingToKeepError, Order
+from converter.shell.watch.thought_hook import announce
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_FOLDER = "recordings"
+MOST_WAITING = 200
+"""Exchanges that wait to be written; scrubbing takes longer than a fast server's small replies."""
+LONG = 1 << 18
+"""Bytes of a flow's file, with which the process is asked. To keep so many takes half a second
+either way: the process is as long in starting. In the thread no step of it takes 30 milliseconds.
+"""
+
+
+class Recorder:
+    """An addon of its own. What it was given is written when mitmproxy ends at the latest."""
+
+    name = "think-recorder"
+
+    def __init__(self) -> None:
+        self._worker: ThreadPoolExecutor | None = None
+        self._process = RecordingProcess()
+        self._given = 0  # counted in mitmproxy's loop
+        self._written = 0  # counted in the thread
+
+    def ended(self, flow: HTTPFlow) -> None:
+        """Keep an exchange that is over, if all are kept."""
+        folder = str(ctx.options.think_record)
+        if folder and self._waiting >= MOST_WAITING:
+            _log.error("think: no recording: %s wait to be written", MOST_WAITING)
+        elif folder:
+            self._hand_over(flow, Order(str(Path(folder).expanduser())))
+
+    def keep(self, flow: HTTPFlow, name: str, expected: Expectation | None = None) -> Future[Path]:
+        """Keep a flow under a name, and what it should read; the file is there when the future is
+        done. Raises RecordingError.
+        """
+        folder = Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser()
+        path = Library(folder).path(name)
+        if path.exists():
+            raise RecordingError(f"{path} is there already")
+        flow_file.from_flow(flow, name)  # says at once when there is nothing to keep
+        recording_work.make_folder(folder)
+        future = self._hand_over(flow, Order(str(folder), name, expected))
+        future.add_done_callback(_announce)
+        return future
+
+    def done(self) -> None:
+        """Finish what is to be written."""
+        if self._worker:
+            self._worker.shutdown(wait=True)
+            self._worker = None
+
+    @property
+    def _waiting(self) -> int:
+        return self._given - self._written
+
+    def _hand_over(self, flow: HTTPFlow, order: Order) -> Future[Path]:
+        self._worker = self._worker or ThreadPoolExecutor(1, "think-recorder")
+        self._given += 1
+        future = self._worker.submit(self._write, _copied(flow), order)
+        future.add_done_callback(partial(_log_failure, flow))
+        return future
+
+    def _write(self, flow: HTTPFlow, order: Order) -> Path:
+        """Keep a flow, in the thread or in the process, which ends when nothing else waits."""
+        try:
+            data = in_short_steps(partial(_dumped, flow))
+            if len(data) > LONG and self._process.runs():
+                return self._process.keep(data, order)
+            return in_short_steps(partial(recording_work.keep, flow, order))
+        finally:
+            self._written += 1
+            if not self._waiting:
+                self._process.end()
+
+
+def _copied(flow: HTTPFlow) -> HTTPFlow:
+    """Return a copy without what other addons have noted, which may be anything."""
+    copied: HTTPFlow = flow.copy()
+    copied.metadata = {name: copied.metadata[name] for name in {METADATA} & copied.metadata.keys()}
+    return copied
+
+
+def _dumped(flow: HTTPFlow) -> bytes:
+    """Return a flow as a file of mitmproxy's; no bytes for one that fits in none. A file in memory
+    would copy a hundred megabytes in one step of its own, in which the loop waits.
+    """
+    try:
+        return tnetstring.dumps(flow.get_state())
+    except ValueError:  # half a surrogate pair, in an error's words
+        return b""
+
+
+def _announce(written: Future[Path]) -> None:
+    if not written.exception():
+        announce(f"recording: kept {written.result()}")
+
+
+def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:
+    """A recording that cannot be kept costs a line of the log."""
+    error = written.exception()
+    words = bounded(str(error), LONGEST_LINE)
+    if isinstance(error, NothingToKeepError):
+        _log.info("recording: none of %s: %s", path_of(flow), words)
+    elif isinstance(error, RecordingError):
+        _log.error("think: no recording: %s", words)
+    elif error:
+        _log.error("think: no recording, by a fault of the addon", exc_info=error)

@@ -1,0 +1,239 @@
+"""mitmproxy's content views `Thinking` and `Thinking server`: a request or reply as a conversation
+that a person reads.
+
+`Thinking` is chosen by itself for model traffic. It shows what the client asked and got; `Thinking
+server` what the server was asked and said, which is the flow's backup, or the message itself where
+there is none. A view never fails: what cannot be read is shown raw, below what could be read.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from mitmproxy import contentviews, ctx
+from mitmproxy.addonmanager import Loader
+from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
+from mitmproxy.flow import Flow
+from mitmproxy.http import HTTPFlow, Message, Request, Response
+
+from converter.dialects.endpoints import find
+from converter.exchange import settings
+from converter.exchange.settings import Settings
+from converter.model.initial_state import InitialState
+from converter.observe.printable import visible
+from converter.parsing.reading import Expected
+from converter.recordings.notes import LET_GO
+from converter.shell.keep.flow_record import notes_of, summary_of
+from converter.shell.messages import content_of, model_of
+from converter.shell.mitmproxy_internals import flow_list, state_before
+from converter.shell.watch.live_view import Running, rewritten
+from converter.shell.watch.terminal.soft_wrap import WIDTH, wrapped
+from converter.transcript import reply, request, text
+from converter.transcript.beginning import WHERE_ALL_IS, beginning, both_ends
+from converter.transcript.turns import Transcript
+
+_log = logging.getLogger(__name__)
+
+LINES = 5000
+"""Lines shown at once, in place of mitmproxy's 512: a long thought would else hide all that is said
+after it.
+"""
+_AROUND = 9
+"""Lines of the console around a reply besides its headers: its flow, tabs and help, and our own
+that says how much is hidden.
+"""
+_LEAST_LINES = 5
+_LET_GO = "# The server's own bytes are not kept any more: think_keep bounds the memory.\n"
+
+
+class Thinking(Contentview):
+    """The view of what the client asked and got. `replies`: those that still come, by the ids of
+    their flows.
+    """
+
+    name = "Thinking"
+    syntax_highlight: SyntaxHighlight = text.HIGHLIGHT
+    priority = 10.0
+    """Above all of mitmproxy's own views."""
+    of_server = False
+
+    def __init__(self, replies: Mapping[str, Running]) -> None:
+        self.replies = replies
+
+    def render_priority(self, data: bytes, metadata: Metadata) -> float:
+        """Be chosen for chat completions and Messages, unless somebody answered with a page."""
+        message, flow = metadata.http_message, metadata.flow
+        if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
+            return -1
+        found = find(flow.request.method, flow.request.path)
+        asked = isinstance(message, Request)
+        ours = found and (found[0].is_request if asked else found[0].is_chat)
+        return self.priority if ours else -1
+
+    def prettify(self, data: bytes, metadata: Metadata) -> str:
+        """Return the transcript."""
+        flow = metadata.flow
+        running = self.replies.get(flow.id) if flow else None
+        try:
+            if running and isinstance(metadata.http_message, Response):
+                with running.at_cost():
+                    return newest(
+                        _written(running.transcript(self.of_server), running.facts),
+                        *_room(metadata.http_message),
+                    )
+            return self._complete(data, metadata)
+        except Exception:  # a fault of ours; the reader gets the bytes
+            _log.exception("think: the view %s failed", self.name)
+            return visible(data.decode(errors="backslashreplace"))
+
+    def _complete(self, data: bytes, metadata: Metadata) -> str:
+        flow, message = metadata.flow, metadata.http_message
+        if self.of_server and is_let_go(flow):
+            return _LET_GO
+        if self.of_server:
+            data, message = self._sent(data, message, flow)
+        as_server = self.of_server or not (state_before(flow) or is_let_go(flow))
+        chosen, expected = reading_of(flow, as_server)
+        begun = beginning(data)
+        note = _left_out(len(begun), len(data)) if begun is not data else ""
+        if isinstance(message, Request):
+            return note + _written(request.read(begun, chosen), {})
+        content_type = (
+            message.headers.get("content-type", "") if message else metadata.content_type or ""
+        )
+        read = reply.read(begun, chosen, content_type, expected=expected)
+        return note + _written(read, facts_of(flow))
+
+    def _sent(
+        self, data: bytes, message: Message | None, flow: Flow | None
+    ) -> tuple[bytes, Message | None]:
+        """Return what went to the server, or came from it, in place of a message."""
+        other: Request | Response | None = backup_of(flow)
+        if isinstance(message, Request):
+            running = self.replies.get(flow.id) if flow else None
+            state = state_before(flow).get("request")
+            before = Request.from_state({**state}) if state else None  # it consumes what it gets
+            other = running.kept.sent if running else before
+        return (content_of(other), other) if other else (data, message)
+
+
+class ThinkingServer(Thinking):
+    """The view of what the server was asked and said."""
+
+    # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
+    # parentheses
+    name = "Thinking server"
+    priority = -1.0
+    """Only a person chooses it."""
+    of_server = True
+
+
+class Views:
+    """An addon of its own: it has mitmproxy offer the views, and make room for them."""
+
+    name = "think-views"
+
+    def __init__(self, replies: Mapping[str, Running]) -> None:
+        self._replies = replies
+
+    def load(self, _: Loader) -> None:
+        """Offer the views; once, however often the script is loaded."""
+        for kind in (Thinking, ThinkingServer):
+            known = contentviews.registry.get(kind.name.lower())
+            if isinstance(known, kind):
+                known.replies = self._replies
+            else:
+                contentviews.add(kind(self._replies))
+
+    def running(self) -> None:
+        """Show comments as a column in mitmweb, and more lines at once, unless the user chose
+        otherwise.
+        """
+        options = ctx.options
+        if flow_list() is not None and not options.has_changed("content_view_lines_cutoff"):
+            options.update(content_view_lines_cutoff=LINES)
+        if "web_columns" in options and not options.has_changed("web_columns"):
+            options.update(web_columns=[*options.web_columns, "comment"])
+
+
+def is_let_go(flow: Flow | None) -> bool:
+    """Tell whether what the server was asked and said is not kept any more."""
+    return isinstance(flow, HTTPFlow) and bool(notes_of(flow).get(LET_GO))
+
+
+def backup_of(flow: Flow | None) -> Response | None:
+    """Return what the server sent, where the client got something else; the flow stays as it is."""
+    state = state_before(flow).get("response")
+    return Response.from_state({**state}) if state else None  # it consumes what it gets
+
+
+def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
+    """Return how to read a reply: a server's as the addon did; what it has written itself is not to
+    be split again.
+    """
+    if not isinstance(flow, HTTPFlow):
+        return settings.read(), Expected()
+    noted = notes_of(flow)
+    try:
+        chosen = settings.read(noted.get("options") or {})  # type: ignore[arg-type]  # or it fails
+        begins = InitialState(noted.get("begins", InitialState.TEXT.value))
+    except (ValueError, TypeError, AttributeError):  # notes of another version
+        chosen, begins = settings.read(), InitialState.TEXT
+    if of_server or not noted:
+        asked = content_of(flow.request)
+        return chosen, Expected(begins, model_of(asked))  # its name may tell how it marks thoughts
+    return rewritten(chosen), Expected()
+
+
+def facts_of(flow: Flow | None) -> dict[str, object]:
+    """Return what was noted of a reply, else what mitmproxy's times tell."""
+    if not isinstance(flow, HTTPFlow) or not flow.response:
+        return {}
+    if noted := summary_of(flow):
+        return noted
+    began, came, ended = (
+        flow.request.timestamp_start,
+        flow.response.timestamp_start,
+        flow.response.timestamp_end,
+    )
+    known = {"first_byte": came and came - began, "end": ended and ended - began}
+    return {name: round(seconds, 3) for name, seconds in known.items() if seconds is not None}
+
+
+def _left_out(shown: int, size: int) -> str:
+    """Return a line for a body of which only the beginning is shown."""
+    read, every = (f"{length / (1 << 20):.1f}" for length in (shown, size))
+    return f"# The first {read} of {every} MB. {WHERE_ALL_IS}\n"
+
+
+def _written(transcript: Transcript, facts: Mapping[str, object]) -> str:
+    return both_ends(wrapped(text.write(transcript, facts)))
+
+
+def newest(written: str, columns: int, lines: int) -> str:
+    """Return the end of a text that has more lines than there is room for, and how much stands
+    above; all of it without a limit.
+    """
+    every = written.removesuffix("\n").split("\n")
+    kept, room = len(every), lines
+    while kept and (room := room - 1 - max(0, len(every[kept - 1]) - 1) // columns) >= 0:
+        kept -= 1
+    return (
+        f"# {kept} lines above, until the reply is complete\n" + "\n".join(every[kept:]) + "\n"
+        if kept and lines
+        else written
+    )
+
+
+def _room(response: Response) -> tuple[int, int]:
+    """Return the columns and lines that the console has for a reply; no lines, for no limit, where
+    it can be scrolled.
+
+    The console goes back to the top of a flow at each change, so that what comes now would never be
+    seen.
+    """
+    ui = getattr(ctx.master, "ui", None)
+    if ui is None:
+        return WIDTH, 0
+    columns, rows = ui.get_cols_rows()
+    rows = rows if ctx.options.console_layout == "single" else rows // 2
+    return max(1, columns), max(_LEAST_LINES, rows - _AROUND - len(response.headers.fields))

@@ -1,0 +1,104 @@
+"""Tool calls in text once more, as slow and obvious regular expressions over the whole text.
+
+It shares no line with the parser; the ways of writing are rows in `call_oracle_forms`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from converter.parsing.tool_calls.call import Schema
+from laws.call_oracle_forms import ROWS, WHOLE
+from laws.call_oracle_readers import Row, Said
+
+_CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call, its place with the blanks around it. `arguments`: strings, in forms of tags."""
+
+    begin: int
+    end: int
+    name: str
+    arguments: Mapping[str, object]
+
+
+def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[Call]:
+    """Return the calls of these tools that stand in the text, outside of code. `whole`: it may be
+    all of a reply, and is one call then without any mark.
+    """
+    alone = _alone(text) if whole else []
+    if alone and all(call.name in tools for call in alone):
+        return alone
+    found: list[Call] = []
+    for begin, end, said in _places(text):
+        blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
+        begun = max(blanks.start() if blanks else begin, found[-1].end if found else 0)
+        ended = len(text) - len(text[end:].lstrip())
+        for name, arguments in said:
+            if name in tools:
+                found.append(Call(begun, ended, name, arguments))
+                begun = ended
+    return found
+
+
+def _alone(text: str) -> list[Call]:
+    """Return the calls that are the whole text."""
+    for row in WHOLE:
+        if (found := row.find(text, 0)) and (read := row.calls(text, found)):
+            end, said = read
+            if not text[end:].strip():
+                return [
+                    Call(0 if at == 0 else len(text), len(text), *each)
+                    for at, each in enumerate(said)
+                ]
+    return []
+
+
+def _places(text: str) -> Iterator[tuple[int, int, list[Said]]]:
+    """Return where calls stand, and what they say."""
+    place = 0
+    while firsts := [(*found.span(), row) for row in ROWS if (found := row.find(text, place))]:
+        begin = min(begun for begun, _, _ in firsts)
+        code = _CODE.search(text, place)
+        if code and code.start() < begin:
+            place = code.end()
+            continue
+        read = _first(text, begin, [row for begun, _, row in firsts if begun == begin])
+        if read:
+            yield begin, *read
+        place = read[0] if read else begin + 1
+
+
+def _first(text: str, begin: int, rows: list[Row]) -> tuple[int, list[Said]] | None:
+    """Return what the first row makes of the call that begins there."""
+    for row in rows:
+        if (found := row.find(text, begin)) and (read := row.calls(text, found)):
+            return read
+    return None
+
+
+def same(call: Call, name: str, arguments: object) -> bool:
+    """Tell whether it is the call that a client got; typed values are compared by their words."""
+    if call.name != name or not isinstance(arguments, Mapping):
+        return False
+    return _alike(call.arguments, arguments)
+
+
+def _alike(said: object, given: object) -> bool:
+    """Compare values; what a form of tags says has no type, so that its words are compared."""
+    if said == given:
+        return True
+    if isinstance(said, Mapping) and isinstance(given, Mapping):
+        return said.keys() == given.keys() and all(_alike(said[key], given[key]) for key in said)
+    if isinstance(said, list) and isinstance(given, list):
+        return len(said) == len(given) and all(map(_alike, said, given))
+    return isinstance(said, str) and said == json.dumps(given, ensure_ascii=False)
+
+
+def without(text: str, found: list[Call]) -> str:
+    """Return the text without these calls."""
+    places = [0, *(place for call in found for place in (call.begin, call.end)), len(text)]
+    return "".join(text[begin:end] for begin, end in zip(places[::2], places[1::2], strict=True))

@@ -1,0 +1,89 @@
+"""A client's view of a reply, as events to compare: runs of thinking and text in order, calls, the
+end, the counts.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
+from converter.recordings.recording import Recording
+from laws.failures import BrokenLawError
+from laws.heard import ServerWords
+from laws.response_view import as_message, read_response
+from laws.server_words import listen
+from laws.strict_reader import read_strictly
+from laws.variants import IN_BLOCKS, Variant, body_of
+
+type View = list[tuple[object, ...]]
+_WORDS = {"text": "text", "raw": "text", "thinking": "thinking"}
+
+
+def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
+    """Return what a client that reads blocks has at the end, in the words of a message, read
+    strictly: an error under `error`, beside what came before.
+    """
+    return read_message(body_of(recording, variant), variant)
+
+
+def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
+    """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
+    if variant.form is Form.WHOLE:
+        message: dict[str, Any] = json.loads(body)
+        return as_message(message) if variant.client is RESPONSES else message
+    try:
+        if variant.client is RESPONSES:
+            return as_message(read_response(body))
+        reader = read_strictly(body)
+    except AssertionError as error:
+        raise BrokenLawError(str(variant), str(error)) from error
+    return reader.message | ({"error": reader.error["error"]} if reader.error else {})
+
+
+def completion_of(recording: Recording, variant: Variant) -> ServerWords:
+    """Return what a chat completions client has at the end; the words of a server, read back as
+    such.
+    """
+    return listen(body_of(recording, variant), variant.form, OPENAI_CHAT, recording.settings.map)
+
+
+def view_of(recording: Recording, variant: Variant) -> View:
+    """Return what this client was told."""
+    if variant.client in IN_BLOCKS:
+        return list(view_of_message(message_of(recording, variant)))
+    return list(view_of_completion(completion_of(recording, variant)))
+
+
+def view_of_message(message: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """Return a message's blocks, its end and its counts, or the error."""
+    for block in message.get("content", ()):
+        yield tuple(block.items())
+    if error := message.get("error"):
+        yield "error", error["type"], error["message"]
+    else:
+        yield from (
+            (name, message[name])
+            for name in ("id", "model", "stop_reason", "stop_sequence", "usage")
+        )
+
+
+def view_of_completion(said: ServerWords, ordered: bool = True) -> Iterator[tuple[object, ...]]:
+    """Return what each choice says. `ordered`: how thinking and text follow each other counts,
+    which a whole body does not tell.
+    """
+    for index, heard in sorted(said.choices.items()):
+        runs = groupby(
+            (piece for piece in heard.pieces if piece.kind in _WORDS),
+            key=lambda piece: _WORDS[piece.kind],
+        )
+        if ordered:
+            yield from ((index, kind, "".join(piece.text for piece in run)) for kind, run in runs)
+        yield index, "content", heard.joined("text", "raw")
+        yield from ((index, name, words) for name, words in sorted(heard.thoughts.items()))
+        yield from (
+            (index, "call", number, *call.values()) for number, call in sorted(heard.calls.items())
+        )
+        yield index, "finish", heard.finish
+    yield "usage", said.usage
+    yield "error", said.error

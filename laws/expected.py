@@ -1,0 +1,204 @@
+"""The reading that a client should get, by the server's own words and the oracle: the blocks of a
+reply, as each dialect has them.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
+
+from converter.dialects.table import Form
+from converter.parsing.budget import BYTES_PER_TOKEN
+from converter.parsing.reading import Reading
+from converter.parsing.think_states import Mode
+from converter.parsing.tool_calls.stage import Tools
+from converter.recordings.recording import Recording
+from converter.reply.pipeline import reading_of
+from laws import call_oracle, oracle
+from laws.heard import STOPPED, WHOLE, Heard, Piece
+from laws.oracle_blocks import Block
+
+_STARTS = {
+    Mode.ANSWERING: "text",
+    Mode.CLOSED: "closed",
+    Mode.THINKING: "thinking",
+    Mode.GUESSED: "thinking",
+    Mode.UNDECIDED: "undecided",
+}
+JOINT = "\n\n"
+"""Between two thoughts that share a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a reply: text or thinking. `native`: the server itself sent it as thinking."""
+
+    kind: str
+    text: str
+    native: bool = False
+
+
+def reading_for(recording: Recording, whole: bool) -> Reading:
+    """Return how the addon reads it. `whole`: the server sends or the client gets one body."""
+    expected = recording.awaited().expected
+    return reading_of(recording.settings, expected, whole)
+
+
+def stopped_at(heard: Heard, reading: Reading) -> tuple[str, ...]:
+    """Return the strings of the request's that may have cut off the choice's last call; none where
+    it was not cut off by one.
+    """
+    return reading.expected.stops if heard.cut_call else ()
+
+
+def parts(heard: Heard, reading: Reading) -> list[Part]:
+    """Return what one choice says, less the tool calls in its text."""
+    tools = reading.expected.tools
+    found = _parts(heard, reading)
+    if tools is None or heard.calls:
+        return found
+    return _joined_text(_without_calls(part, tools) for part in found)
+
+
+def calls_in_text(heard: Heard, reading: Reading) -> list[tuple[str, call_oracle.Call]]:
+    """Return the tool calls in the text of one choice, and their words."""
+    tools = reading.expected.tools
+    if tools is None or heard.calls:
+        return []
+    return [
+        (text[call.begin : call.end], call)
+        for text in (part.text for part in _parts(heard, reading) if part.kind == "text")
+        for call in call_oracle.calls(text, tools.schemas, not tools.wants_json)
+    ]
+
+
+def calls_in_thoughts(heard: Heard, reading: Reading) -> list[call_oracle.Call]:
+    """Return the tool calls in the thoughts of one choice, which has no others and was not cut."""
+    tools, found = reading.expected.tools, _parts(heard, reading)
+    if not tools or heard.calls or heard.finish not in WHOLE:
+        return []
+    answered = any(part.kind == "text" and part.text.strip() for part in found)
+    counted: list[call_oracle.Call] = []
+    for thought in (part.text for part in found if part.kind == "thinking"):
+        for call in call_oracle.calls(thought, tools.schemas):
+            draft = answered and without(thought[call.end :], tools).strip()
+            known = any(call_oracle.same(call, it.name, it.arguments) for it in counted)
+            counted += [] if draft or known else [call]
+    return counted
+
+
+def without(text: str, tools: Tools) -> str:
+    """Return the text without the tool calls in it."""
+    return call_oracle.without(text, call_oracle.calls(text, tools.schemas, not tools.wants_json))
+
+
+def _without_calls(part: Part, tools: Tools) -> Part:
+    if part.kind != "text":
+        return part
+    return replace(part, text=without(part.text, tools))
+
+
+def _parts(heard: Heard, reading: Reading) -> list[Part]:
+    """Return thinking and text. Tags are looked for until the server sends thinking of its own
+    (rule 9).
+    """
+    tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))
+    blocks = _read(
+        "".join(piece.text for piece in tagged if piece.kind == "text"), heard.finish, reading
+    )
+    found = [Part(block.kind, block.text) for block in blocks]
+    found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
+    found += _native(heard.pieces[len(tagged) :])
+    budget = reading.expected.budget
+    found = _joined_text(found if budget is None else _within(found, budget))
+    if reading.trims_blanks:
+        found = _trimmed(found)
+    if reading.expected.hidden:
+        found = [part for part in found if part.kind == "text"]
+    return _joined_text(found)
+
+
+def _trimmed(found: Sequence[Part]) -> list[Part]:
+    """Take the blanks away that stand before and behind thinking."""
+    kinds = ["", *(part.kind for part in found), ""]
+    out = []
+    for part, before, behind in zip(found, kinds, kinds[2:], strict=False):
+        text = part.text
+        if part.kind == "text" and behind == "thinking":
+            text = text.rstrip()
+        if part.kind == "text" and before == "thinking":
+            text = re.sub(r"\A(\s+\Z|\s*[\r\n]|\s+)", "", text)
+        out.append(replace(part, text=text))
+    return out
+
+
+def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
+    stopped_guess = reading.mode is Mode.GUESSED and finish in STOPPED
+    start = "guessed" if stopped_guess else _STARTS[reading.mode]
+    offered = reading.expected.tools_offered
+    return oracle.read(text, reading.families, start, reading.attributes, offered)
+
+
+def _native(pieces: Sequence[Piece]) -> list[Part]:
+    spoken = [piece for piece in pieces if piece.kind != "call"]
+    runs = groupby(
+        spoken,
+        key=lambda piece: (
+            piece.kind == "thinking",
+            piece.block if piece.kind == "thinking" else 0,
+        ),
+    )
+    return [
+        Part("thinking" if key[0] else "text", "".join(piece.text for piece in run), key[0])
+        for key, run in runs
+    ]
+
+
+def _within(found: Iterable[Part], budget: int) -> list[Part]:
+    """Keep the thinking that the budget pays for."""
+    left, spent, out = max(budget, 0) * BYTES_PER_TOKEN, False, list[Part]()
+    for part in found:
+        if part.kind != "thinking":
+            out.append(part)
+        elif not spent:
+            paid = part.text.encode(errors="surrogatepass")[:left].decode(errors="ignore")
+            left -= len(paid.encode(errors="surrogatepass"))
+            spent = paid != part.text
+            out.append(replace(part, text=paid))
+    return out
+
+
+def _joined_text(found: Iterable[Part]) -> list[Part]:
+    out: list[Part] = []
+    for part in found:
+        if out and part.kind == out[-1].kind == "text":
+            out[-1] = Part("text", out[-1].text + part.text)
+        elif part.text:
+            out.append(part)
+    return out
+
+
+def openai_words(found: Sequence[Part]) -> tuple[str, str]:
+    """Return the thinking, without CR and LF at its ends, and the content of a chat completion."""
+    tagged = JOINT.join(part.text for part in found if part.kind == "thinking" and not part.native)
+    native = "".join(part.text for part in found if part.native)
+    return (tagged + native).strip("\r\n"), "".join(
+        part.text for part in found if part.kind == "text"
+    )
+
+
+def anthropic_blocks(found: Iterable[Part], shown: bool = True) -> list[tuple[str, str]]:
+    """Return the blocks of a message: no thought and no text of nothing but blanks; no thoughts for
+    a client that wants none.
+    """
+    trimmed = [
+        replace(part, text=part.text.strip("\r\n")) if part.kind == "thinking" else part
+        for part in found
+    ]
+    told = [part for part in trimmed if part.kind == "text" or (shown and part.text.strip())]
+    return [(part.kind, part.text) for part in _joined_text(told) if part.text.strip()]
+
+
+def is_whole(recording: Recording, form: Form) -> bool:
+    """Tell whether all of the text is in hand before any must go out."""
+    return Form.WHOLE in (recording.server_form, form)

@@ -1,0 +1,106 @@
+"""The laws of DESIGN.md over a recording: every reply that was kept is a test by itself, with no
+golden and no second recording.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from converter.recordings.recording import Recording
+from laws.failures import Broken, BrokenLawError
+from laws.laws_of_bytes import law_1, law_8, law_9
+from laws.laws_of_clients import NotInstalledError, law_7
+from laws.laws_of_cuts import law_2, law_3
+from laws.laws_of_errors import error_4, error_7, error_8
+from laws.laws_of_words import law_4, law_5, law_6
+from laws.limits import Case, limit_of
+from laws.variants import DRAWN
+
+__all__ = [
+    "ERROR_LAWS",
+    "LAWS",
+    "Broken",
+    "Law",
+    "NotInstalledError",
+    "check",
+    "check_one",
+    "laws_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One law. `holds` raises where it does not hold; it takes a recording and how many cuts to
+    draw.
+    """
+
+    number: int
+    title: str
+    holds: Callable[[Recording, int], None]
+
+    def __str__(self) -> str:
+        return f"law {self.number} {self.title}"
+
+
+LAWS = (
+    Law(1, "bytes cut anywhere", law_1),
+    Law(2, "text cut anywhere", law_2),
+    Law(3, "streamed equals whole", law_3),
+    Law(4, "nothing lost", law_4),
+    Law(5, "the oracle agrees", law_5),
+    Law(6, "no consumed tag leaks", law_6),
+    Law(7, "the SDKs read it", law_7),
+    Law(8, "random bytes raise nothing", law_8),
+    Law(9, "Anthropic streams in order", law_9),
+)
+"""Of a reply."""
+ERROR_LAWS = (
+    Law(4, "nothing lost", error_4),
+    Law(7, "the SDKs read it", error_7),
+    Law(8, "random bytes raise nothing", error_8),
+)
+"""Of an error answer, which is no reply: no cut, no stream, no thinking."""
+
+
+def laws_of(recording: Recording) -> Iterator[Law]:
+    """Return the laws that are asked of a recording; `limits.LIMITS` says which are not, and why.
+
+    Raises ValueError for a recording that this version cannot read.
+    """
+    if not recording.exchange().endpoint.is_chat:
+        return
+    if not 200 <= recording.answered.status < 300:
+        yield from ERROR_LAWS
+        return
+    case = Case(recording)
+    yield from (law for law in LAWS if limit_of(law.number, case) is None)
+
+
+def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken]:
+    """Return where this law does not hold: the first place, or nothing. Raises NotInstalledError
+    when it cannot be asked.
+    """
+    try:
+        law.holds(recording, drawn)
+    except BrokenLawError as error:
+        return [Broken(recording.name, str(law), error.variant, error.difference)]
+    except NotInstalledError:
+        raise
+    except Exception as error:  # what a reader of ours stumbles over is no message either
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error}\n  in {place.name}: {place.line}"
+        return [Broken(recording.name, str(law), "while reading what the client gets", words)]
+    return []
+
+
+def check(recording: Recording, drawn: int = DRAWN) -> list[Broken]:
+    """Return every law that does not hold for a recording. `drawn`: random cuts for each; law 7 is
+    left out without the SDKs.
+    """
+    broken: list[Broken] = []
+    for law in laws_of(recording):
+        try:
+            broken += check_one(law, recording, drawn)
+        except NotInstalledError:
+            continue
+    return broken

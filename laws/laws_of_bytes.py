@@ -1,0 +1,138 @@
+"""The laws 1, 8 and 9: what holds of the bytes that leave, however those that come are cut, and
+whatever they are.
+"""
+
+import random
+from collections.abc import Iterator
+
+from converter.dialects.table import RESPONSES, Form
+from converter.recordings.recording import Recording
+from laws.client_view import read_message
+from laws.failures import BrokenLawError, compare_bytes
+from laws.server_words import frames, listen
+from laws.variants import (
+    IN_BLOCKS,
+    Variant,
+    body_of,
+    cut_anywhere,
+    rewrite,
+    seeded_random,
+    variants,
+)
+
+_PIECES = 12
+"""Pieces that a drawn cut makes of a reply."""
+_ENDINGS = 24
+"""Places at which a reply is made to die, beside those drawn: its frames' ends, evenly among them.
+"""
+_LAST = 3
+"""Frames that end a stream: the finish, the counts, the word that it is done."""
+_GARBAGE = (
+    b"data: ",
+    b"\n\n",
+    b"\r",
+    b"{",
+    b'{"choices":[{"delta":{"content":7}}]}',
+    b"data: [DONE]\n\n",
+    b"\xff\xfe",
+    b": ping\n\n",
+    b"null",
+)
+
+
+def law_1(recording: Recording, drawn: int) -> None:
+    """Check that all cuts, as recorded, byte by byte and drawn, give the bytes of the whole."""
+    body, drawing = recording.body, seeded_random(recording, 1)
+    cuts = {
+        "as recorded": [chunk.data for chunk in recording.chunks],
+        "byte by byte": [body[place : place + 1] for place in range(len(body))],
+        **{f"drawn cut {number}": cut_anywhere(body, _PIECES, drawing) for number in range(drawn)},
+    }
+    for variant in variants(recording):
+        expected = body_of(recording, variant, [body])
+        for name, pieces in cuts.items():
+            compare_bytes(
+                f"{variant}, {name}, against one chunk",
+                expected,
+                b"".join(rewrite(recording, variant, pieces)),
+            )
+
+
+def law_8(recording: Recording, drawn: int) -> None:
+    """Cut off, changed and with more behind it, a reply raises nothing; a client of blocks reads
+    a message or an error.
+    """
+    drawing = seeded_random(recording, 8)
+    for name, body in spoiled(recording.body, drawn, drawing):
+        for variant in variants(recording):
+            out = b"".join(rewrite(recording, variant, cut_anywhere(body, _PIECES, drawing)))
+            if variant.client in IN_BLOCKS:
+                _check_message(out, Variant(variant.client, variant.form), name)
+
+
+def spoiled(body: bytes, drawn: int, drawing: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Return a reply spoiled in so many ways, each with what was done to it."""
+    for _ in range(drawn):
+        place, garbage = drawing.randrange(len(body) + 1), drawing.choice(_GARBAGE)
+        yield f"cut off at byte {place}", body[:place]
+        yield (
+            f"with {garbage!r} at byte {place}",
+            body[:place] + garbage + body[place + drawing.randrange(9) :],
+        )
+        yield f"with {garbage!r} behind it", body + garbage
+
+
+def _check_message(out: bytes, variant: Variant, name: str) -> None:
+    try:
+        read = read_message(out, variant)
+    except BrokenLawError as error:
+        raise BrokenLawError(f"{variant}, {name}", error.difference) from error
+    except ValueError as error:
+        raise BrokenLawError(f"{variant}, {name}", f"no JSON: {out[:200]!r}") from error
+    if not read.get("error") and read.get("type") != "message":
+        raise BrokenLawError(f"{variant}, {name}", f"neither a message nor an error: {out[:200]!r}")
+
+
+def law_9(recording: Recording, drawn: int) -> None:
+    """Every stream of blocks or items is in order; one that broke off before its finish ends in an
+    error, and no other does.
+    """
+    streams = [
+        variant
+        for variant in variants(recording)
+        if variant == Variant(variant.client, Form.STREAM)
+    ]
+    for variant in (variant for variant in streams if variant.client in IN_BLOCKS):
+        _check_end(recording, variant, recording.body, "all of it")
+        if recording.server_form is Form.STREAM:
+            for place in _endings(recording, drawn):
+                _check_end(recording, variant, recording.body[:place], f"dead at byte {place}")
+
+
+def _endings(recording: Recording, drawn: int) -> list[int]:
+    """Yield places to let it die: at ends of frames, in the middle of them, anywhere; the last ones
+    also just before their blank line.
+    """
+    place, ends = 0, []
+    for frame in frames(recording.body):
+        place += len(frame)
+        ends.append(place)
+    drawing = seeded_random(recording, 9)
+    chosen = ends[:: max(1, len(ends) // _ENDINGS)]
+    unended = (max(0, end - len(b"\n\n")) for end in ends[-_LAST:])
+    return sorted(
+        {*chosen, *unended, *(drawing.randrange(len(recording.body) + 1) for _ in range(drawn))}
+    )
+
+
+def _check_end(recording: Recording, variant: Variant, came: bytes, name: str) -> None:
+    message = read_message(body_of(recording, variant, [came]), variant)
+    said = listen(came, recording.server_form, recording.server_dialect, recording.settings.map)
+    fails = variant.client is RESPONSES and said.choice().cut_call  # else it would be run
+    ends = said.complete and not fails
+    if ends == bool(message.get("error")):
+        found = message.get("error") or message.get("stop_reason")
+        wanted = "a message" if ends else "an error"
+        raise BrokenLawError(
+            f"{variant}, {name}", f"the last event\n  expected: {wanted}\n  got:      {found}"
+        )

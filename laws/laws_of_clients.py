@@ -1,0 +1,160 @@
+"""Law 7: the official SDKs read a client's bytes, and see the message that a plain reader sees."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
+from converter.recordings.recording import Recording
+from laws.client_view import read_message, view_of_completion
+from laws.failures import BrokenLawError, compare
+from laws.heard import ServerWords
+from laws.limits import Case
+from laws.response_view import as_message
+from laws.server_words import listen
+from laws.variants import Variant, body_of, variants
+
+type Message = dict[str, Any]
+_HEAD = ("id", "model", "role", "stop_reason", "stop_sequence")
+_KNOWN = ("text", "thinking", "tool_use")
+_FAILED = 502
+"""Status of a whole reply that failed."""
+_REFUSED = ("length", "content_filter")
+"""Finishes at which `stream` of openai 3 raises, whoever sent them."""
+
+
+class NotInstalledError(Exception):
+    """Law 7 cannot be asked: an SDK is missing."""
+
+
+def law_7(recording: Recording, _: int) -> None:
+    """Raises NotInstalledError where the SDKs are not."""
+    with warnings.catch_warnings(action="ignore"):  # the SDKs' own, where warnings are errors
+        sdk = readers()
+        wire = sdk.Wire()
+        for variant in variants(recording):
+            _READERS[variant.client](Case(recording), variant, wire, sdk)
+
+
+def readers() -> Any:
+    """Return the module that reads with the SDKs. Raises NotInstalledError where one is missing."""
+    try:
+        # Here, for the SDKs are only there where tests run.
+        from laws import sdk_reading  # noqa: PLC0415
+    except ImportError as error:
+        raise NotInstalledError(
+            f"law 7 needs the SDKs, pip install anthropic openai: {error}"
+        ) from error
+    return sdk_reading
+
+
+def _check_anthropic(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    body = body_of(case.recording, variant)
+    plain = read_message(body, variant)
+    if plain.get("error"):
+        _check_error(variant, body, plain, wire, sdk)
+        return
+    with _raising_nothing(variant, "anthropic"):
+        if variant.form is Form.WHOLE:
+            message = sdk.anthropic_whole(wire, body)
+        else:
+            sdk.anthropic_events(wire, body)  # each is of its types
+            message = sdk.anthropic_accumulated(wire, body)
+    compare(f"{variant}, the anthropic SDK's blocks", _blocks(plain), _blocks(message))
+    compare(f"{variant}, the anthropic SDK's head", _head(plain), _head(message))
+
+
+@contextmanager
+def _raising_nothing(variant: Variant, sdk: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        words = f"the {sdk} SDK raises {type(error).__name__}: {error}"
+        raise BrokenLawError(str(variant), words) from error
+
+
+def _check_error(variant: Variant, body: bytes, plain: Message, wire: Any, sdk: Any) -> None:
+    """An error in a stream, or in place of a message with the status that the addon gives it."""
+    words, status = plain["error"]["message"], 200 if variant.form is Form.STREAM else 502
+    raised = sdk.anthropic_error(wire, body, variant.form, status)
+    if words not in raised:
+        raise BrokenLawError(
+            str(variant),
+            f"the anthropic SDK's error\n  expected: {words}\n  got:      {raised or 'no error'}",
+        )
+
+
+def _blocks(message: Message) -> list[tuple[object, ...]]:
+    """Return the known kinds of block; the SDK drops deltas of kinds that it does not know."""
+    said = {"text": "text", "thinking": "thinking", "tool_use": "input"}
+    return [
+        (block["type"], block[said[block["type"]]])
+        for block in message["content"]
+        if block["type"] in _KNOWN
+    ]
+
+
+def _head(message: Message) -> list[tuple[object, ...]]:
+    return [
+        *((name, message.get(name)) for name in _HEAD),
+        ("output_tokens", message["usage"]["output_tokens"]),
+    ]
+
+
+def _check_openai(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    """Of a chat completion cut short, or that says an error, a client gets what the server sent:
+    nothing to judge.
+    """
+    body = body_of(case.recording, variant)
+    if case.recording.ended or not case.words.complete or case.words.unread:
+        return
+    plain = listen(body, variant.form, OPENAI_CHAT, case.recording.settings.map)
+    with _raising_nothing(variant, "openai"):
+        seen = sdk.openai_bodies(wire, body, variant.form)
+        summed = sdk.openai_accumulated(wire, body) if _sums_up(plain, variant) else {}
+    again = listen(seen, variant.form, OPENAI_CHAT, case.recording.settings.map)
+    compare(
+        f"{variant}, the openai SDK's view",
+        list(view_of_completion(plain)),
+        list(view_of_completion(again)),
+    )
+    if summed:
+        content = summed["choices"][0]["message"].get("content") or ""
+        compare(
+            f"{variant}, what the openai SDK puts together",
+            [plain.choice().joined("text")],
+            [content],
+        )
+
+
+def _sums_up(plain: ServerWords, variant: Variant) -> bool:
+    ends = {heard.finish for heard in plain.choices.values()}
+    parts = any(piece.kind == "raw" for heard in plain.choices.values() for piece in heard.pieces)
+    return variant.form is Form.STREAM and not ends & set(_REFUSED) and not parts
+
+
+def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
+    body = body_of(case.recording, variant)
+    plain = read_message(body, variant)
+    if plain.get("error") and variant.form is Form.WHOLE:
+        raised = sdk.responses_error(wire, body, _FAILED)
+        compare(f"{variant}, the openai SDK's error", [plain["error"]["message"]], [raised])
+        return
+    with _raising_nothing(variant, "openai"):
+        seen = sdk.responses_read(wire, body, variant.form)
+    for response in seen:
+        again = as_message(response)
+        compare(f"{variant}, the openai SDK's items", _blocks(plain), _blocks(again))
+        compare(
+            f"{variant}, the openai SDK's head",
+            [plain["id"], plain["usage"]],
+            [again["id"], again["usage"]],
+        )
+
+
+_READERS = {
+    ANTHROPIC: _check_anthropic,
+    OPENAI_CHAT: _check_openai,
+    RESPONSES: _check_responses,
+}

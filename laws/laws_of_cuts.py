@@ -1,0 +1,107 @@
+"""The laws 2 and 3: the same message however the words are cut, streamed and whole."""
+
+from collections.abc import Callable
+from functools import partial
+
+from converter.dialects.table import OPENAI_CHAT, Form
+from converter.model.initial_state import InitialState
+from converter.recordings.recording import Recording
+from laws.client_view import completion_of, view_of, view_of_completion
+from laws.expected import reading_for
+from laws.failures import compare
+from laws.recut import recut_words
+from laws.refold import fold, unfold
+from laws.variants import (
+    IN_BLOCKS,
+    Variant,
+    cut_anywhere,
+    seeded_random,
+    variants,
+    with_body,
+)
+
+_PIECES = 6
+
+
+def law_2(recording: Recording, drawn: int) -> None:
+    """The words cut into characters, joined, and in drawn cuts: the same message."""
+    streamed = as_stream(recording)
+    drawing = seeded_random(recording, 2)
+    cuts: dict[str, Callable[[str], list[str]]] = {
+        "in characters": list,
+        "joined": lambda words: [words],
+    }
+    cuts |= {
+        f"drawn cut {number}": partial(cut_anywhere, most=_PIECES, drawing=drawing)
+        for number in range(drawn)
+    }
+    before = {variant: view_of(streamed, variant) for variant in variants(streamed)}
+    for name, cut in cuts.items():
+        recut = with_body(streamed, recut_words(streamed.body, cut))
+        for variant, expected in before.items():
+            compare(f"{variant}, the words {name}", expected, view_of(recut, variant))
+
+
+def as_stream(recording: Recording) -> Recording:
+    """Return the recording as a stream; a whole reply is taken apart."""
+    if recording.server_form is Form.STREAM:
+        return recording
+    body = unfold(recording.body, recording.server_dialect, lambda words: [words] if words else [])
+    return with_body(recording, body, Form.STREAM)
+
+
+def law_3(recording: Recording, _: int) -> None:
+    """Streamed equals whole: the stream folded into a body, the body taken apart into a stream.
+
+    Only a whole reply can tell by itself where it began, so that is settled first for the streams.
+    """
+    streamed = as_stream(recording)
+    whole = (
+        with_body(recording, fold(recording.body, recording.server_dialect), Form.WHOLE)
+        if streamed is recording
+        else recording
+    )
+    clients = [client for client in IN_BLOCKS if next(variants(recording, client), None)]
+    for client in clients:
+        to = [Variant(client, form) for form in Form]
+        _check_same(to, [whole, streamed], skip=(streamed, Form.STREAM))
+    starts = {"start": _start(recording)}
+    settled = [with_body(each, each.body, each.server_form, **starts) for each in (whole, streamed)]
+    for client in clients:
+        _check_same([Variant(client, form) for form in Form], settled)
+    if recording.server_dialect is OPENAI_CHAT:
+        _check_completions(*settled)
+
+
+def _start(recording: Recording) -> str:
+    inside = reading_for(recording, whole=False).inside
+    return str((InitialState.THINKING if inside else InitialState.TEXT).value)
+
+
+def _check_same(
+    to: list[Variant], recordings: list[Recording], skip: tuple[Recording, Form] | None = None
+) -> None:
+    pairs = [
+        (each, variant)
+        for each in recordings
+        for variant in to
+        if skip is None or (each is not skip[0] or variant.form is not skip[1])
+    ]
+    expected = view_of(*pairs[0])
+    for each, variant in pairs[1:]:
+        sent = "streamed" if each.server_form is Form.STREAM else "whole"
+        compare(
+            f"{variant}, the server's reply {sent}, against both whole",
+            expected,
+            view_of(each, variant),
+        )
+
+
+def _check_completions(whole: Recording, streamed: Recording) -> None:
+    """Check that a chat completions client gets the same in the other form than its server's."""
+    forms = [Variant(OPENAI_CHAT, form) for form in (Form.WHOLE, Form.STREAM)]
+    pairs = [(each, variant) for each in (whole, streamed) for variant in forms]
+    said = [list(view_of_completion(completion_of(*pair), ordered=False)) for pair in pairs]
+    for (each, variant), got in zip(pairs, said, strict=True):
+        form = each.server_form.name.lower()
+        compare(f"{variant}, of a server's {form}, against both whole", said[0], got)

@@ -1,0 +1,97 @@
+"""The laws of a server's error answer: its words arrive, the SDKs raise it, and whatever stands in
+it raises nothing of ours.
+"""
+
+import json
+import warnings
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.exchange.exchange import Answer
+from converter.recordings.recording import Recording
+from converter.recordings.replay import for_client
+from laws.failures import BrokenLawError, compare
+from laws.laws_of_bytes import spoiled
+from laws.laws_of_clients import readers
+from laws.variants import seeded_random
+
+_SHAPES = {
+    ANTHROPIC: ("Anthropic client", ["message", "type"]),
+    RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
+}
+"""What the errors hold that are written in a dialect's words."""
+
+
+def answer(recording: Recording, client: Dialect, body: bytes | None = None) -> Answer:
+    """Return what this client gets for the error. Raises BrokenLawError when the addon raises."""
+    awaited = for_client(recording.awaited(), client)
+    answered, body = recording.answered, recording.body if body is None else body
+    try:
+        made = awaited.whole(answered.status, answered.content_type, body).answer
+    except Exception as error:
+        raise BrokenLawError(
+            str(client), f"the addon raised {type(error).__name__}: {error}\n  for: {body[:200]!r}"
+        ) from error
+    return made or Answer(answered.status, answered.content_type, body)
+
+
+def error_4(recording: Recording, _: int) -> None:
+    """A chat completions client gets the bytes, if they are an error; others the status' error in
+    their dialect, with the server's words.
+    """
+    plain = answer(recording, OPENAI_CHAT)
+    words = _words(recording.body)
+    said = [plain.status, plain.body] if words else [plain.status, bool(_words(plain.body))]
+    expected = recording.body if words else True
+    compare("chat completions client", [recording.answered.status, expected], said)
+    for client, (variant, names) in _SHAPES.items():
+        made = json.loads(answer(recording, client).body)
+        compare(variant, names, sorted(made.get("error", ())))
+        said = made["error"]["message"]
+        # too long a prompt is said in the API's words
+        if words and "tokens" not in words and words not in said:
+            raise BrokenLawError(
+                variant, f"the server's words\n  expected: {words}\n  got:      {said}"
+            )
+
+
+def _words(body: bytes) -> str:
+    """The message of an error in the usual shape."""
+    try:
+        said = json.loads(body)
+        words = said["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return words if isinstance(words, str) else ""
+
+
+def error_7(recording: Recording, _: int) -> None:
+    """The SDKs raise the error of this status."""
+    for client, (variant, _names) in _SHAPES.items():
+        made = answer(recording, client)
+        with warnings.catch_warnings(action="ignore"):
+            raised = _raised(client, made)
+        words = json.loads(made.body)["error"]["message"]
+        if words not in raised or made.status < 400:
+            raise BrokenLawError(
+                variant,
+                f"the SDK's error of status {made.status}\n"
+                f"  expected: {words}\n"
+                f"  got:      {raised or 'none'}",
+            )
+
+
+def _raised(client: Dialect, made: Answer) -> str:
+    sdk = readers()
+    if client is RESPONSES:
+        return str(sdk.responses_error(sdk.Wire(), made.body, made.status))
+    return str(sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status))
+
+
+def error_8(recording: Recording, drawn: int) -> None:
+    """Give clients of other dialects an error for any body, and raise nothing."""
+    for name, body in spoiled(recording.body, drawn, seeded_random(recording, 8)):
+        answer(recording, OPENAI_CHAT, body)
+        for client, (variant, keys) in _SHAPES.items():
+            made = answer(recording, client, body)
+            if sorted(json.loads(made.body).get("error", ())) != keys:
+                raise BrokenLawError(f"{variant}, {name}", f"no error: {made.body[:200]!r}")

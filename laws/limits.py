@@ -1,0 +1,169 @@
+"""Cases in which a law does not hold, one row for each, with the reason. It holds in all others."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from converter.dialects.table import Form
+from converter.parsing.tool_calls.stage import CallsRead
+from converter.recordings.recording import Recording
+from laws.heard import ServerWords
+from laws.server_words import listen
+
+
+class Case:
+    """A recording and what its server said."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    @cached_property
+    def words(self) -> ServerWords:
+        """The server's own words."""
+        recording = self.recording
+        return listen(
+            recording.body, recording.server_form, recording.server_dialect, recording.settings.map
+        )
+
+    @cached_property
+    def calls_read(self) -> CallsRead:
+        """The tool calls that the addon reads from the text."""
+        rewriter = self.recording.rewriter(self.recording.client, self.recording.client_form)
+        rewriter.feed(self.recording.body)
+        rewriter.close()
+        return rewriter.findings.calls
+
+    @cached_property
+    def budget(self) -> int | None:
+        """The budget of thinking that the proxy kept, if it kept one."""
+        return self.recording.awaited().expected.budget
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Laws that are not asked where `holds` tells so of a case."""
+
+    laws: tuple[int, ...]
+    why: str
+    holds: Callable[[Case], bool]
+
+
+_ORDER = {"thinking": 0, "raw": 1, "text": 1, "call": 2}
+
+
+def _out_of_order(case: Case) -> bool:
+    orders = (
+        [_ORDER[piece.kind] for piece in heard.pieces] for heard in case.words.choices.values()
+    )
+    return any(before > behind for order in orders for before, behind in pairwise(order))
+
+
+def _words_behind_a_call(case: Case) -> bool:
+    kinds = [
+        "call" if piece.kind == "call" else "words"
+        for heard in case.words.choices.values()
+        for piece in heard.pieces
+    ]
+    return "call" in kinds and "words" in kinds[kinds.index("call") :]
+
+
+def _many_thoughts(case: Case) -> bool:
+    return any(len(set(heard.thoughts.values())) > 1 for heard in case.words.choices.values())
+
+
+def _unread(case: Case) -> bool:
+    return case.words.complete and case.words.unread > 0
+
+
+def _wordless(case: Case) -> bool:
+    return case.recording.server_form is Form.WHOLE and not case.words.choices
+
+
+def _no_text(case: Case) -> bool:
+    try:
+        case.recording.body.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _cut_call(case: Case) -> bool:
+    if case.recording.awaited().expected.tools is None:
+        return False
+    return bool(case.calls_read.cut or case.calls_read.text)
+
+
+def _repeated_call(case: Case) -> bool:
+    return case.recording.awaited().expected.tools is not None and bool(case.calls_read.repeated)
+
+
+def _leaves_out(recording: Recording) -> bool:
+    return recording.settings.blanks == "trim" or recording.awaited().expected.hidden
+
+
+LIMITS = (
+    Limit(
+        (2,), "a whole body that is no completion, empty or cut off, has no words to cut", _wordless
+    ),
+    Limit((3,), "a reply that broke off has no whole form", lambda case: not case.words.complete),
+    Limit(
+        (3,),
+        "a whole reply has one place for thinking, text and calls each, "
+        "so it cannot tell what came between",
+        _out_of_order,
+    ),
+    Limit(
+        (4,),
+        "the budget that think_budget=proxy keeps withholds thinking",
+        lambda case: case.budget is not None,
+    ),
+    Limit(
+        (4,),
+        "think_unasked=hide leaves thinking out, and think_blanks=trim blanks",
+        lambda case: _leaves_out(case.recording),
+    ),
+    Limit(
+        (4, 5),
+        "the server's reasoning fields tell different thoughts; "
+        "its decoder decides which one is told",
+        _many_thoughts,
+    ),
+    Limit(
+        (4, 5, 6),
+        "a frame that is not of the dialect's shape passes as it came, "
+        "so nobody can say what words it holds",
+        _unread,
+    ),
+    Limit(
+        (4, 5),
+        "the oracle reads no tool call in text that is cut off",
+        _cut_call,
+    ),
+    Limit(
+        (4, 5),
+        "a call that repeats the draft which ended its thought is told once",
+        _repeated_call,
+    ),
+    Limit(
+        (5,),
+        "think_markers reads phrases as thinking, which no tag shows; law 4 sees to the words",
+        lambda case: case.recording.settings.markers,
+    ),
+    Limit(
+        (5,),
+        "a call ends the block before it, wherever it stands; law 4 sees to the words",
+        _words_behind_a_call,
+    ),
+    Limit(
+        (7,),
+        "the SDKs refuse bytes that are no UTF-8, "
+        "which a chat completions client gets as they came",
+        _no_text,
+    ),
+)
+
+
+def limit_of(law: int, case: Case) -> Limit | None:
+    """Return why a law is not asked of a recording, None when it is."""
+    return next((limit for limit in LIMITS if law in limit.laws and limit.holds(case)), None)

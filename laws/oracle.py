@@ -1,0 +1,243 @@
+"""The reading rules once more, as one slow and obvious regular expression over the whole text.
+
+It shares no line with the parser. What the expression finds at a place is a piece of code, a
+thought, a mark that is no text, or one character of text; after a mark the rest is read as if it
+were a text of its own, which is what "code begins anew" means.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from converter.parsing.guess import LIMIT
+from converter.parsing.think_tags import ThinkTags
+from converter.parsing.tool_marks import BY_OPENER
+from laws.oracle_blocks import Block, thought_block, with_attributes
+from laws.oracle_marks import (
+    Here,
+    any_of,
+    begins_call,
+    pattern_of,
+    tool_mark,
+    tool_marks,
+    untorn,
+)
+
+
+def read(
+    text: str,
+    families: Sequence[ThinkTags],
+    start: str = "text",
+    attributes: bool = True,
+    tools_offered: bool = False,
+) -> list[Block]:
+    """The message that `text` is. `start`: "text", "closed" (text, thinking is off), "thinking",
+    "guessed" (to be thinking, and it stopped) or "undecided", as a whole reply is.
+    """
+    blocks: list[Block] = []
+    reader = _Reader(tuple(families), attributes, tools_offered, text)
+    for block in reader.blocks(start):
+        if block.kind == "text" and blocks and blocks[-1].kind == "text":
+            blocks[-1] = Block("text", blocks[-1].text + block.text)
+        elif block.text.strip() or (block.kind == "text" and block.text):
+            blocks.append(block)
+    return blocks
+
+
+@dataclass
+class _Reader:
+    """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
+    nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
+    reply began; `call_end`: what ends the tool call that the rest begins with; `unmarked`: all of a
+    reply that began inside a thought and has neither closer nor call.
+    """
+
+    families: tuple[ThinkTags, ...]
+    attributes: bool
+    offered: bool
+    rest: str
+    head: bool = True
+    closer: str = ""
+    bare: bool = False
+    frame_end: str = ""
+    call_end: str = ""
+    called: bool = False
+    unmarked: str = ""
+    torn: bool = False
+
+    def blocks(self, start: str) -> Iterator[Block]:
+        """The blocks as they are found; neighbours may be of one kind."""
+        self.bare, self.head = start == "undecided", start != "closed"
+        if start in ("thinking", "guessed"):
+            yield from self._first(start == "guessed")
+        before = ""
+        while True:
+            if self.call_end:
+                before += self._call()
+            kind, found = self._next_mark()
+            if not found:
+                break
+            said, parts = self.rest[: found.start()], found.groupdict()
+            before += said
+            if kind in ("thought", "bare"):
+                yield Block("text", before) if kind == "thought" else thought_block(before, None)
+                before = ""
+            if kind == "thought":
+                yield self._thought_block(found)
+                continue
+            self.head = kind == "stray" or (kind == "silent" and self.head and not said.strip())
+            self.called = self.called and self.head
+            self.bare = self.bare and kind == "silent"
+            if kind == "frame":
+                self.frame_end = _answer_tags(self.families, self.closer)[1]
+            self.closer = parts["stray"] or parts["bare"] or ""
+            self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
+            self.call_end = BY_OPENER[found[0]].close if kind == "tool" else ""
+        yield Block("text", before + self._last_text())
+
+    def _next_mark(self) -> tuple[str, re.Match[str] | None]:
+        """Return the mark that stands first in the rest, and its kind."""
+        place = 0
+        while found := self._pattern(place).match(self.rest, place):
+            kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
+            kind = next((name for name in kinds if found[name]), "")
+            if kind == "tool" and not begins_call(self.rest, 0, place, answer=True):
+                place += 1
+            elif kind:
+                return kind, found
+            else:
+                place = found.end()
+        return "", None
+
+    def _pattern(self, place: int) -> re.Pattern[str]:
+        head = not self.rest[:place].strip()
+        stray = head and self.head
+        bare, called = self.bare and not stray, head and self.called
+        here = Here(head, self.closer, bare, stray, self.offered, called)
+        return pattern_of(self.families, self.attributes, here)
+
+    def _call(self) -> str:
+        """Take a tool call: up to its end, or all."""
+        place = self.rest.find(self.call_end, len(tool_mark(self.rest, 0)))
+        end = len(self.rest) if place < 0 else place + len(self.call_end)
+        call, self.rest = self.rest[:end], self.rest[end:]
+        self.head, self.called, self.call_end = True, True, ""
+        if place < 0:
+            self.families = ()  # nothing counts any more
+        return call
+
+    def _thought_block(self, found: re.Match[str], before: str = "") -> Block:
+        """Take a thought with its marks. `before`: blanks that are the thought's as well."""
+        parts = found.groupdict()
+        self.bare = self.head = self.called = False
+        name = next((name for name in parts if name[:4] in _SAID and parts[name] is not None), "")
+        if not name:
+            self.rest, self.closer = self.rest[found.end() :], ""
+            return with_attributes(before, "", parts["whole"] or "")
+        number = name[4:]
+        family = self.families[int(number)]
+        closer = parts[f"{_SAID[name[:4]]}{number}"] or ""
+        first = [*family.openers, *family.labels]
+        if name.startswith("said"):
+            marks = [*first, *(label.rstrip() for label in family.labels)]
+            before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
+        said = self._said(found.span(name), found.end(), closer, family.closers, first)
+        if written := parts.get("attributes"):
+            return with_attributes(before, said, written)
+        return thought_block(before + said, None)
+
+    def _said(
+        self,
+        span: tuple[int, int],
+        behind: int,
+        closer: str,
+        closers: Sequence[str],
+        first: list[str],
+    ) -> str:
+        """Take what a thought says, and its closer, unless a tool call ends it before."""
+        begin, end = span
+        tools = tool_marks(self.families, self.offered)
+        for place in range(begin, end + 1):
+            if (mark := tool_mark(self.rest, place)) in tools and self._ends(begin, place, mark):
+                said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
+                self.call_end = BY_OPENER[mark].close
+                return said
+        said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
+        if closer:
+            return said
+        whole = untorn(said, self.families, [*closers, *tools], first)
+        self.torn = whole != said
+        return whole
+
+    def _ends(self, begin: int, place: int, mark: str) -> bool:
+        fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
+        return not fenced and begins_call(self.rest, begin, place)
+
+    def _first(self, guessed: bool) -> Iterator[Block]:
+        """Take the first thought; one that was only guessed, and not closed, has an answer."""
+        first = self._beginning()
+        answer = _last_paragraph(self.unmarked) if guessed and self.unmarked else ""
+        if answer:
+            yield thought_block(self.unmarked.removesuffix(answer), None)
+            reader = _Reader(self.families, self.attributes, self.offered, answer)
+            yield from reader.blocks("text")
+        else:
+            yield first
+
+    def _beginning(self) -> Block:
+        """Take the first thought of a reply that starts inside one: an opener at its very start is
+        only said again.
+        """
+        closers = [mark for row in self.families for mark in row.closers]
+        openers = [mark for row in self.families for mark in row.openers]
+        tools = tool_marks(self.families, self.offered)
+        silent = {mark for row in self.families for mark in row.ignored} - set(closers)
+        marks = "|".join(any_of([*silent, *closers, *openers, *tools])) or "(?!)"
+        while (found := re.match(rf"(\s*?)({marks})", self.rest)) and found[2] in silent:
+            self.rest = found[1] + self.rest[found.end() :]
+        blanks = len(self.rest) - len(self.rest.lstrip())
+        pattern = pattern_of(self.families, self.attributes, Here(True, ""))
+        for place in range(blanks + 1):
+            opened = pattern.match(self.rest, place)
+            if opened and opened["thought"] and not opened.groupdict().get("whole"):
+                return self._thought_block(opened, self.rest[:place])
+        ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
+        span = (0, ended.start() if ended else len(self.rest))
+        behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
+        self.head = self.bare = False
+        said = self._said(span, behind, closer, closers, [*openers, *silent])
+        self.unmarked = "" if closer or self.call_end or self.torn else said
+        return thought_block(said, None)
+
+    def _last_text(self) -> str:
+        """Return what is left, without the answer's closer."""
+        text = self.rest
+        if self.frame_end:
+            blanks = text[len(text.rstrip()) :]
+            text = text.rstrip().removesuffix(self.frame_end) + blanks
+        return text
+
+
+_SAID = {"said": "closer", "word": "tail"}
+
+
+def _answer_tags(families: Sequence[ThinkTags], closer: str) -> tuple[str, str]:
+    return [row.answer_tags for row in families if row.answer_tags and closer in row.closers][-1]
+
+
+def _last_paragraph(text: str) -> str:
+    """Return what is the answer if a reply that was guessed to begin inside a thought stops."""
+    least = len(text) - LIMIT
+    if least <= 0:
+        return text
+    begun = [found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]
+    words = [found.end() for found in re.finditer(r"\s+(?=\S)", text) if found.end() >= least]
+    return text[
+        next((place for place in reversed(begun) if place >= least), (words or [least])[0]) :
+    ]
+
+
+def _is_fenced(text: str) -> bool:
+    """Tell whether what follows the text stands in a fenced block."""
+    found = list(pattern_of((), False, Here(False, "")).finditer(text + "x"))
+    return found[-1]["fence"] is not None

@@ -1,0 +1,43 @@
+"""The blocks that the oracle finds: parts of a message."""
+
+import math
+import re
+from dataclasses import dataclass
+
+from laws.oracle_marks import NAME
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of a message. The last two are only known of attribute forms."""
+
+    kind: str
+    text: str
+    thought_type: str | None = None
+    confidence: float | None = None
+
+
+_PAIR = re.compile(rf"""\s({NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+def with_attributes(before: str, said: str, written: str) -> Block:
+    """Return the thought that an attribute form makes, with the words around it."""
+    values = {name: double or single for name, double, single in _PAIR.findall(written)}
+    return thought_block(before + values.get("thought", "") + "\n\n" + said, values)
+
+
+def thought_block(thought: str, values: dict[str, str] | None) -> Block:
+    """Return a thought; `values`: its attributes, if it has any."""
+    text = thought.strip("\r\n")
+    if values is None:
+        return Block("thinking", text)
+    return Block(
+        "thinking", text, values.get("thought_type"), _confidence(values.get("confidence", ""))
+    )
+
+
+def _confidence(written: str) -> float:
+    try:
+        return float(written) if math.isfinite(float(written)) else 0.5
+    except ValueError:
+        return 0.5

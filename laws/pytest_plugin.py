@@ -1,0 +1,220 @@
+"""`pytest --think-recordings DIR`: every recording in a folder is a test by itself, held to all
+laws and to its goldens.
+
+Nothing but pytest is imported until the option, or `think_recordings` in pytest's own settings,
+names a folder.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from converter.dialects.table import Dialect
+    from converter.recordings.library import Library
+    from converter.recordings.recording import Recording
+    from laws.laws import Law
+
+_FOLDERS = pytest.StashKey[list[Path]]()
+_DIFF_LINES = 40
+"""Lines of a golden's diff that a failure shows; `bless` shows all of it."""
+
+
+class RecordingFailureError(Exception):
+    """A recording is not as it should be; the message is all that there is to say."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, and the same as a setting."""
+    group = parser.getgroup("think-addon", "recordings of think-addon")
+    group.addoption(
+        "--think-recordings",
+        metavar="DIR",
+        help="hold every recording (NAME.mitm) in this folder to the laws",
+    )
+    group.addoption(
+        "--think-cuts", metavar="N", type=int, help="random cuts to draw for each recording and law"
+    )
+    parser.addini(
+        "think_recordings",
+        "folder of recordings to test whenever pytest is told no files",
+        type="paths",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the folder collected: the option's always, the setting's when no files are named."""
+    named = config.getoption("think_recordings")
+    folders = [config.invocation_params.dir / named] if named else config.getini("think_recordings")
+    for folder in folders:
+        if not folder.is_dir():
+            raise pytest.UsageError(f"think_recordings: expected a folder, got {folder}")
+    config.stash[_FOLDERS] = [folder.resolve() for folder in folders]
+    if named or config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args += [
+            str(folder) for folder in config.stash[_FOLDERS] if not _covered(folder, config)
+        ]
+
+
+def _covered(folder: Path, config: pytest.Config) -> bool:
+    """Tell whether what is collected anyway holds the folder."""
+    args = [
+        (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+        for argument in config.args
+    ]
+    return any(
+        folder.is_relative_to(argument) or argument.is_relative_to(folder) for argument in args
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
+    """Take the recordings of the folders, and nothing else."""
+    if file_path.suffix != ".mitm" or file_path.parent.resolve() not in parent.config.stash.get(
+        _FOLDERS, []
+    ):
+        return None
+    return RecordingFile.from_parent(parent, path=file_path)
+
+
+class RecordingFile(pytest.File):
+    """One recording: an item for each law that applies, and one for each client's golden."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Return the items; a file that cannot be read is one that fails."""
+        # mitmproxy's imports warn
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            from converter.recordings.library import Library  # noqa: PLC0415
+            from converter.recordings.replay import dialects_of  # noqa: PLC0415
+            from laws import laws  # noqa: PLC0415  # only where it is used
+        library = Library(_short(self.path.parent))
+        try:
+            recording = library.load(self.path.stem)
+            asked, dialects = list(laws.laws_of(recording)), list(dialects_of(recording))
+        except Exception as error:  # whatever is wrong with one file harms no other
+            yield DamagedItem.from_parent(self, name="can be read", error=error)
+            return
+        for law in asked:
+            yield LawItem.from_parent(
+                self, name=str(law), law=law, recording=recording, library=library
+            )
+        for dialect in dialects:
+            name = f"golden for {dialect.name.lower()} clients"
+            yield GoldenItem.from_parent(
+                self, name=name, dialect=dialect, recording=recording, library=library
+            )
+        if library.expectation_path(recording.name).exists():
+            yield ExpectationItem.from_parent(
+                self, name="reads as expected", recording=recording, library=library
+            )
+
+
+def _short(folder: Path) -> Path:
+    """Return the folder as a person here would write it."""
+    here = Path(os.path.relpath(folder))
+    return folder if here.parts[:1] == ("..",) else here
+
+
+class _RecordingItem(pytest.Item):
+    """An item whose failure is its message, without a traceback of ours."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return what to show."""
+        if isinstance(excinfo.value, RecordingFailureError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return where it is, and its headline."""
+        return self.path, None, f"{self.path.stem}::{self.name}"
+
+
+class DamagedItem(_RecordingItem):
+    """A file that cannot be read."""
+
+    def __init__(self, *, error: Exception, **given: Any) -> None:
+        super().__init__(**given)
+        self._error = error
+
+    def runtest(self) -> None:
+        """Fail, in one line."""
+        words = " ".join(str(self._error).split()) or type(self._error).__name__
+        raise RecordingFailureError(
+            words if self.path.stem in words else f"{self.path.name}: {words}"
+        )
+
+
+class LawItem(_RecordingItem):
+    """A recording held to one law."""
+
+    def __init__(
+        self, *, law: "Law", recording: "Recording", library: "Library", **given: Any
+    ) -> None:
+        super().__init__(**given)
+        self._law, self._recording, self._library = law, recording, library
+
+    def runtest(self) -> None:
+        """Fail with the first event that differs; skip what needs an SDK that is not there."""
+        from laws import laws, variants  # noqa: PLC0415
+
+        cuts = self.config.getoption("think_cuts")
+        try:
+            broken = laws.check_one(
+                self._law, self._recording, variants.DRAWN if cuts is None else cuts
+            )
+        except laws.NotInstalledError as missing:
+            pytest.skip(str(missing))
+        if broken:
+            raise RecordingFailureError(
+                broken[0].told(self._library.command("check", self._recording.name))
+            )
+
+
+class GoldenItem(_RecordingItem):
+    """A recording held to what was accepted before."""
+
+    def __init__(
+        self, *, dialect: "Dialect", recording: "Recording", library: "Library", **given: Any
+    ) -> None:
+        super().__init__(**given)
+        self._dialect, self._recording, self._library = dialect, recording, library
+
+    def runtest(self) -> None:
+        """Fail with what is new."""
+        from converter.recordings.golden import golden  # noqa: PLC0415
+
+        path = self._library.golden_path(self._recording.name, self._dialect)
+        new = golden(self._recording, self._dialect)
+        old = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+        if old != new:
+            told = _difference(path.name, old, new) if old is not None else [f"{path} is not there"]
+            raise RecordingFailureError(
+                "\n".join([*told, self._library.command("bless", self._recording.name)])
+            )
+
+
+class ExpectationItem(_RecordingItem):
+    """A recording held to what a person says it should read."""
+
+    def __init__(self, *, recording: "Recording", library: "Library", **given: Any) -> None:
+        super().__init__(**given)
+        self._recording, self._library = recording, library
+
+    def runtest(self) -> None:
+        """Fail with what is read otherwise."""
+        if unmet := self._library.unmet(self._recording):
+            raise RecordingFailureError(f"{self._recording.name} is not read as expected\n{unmet}")
+
+
+def _difference(name: str, old: str, new: str) -> list[str]:
+    lines = list(
+        unified_diff(
+            old.split("\n"), new.split("\n"), f"accepted/{name}", f"now/{name}", lineterm="", n=2
+        )
+    )
+    more = [f"... and {len(lines) - _DIFF_LINES} lines more"] if len(lines) > _DIFF_LINES else []
+    return [*lines[:_DIFF_LINES], *more]

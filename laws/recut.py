@@ -1,0 +1,112 @@
+"""The same reply in other pieces: a stream whose words are cut anew."""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from laws import response_pieces
+from laws.server_words import frames, value_of
+
+type Json = dict[str, Any]
+type Cut = Callable[[str], list[str]]
+_WORDS = ("content", "reasoning_content", "reasoning")
+NATIVE_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
+
+
+@dataclass(frozen=True)
+class _Spoken:
+    """A frame that says some words and nothing else. `template`: the frame without them, `path`:
+    where they belong.
+    """
+
+    template: Json
+    path: tuple[str | int, ...]
+    words: str
+
+    def frame(self, words: str) -> bytes:
+        value = copy.deepcopy(self.template)
+        place: Any = value
+        for step in self.path[:-1]:
+            place = place[step]
+        place[self.path[-1]] = words
+        return frame_of(value)
+
+
+def recut_words(body: bytes, cut: Cut) -> bytes:
+    """Return the stream with each run of words that belong together cut anew; all other frames are
+    as they were.
+    """
+    out: list[bytes] = []
+    run: list[_Spoken] = []
+    for frame in frames(body):
+        spoken = _spoken(value_of(frame) or {})
+        if run and (
+            spoken is None or (spoken.template, spoken.path) != (run[0].template, run[0].path)
+        ):
+            out += _cut_run(run, cut)
+            run = []
+        if spoken:
+            run.append(spoken)
+        else:
+            out.append(frame)
+    return b"".join([*out, *_cut_run(run, cut)])
+
+
+def _cut_run(run: list[_Spoken], cut: Cut) -> list[bytes]:
+    if not run:
+        return []
+    return [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
+
+
+def _spoken(value: Json) -> _Spoken | None:
+    if value.get("type") in response_pieces.WORDS and value.get("delta"):
+        template = {**value, "delta": "", "sequence_number": 0}
+        return _Spoken(template, ("delta",), value["delta"])
+    delta, path = _place(value)
+    name = next(
+        (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""
+    )
+    others = {
+        key: said
+        for key, said in delta.items()
+        if key not in (name, "type") and said not in (None, "")
+    }
+    if not name or others:
+        return None
+    spoken = _Spoken(copy.deepcopy(value), (*path, name), delta[name])
+    _place(spoken.template)[0][name] = ""
+    return spoken
+
+
+def _names(delta: Json) -> tuple[str, ...]:
+    if "type" not in delta:
+        return _WORDS
+    return (NATIVE_WORDS[delta["type"]],) if delta["type"] in NATIVE_WORDS else ()
+
+
+def _place(value: Json) -> tuple[Json, tuple[str | int, ...]]:
+    """Return the delta of a frame that has one and no end, and the way to it."""
+    choices = value.get("choices")
+    if (
+        isinstance(choices, list)
+        and len(choices) == 1
+        and isinstance(choices[0], dict)
+        and not value.get("usage")
+    ):
+        delta = choices[0].get("delta")
+        ended = choices[0].get("finish_reason")
+        if isinstance(delta, dict) and not ended:
+            return delta, ("choices", 0, "delta")
+        return {}, ()
+    if value.get("type") == "content_block_delta" and isinstance(value.get("delta"), dict):
+        return value["delta"], ("delta",)
+    return {}, ()
+
+
+def frame_of(value: Json) -> bytes:
+    """Return the frame that says this, as its server writes it."""
+    named = "type" in value and "choices" not in value
+    head = b"event: " + value["type"].encode() + b"\n" if named else b""
+    return head + b"data: " + json.dumps(value, ensure_ascii=True).encode() + b"\n\n"

@@ -1,0 +1,186 @@
+"""The same reply in the other form: a stream folded into a body, a body unfolded into a stream."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
+from laws import response_pieces
+from laws.recut import NATIVE_WORDS, Cut, Json, frame_of
+from laws.server_words import frames, value_of
+
+_NATIVE_PIECES = {
+    **NATIVE_WORDS,
+    "input_json_delta": "partial_json",
+    "signature_delta": "signature",
+}
+_DONE = b"data: [DONE]\n\n"
+
+
+def fold(body: bytes, dialect: Dialect) -> bytes:
+    """Return the stream as the one body that its server would have sent."""
+    values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
+    return json.dumps(_FOLDS[dialect](values)).encode()
+
+
+def _fold_openai(values: list[Json]) -> Json:
+    whole: Json = {}
+    choices: dict[int, Json] = {}
+    for value in values:
+        whole |= {
+            name: said for name, said in value.items() if name != "choices" and said is not None
+        }
+        for position, choice in enumerate(value.get("choices") or []):
+            index = position if choice.get("index") is None else choice["index"]
+            begun = {
+                "index": index,
+                "message": {"role": "assistant", "content": ""},
+                "finish_reason": None,
+            }
+            kept = choices.setdefault(index, begun)
+            _add_fields(kept["message"], choice.get("delta") or {})
+            kept |= {
+                name: said for name, said in choice.items() if name != "delta" and said is not None
+            }
+    return whole | {
+        "object": "chat.completion",
+        "choices": [choices[index] for index in sorted(choices)],
+    }
+
+
+def _add_fields(message: Json, delta: Json) -> None:
+    for name, said in delta.items():
+        if name == "tool_calls":
+            _add_calls(message.setdefault(name, []), said or [])
+        elif (
+            isinstance(said, str | list)
+            and name != "role"
+            and type(message.get(name)) is type(said)
+        ):
+            message[name] += said
+        elif said is not None:
+            message[name] = copy.deepcopy(said)
+
+
+def _add_calls(calls: list[Json], entries: list[Json]) -> None:
+    for position, entry in enumerate(entries):
+        index = position if entry.get("index") is None else entry["index"]
+        while len(calls) <= index:
+            calls.append({"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+        function = entry.get("function") or {}
+        calls[index]["id"] += entry.get("id") or ""
+        for name in ("name", "arguments"):
+            calls[index]["function"][name] += function.get(name) or ""
+
+
+def _fold_anthropic(values: list[Json]) -> Json:
+    message: Json = {}
+    blocks: dict[int, Json] = {}
+    for event in values:
+        match event.get("type"):
+            case "message_start":
+                message = copy.deepcopy(event["message"])
+            case "content_block_start":
+                blocks[event["index"]] = {**event["content_block"], "written": ""}
+            case "content_block_delta" if name := _NATIVE_PIECES.get(event["delta"].get("type")):
+                key = "written" if name == "partial_json" else name
+                blocks[event["index"]][key] = (
+                    blocks[event["index"]].get(key, "") + event["delta"][name]
+                )
+            case "message_delta":
+                usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
+                message |= {**event.get("delta", {}), "usage": usage}
+    return message | {"content": [_finished(blocks[index]) for index in sorted(blocks)]}
+
+
+def _finished(block: Json) -> Json:
+    written = block.pop("written")
+    return (
+        block | {"input": json.loads(written) if written else block.get("input") or {}}
+        if block["type"] == "tool_use"
+        else block
+    )
+
+
+_FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
+    OPENAI_CHAT: _fold_openai,
+    ANTHROPIC: _fold_anthropic,
+    RESPONSES: response_pieces.fold,
+}
+
+
+def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
+    """Return the body as the stream that its server would have sent, its words in the pieces that
+    `cut` makes.
+    """
+    value: Json = json.loads(body)
+    if dialect is ANTHROPIC:
+        return b"".join(map(frame_of, _native_events(value, cut)))
+    if dialect is RESPONSES:
+        return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
+    return b"".join([*map(frame_of, _chunks(value, cut)), _DONE])
+
+
+def _chunks(value: Json, cut: Cut) -> Iterator[Json]:
+    head = {name: said for name, said in value.items() if name not in ("choices", "usage")} | {
+        "object": "chat.completion.chunk"
+    }
+    for choice in value["choices"]:
+        index, outer = (
+            choice["index"],
+            {name: said for name, said in choice.items() if name != "message"},
+        )
+        deltas = [{"role": "assistant", "content": None}, *_deltas(choice["message"], cut)]
+        for delta in deltas:
+            yield head | {"choices": [{"index": index, "delta": delta, "finish_reason": None}]}
+        yield head | {"choices": [{**outer, "delta": {}}]}
+    if value.get("usage"):
+        yield head | {"choices": [], "usage": value["usage"]}
+
+
+def _deltas(message: Json, cut: Cut) -> Iterator[Json]:
+    """Thoughts first, then the answer, then calls, as servers send them."""
+    said = sorted(
+        message.items(),
+        key=lambda item: (item[0] == "tool_calls", item[0] in ("content", "refusal")),
+    )
+    for name, value in said:
+        if name == "tool_calls":
+            yield from (
+                {"tool_calls": [{**entry, "index": number}]}
+                for number, entry in enumerate(value or [])
+            )
+        elif isinstance(value, str) and name != "role":
+            yield from ({name: piece} for piece in cut(value))
+        elif value and name != "role":
+            yield {name: value}
+
+
+def _native_events(message: Json, cut: Cut) -> Iterator[Json]:
+    start = message | {"content": [], "stop_reason": None, "stop_sequence": None}
+    yield {"type": "message_start", "message": start}
+    for index, block in enumerate(message["content"]):
+        yield {"type": "content_block_start", "index": index, "content_block": _emptied(block)}
+        for delta in _native_deltas(block, cut):
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    ending = {name: message.get(name) for name in ("stop_reason", "stop_sequence")}
+    yield {"type": "message_delta", "delta": ending, "usage": message.get("usage") or {}}
+    yield {"type": "message_stop"}
+
+
+def _emptied(block: Json) -> Json:
+    if block["type"] not in ("text", "thinking", "tool_use"):
+        return block
+    empty: Json = {"text": "", "thinking": "", "signature": "", "input": {}}
+    return {name: empty.get(name, said) for name, said in block.items()}
+
+
+def _native_deltas(block: Json, cut: Cut) -> Iterator[Json]:
+    match block:
+        case {"type": "tool_use", "input": given}:
+            yield {"type": "input_json_delta", "partial_json": json.dumps(given)}
+        case {"type": "text" | "thinking" as kind}:
+            yield from ({"type": f"{kind}_delta", kind: piece} for piece in cut(block[kind]))
+            if block.get("signature"):
+                yield {"type": "signature_delta", "signature": block["signature"]}

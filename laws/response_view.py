@@ -1,0 +1,130 @@
+"""A reader of Responses streams that forgives nothing, and a response as the message it is.
+
+As strict as the clients together: deltas belong to the item opened last (Codex), every item and
+index is there when it is filled (Python SDK), finished items and those of the last event are the
+same, and a finished call has arguments that can be read.
+"""
+
+import json
+from typing import Any
+
+from laws.strict_reader import frames_of, must
+
+type Json = dict[str, Any]
+
+LAST = ("completed", "incomplete", "failed")
+_STARTED = ("created", "in_progress")
+_EMPTY = {"message": "content", "reasoning": "summary", "function_call": "arguments"}
+_STOPS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+
+
+class ResponseReader:
+    """Feed the stream's events; `response` is that of the last one. Raises AssertionError, saying
+    why, for what no client should have to read.
+    """
+
+    def __init__(self) -> None:
+        self.response: Json = {}
+        self._kinds: list[str] = []
+        self._count = 0
+        self._open: Json | None = None
+        self._done: list[Json] = []
+        self._pieces: list[str] = []
+
+    def feed(self, event: Json) -> None:
+        """Read one event."""
+        kind = event["type"].removeprefix("response.")
+        must(not self.response, f"{kind} behind the last event")
+        must(event["sequence_number"] == self._count, f"{kind} has another number")
+        self._count += 1
+        if kind in (*_STARTED, *LAST):
+            self._course(kind, event["response"])
+        elif kind != "keepalive":
+            must(self._kinds == [*_STARTED], f"{kind} before the response began")
+            must(event["output_index"] == len(self._done), f"{kind} of another item")
+            self._item(kind, event)
+
+    def close(self) -> Json:
+        """Return the response: the stream is over."""
+        must(bool(self.response), "the stream ends without its last event")
+        return self.response
+
+    def _course(self, kind: str, response: Json) -> None:
+        if kind in _STARTED:
+            self._kinds.append(kind)
+            must(response["output"] == [], f"{kind} has items")
+        else:
+            must(self._open is None or kind != "completed", "an item is open at the end")
+            must(response["output"] == self._done, "the last event has other items")
+            must(response["status"] == kind, "the last event has another status")
+            self.response = response
+
+    def _item(self, kind: str, event: Json) -> None:
+        if kind == "output_item.added":
+            must(self._open is None, "two items are open")
+            self._open, self._pieces = event["item"], []
+            empty = _EMPTY.get(event["item"]["type"])
+            must(not empty or event["item"][empty] in ("", []), "an item is full at its start")
+        elif kind == "output_item.done":
+            self._finish(event["item"])
+        else:
+            must((self._open or {}).get("id") == event["item_id"], f"{kind} of another item")
+            self._pieces += [event["delta"]] if kind.endswith(".delta") else []
+
+    def _finish(self, item: Json) -> None:
+        must(self._open is not None and self._open["id"] == item["id"], "another item is done")
+        said = "".join(self._pieces)
+        must(said == words_of(item), f"the pieces say {said!r}, the item {words_of(item)!r}")
+        if item["type"] == "function_call":
+            json.loads(item["arguments"])
+        self._done.append(item)
+        self._open = None
+
+
+def read_response(body: bytes) -> Json:
+    """Return the response that a stream tells, read strictly."""
+    reader = ResponseReader()
+    for frame in frames_of(body):
+        name, _, data = frame.partition(b"\n")
+        event = json.loads(data.removeprefix(b"data: "))
+        must(name == b"event: " + event["type"].encode(), f"{name!r} of {event['type']}")
+        reader.feed(event)
+    return reader.close()
+
+
+def words_of(item: Json) -> str:
+    """Return what the pieces of an item say."""
+    parts = item.get("content") or item.get("summary") or ()
+    return "".join(part["text"] for part in parts) or item.get("arguments") or item.get("input", "")
+
+
+def as_message(response: Json) -> Json:
+    """Return a response in the words of a message, by which both are judged alike."""
+    message = {
+        "type": "message",
+        "id": response.get("id"),
+        "model": response.get("model"),
+        "content": [_block(item) for item in response.get("output", ())],
+        "stop_reason": _stop(response),
+        "stop_sequence": None,
+        "usage": response.get("usage"),
+    }
+    if not response.get("error"):
+        return message
+    kept = message if "output" in response else {}
+    return {**kept, "error": {"type": response["error"]["code"], **response["error"]}}
+
+
+def _block(item: Json) -> Json:
+    if item["type"] == "function_call":
+        name, given = item["name"], json.loads(item["arguments"])
+        return {"type": "tool_use", "id": item["call_id"], "name": name, "input": given}
+    kind = {"reasoning": "thinking", "message": "text"}.get(item["type"])
+    return {"type": kind, kind: words_of(item)} if kind else dict(item)  # a server's own passes
+
+
+def _stop(response: Json) -> str:
+    if details := response.get("incomplete_details"):
+        return _STOPS[details["reason"]]
+    called = any(item["type"] == "function_call" for item in response.get("output", ()))
+    return "tool_use" if called else "end_turn"

@@ -1,0 +1,117 @@
+"""The variants of a recorded reply: which client, streamed or whole, and how the server's bytes
+were cut.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.recordings.recording import Chunk, Recording
+from converter.reply.rewriter import Rewriter
+from laws.failures import BrokenLawError
+
+DRAWN = 8
+"""Cuts to draw for each recording and law; they are the same each time, because the recording's
+name is the seed.
+"""
+_CONTENT_TYPES = {Form.STREAM: "text/event-stream", Form.WHOLE: "application/json"}
+_NAMES = {
+    OPENAI_CHAT: "chat completions client",
+    ANTHROPIC: "Anthropic client",
+    RESPONSES: "Responses client",
+}
+IN_BLOCKS = (ANTHROPIC, RESPONSES)
+"""Dialects whose replies are blocks in order, whoever the server is."""
+_FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A client, and the form in which it wants the reply."""
+
+    client: Dialect
+    form: Form
+
+    def __str__(self) -> str:
+        return f"{_NAMES[self.client]}, {_FORMS[self.form]}"
+
+
+def variants(recording: Recording, dialect: Dialect | None = None) -> Iterator[Variant]:
+    """Return all variants of a reply, or those to a client of one dialect.
+
+    A reply of a server's own endpoint goes to clients of its dialect only, and between two of a
+    dialect the form stays.
+    """
+    server = recording.server_dialect
+    for client in DIALECTS if server is OPENAI_CHAT else (server,):
+        if dialect in (None, client):
+            forms = [recording.server_form] if client is server else Form
+            yield from (Variant(client, form) for form in forms)
+
+
+def rewrite(
+    recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
+) -> list[bytes]:
+    """Return what the client gets when the server's bytes come in these pieces, or as they came.
+    Raises BrokenLawError.
+    """
+    out, _ = rewritten(recording, variant, pieces)
+    return out
+
+
+def rewritten(
+    recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None
+) -> tuple[list[bytes], Rewriter]:
+    """The same, and what rewrote it. A fault that the rewriter survived is still a fault."""
+    rewriter = recording.rewriter(variant.client, variant.form)
+    came = [chunk.data for chunk in recording.chunks] if pieces is None else pieces
+    try:
+        out = [piece for chunk in came for piece in rewriter.feed(chunk)] + rewriter.close()
+    except Exception as error:
+        raise BrokenLawError(
+            str(variant), f"the addon raised {type(error).__name__}: {error}"
+        ) from error
+    for note in rewriter.notes:
+        if "fault of the addon" in note:
+            raise BrokenLawError(str(variant), f"the addon noted a {note}")
+    if not all(out):
+        raise BrokenLawError(
+            str(variant), f"piece {out.index(b'')} is empty, which would end a chunked reply"
+        )
+    return out, rewriter
+
+
+def body_of(recording: Recording, variant: Variant, pieces: Iterable[bytes] | None = None) -> bytes:
+    """Return it in one piece."""
+    return b"".join(rewrite(recording, variant, pieces))
+
+
+def with_body(
+    recording: Recording, body: bytes, form: Form | None = None, **options: object
+) -> Recording:
+    """Return the recording as if the server had said this, in this form, with these options beside
+    those in force.
+    """
+    answered = (
+        recording.answered
+        if form is None
+        else replace(recording.answered, content_type=_CONTENT_TYPES[form])
+    )
+    merged: Mapping[str, object] = {**recording.options, **options}
+    return replace(recording, chunks=(Chunk(0.0, body),), answered=answered, options=merged)
+
+
+def seeded_random(recording: Recording, law: int) -> random.Random:
+    """Return what draws for this recording and law, the same each time."""
+    return random.Random(f"{recording.name} {law}")
+
+
+def cut_anywhere[T: (str, bytes)](whole: T, most: int, drawing: random.Random) -> list[T]:
+    """Return it in up to so many pieces, none of them empty."""
+    places: list[int] = (
+        sorted(drawing.sample(range(1, len(whole)), min(most - 1, len(whole) - 1))) if whole else []
+    )
+    return [
+        whole[begin:end] for begin, end in zip([0, *places], [*places, len(whole)], strict=True)
+    ]

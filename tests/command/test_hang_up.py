@@ -1,0 +1,37 @@
+"""The end of a terminal is noticed."""
+
+import asyncio
+import os
+import pty
+
+import pytest
+
+from converter.command import hang_up
+
+
+def test_a_terminal_is_gone_when_its_other_side_is_closed() -> None:
+    ours, theirs = pty.openpty()
+    try:
+        assert not hang_up.is_gone(theirs)
+        os.close(ours)
+        assert hang_up.is_gone(theirs)
+    finally:
+        os.close(theirs)
+
+
+def test_the_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hang_up, "SECONDS_BETWEEN_LOOKS", 0.01)
+    ours, theirs = pty.openpty()
+
+    async def wait() -> bool:
+        waiting = asyncio.ensure_future(hang_up.hung_up(theirs))
+        await asyncio.sleep(0.05)
+        early = waiting.done()
+        os.close(ours)
+        await asyncio.wait_for(waiting, 5)
+        return early
+
+    try:
+        assert not asyncio.run(wait())
+    finally:
+        os.close(theirs)

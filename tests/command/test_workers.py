@@ -1,0 +1,41 @@
+"""What workers can be asked for; that they work is proven by processes in tests/end_to_end."""
+
+import pytest
+
+from converter.command import event_loop
+from converter.command.workers import check
+
+
+def test_there_is_at_least_one_worker() -> None:
+    with pytest.raises(ValueError, match="from 1, got 0"):
+        check(0, [])
+    check(1, [])
+
+
+ONE_PLACE = [
+    ["-w", "flows"],
+    ["-wflows"],
+    ["--save-stream-file=flows"],
+    ["--set", "save_stream_file=flows"],
+    ["--set", "think_metrics=909"],
+    ["-w", "flows-{worker}", "--set", "think_metrics=909"],
+]
+
+
+@pytest.mark.parametrize("places", ONE_PLACE, ids=" ".join)
+def test_workers_do_not_write_to_one_place(places: list[str]) -> None:
+    check(1, places)
+    with pytest.raises(ValueError, match=r"put \{worker\} into its name"):
+        check(2, places)
+    check(2, [*places[:-1], places[-1] + "{worker}"])
+
+
+def test_an_option_that_is_emptied_is_no_place() -> None:
+    check(2, ["--set", "think_metrics=", "--set", "save_stream_file="])
+
+
+def test_several_workers_need_a_system_that_shares_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_loop, "can_share_port", lambda: False)
+    check(1, [])
+    with pytest.raises(ValueError, match="lets no two processes share a port"):
+        check(2, [])

@@ -1,0 +1,109 @@
+"""The tap lets every chunk through, whatever goes wrong beside it."""
+
+import asyncio
+import threading
+
+import pytest
+from mitmproxy.http import Headers, Request
+
+from converter.dialects.endpoints import Endpoint
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
+from converter.exchange import settings
+from converter.exchange.exchange import Exchange
+from converter.reply.rewriter import Rewriter
+from converter.shell.hooks.tap import LONG, Tap
+from converter.shell.keep.flow_record import FlowRecord
+from tests.support.frames import stream
+
+
+def tap(tell: object = lambda: None) -> Tap:
+    return Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), tell)  # type: ignore[arg-type]
+
+
+def test_what_goes_out_is_what_the_rewriter_says() -> None:
+    through, rewriter = tap(), Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    chunks = stream("<think>a</think>", "b")
+    passed = [through(chunk) for chunk in [*chunks, b""]]
+    said = [*(b"".join(rewriter.feed(chunk)) for chunk in chunks), b"".join(rewriter.close())]
+    assert passed == [[piece] if piece else [] for piece in said]
+
+
+def test_no_piece_is_empty_before_the_end() -> None:
+    through = tap()
+    assert all(
+        piece
+        for byte in b"".join(stream("<think>a</think>", "b"))
+        for piece in through(bytes([byte]))
+    )
+
+
+def test_who_fails_to_listen_costs_no_chunk(caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> None:
+        raise ValueError
+
+    through, chunks = tap(broken), stream("b")
+    assert [b"".join(through(chunk)) for chunk in chunks] == chunks
+    assert "could not be told of" in caplog.text
+
+
+def test_what_comes_in_one_read_goes_out_in_one_piece() -> None:
+    assert len(tap()(b"".join(stream("<think>a</think>", "b")))) == 1
+
+
+def test_a_reply_that_breaks_off_is_ended_with_the_explanation() -> None:
+    rewriter = Rewriter(settings.read(), ANTHROPIC, Form.STREAM)
+    through = Tap(rewriter, lambda: None, explain=lambda reason: f"because {reason}")
+    through(b"".join(stream("<think>a")[:-3]))
+    said = b"".join(through.abort("boom"))
+    assert b"event: error\n" in said
+    assert b"because boom" in said
+    assert through.abort("again") == []
+
+
+def test_a_reply_that_is_over_cannot_break_off() -> None:
+    through = tap()
+    through(stream("a")[0])
+    assert through(b"")
+    assert through.abort("boom") == []
+
+
+def test_a_ping_may_stand_before_the_first_frame_and_not_after_the_last() -> None:
+    through = tap()
+    assert through.ping() == [b": ping\n\n"]
+    through(b"")
+    assert through.ping() == []
+
+
+def test_a_long_frame_is_read_beside_the_loop_to_the_same_bytes() -> None:
+    chunks = stream("<think>a</think>", "b" * (2 * LONG), "c")
+    whole = b"".join(chunks)
+    places = range(0, len(whole), LONG // 2)
+
+    async def beside() -> tuple[bytes, int]:
+        through, said, long = tap(), b"", 0
+        for chunk in [*(whole[at : at + LONG // 2] for at in places), b""]:
+            long += through.is_long
+            told = await through.beside(chunk) if through.is_long else through(chunk)
+            said += b"".join(told)
+        return said, long
+
+    rewriter = Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM)
+    said, long = asyncio.run(beside())
+    assert said == b"".join([*rewriter.feed(whole), *rewriter.close()])
+    assert long >= 2
+
+
+def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
+    told: list[threading.Thread] = []
+    through = tap(lambda: told.append(threading.current_thread()))
+    asyncio.run(through.beside(stream("b")[0]))
+    assert told == [threading.main_thread()]
+
+
+@pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
+def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
+    exchange = Exchange(Endpoint.CHAT, settings.read(), client=dialect)
+    kept = FlowRecord(exchange, Headers(), {})
+    kept.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    through = Tap(Rewriter(settings.read(), dialect, Form.STREAM), lambda: None, kept)
+    assert through.is_long is long

@@ -1,0 +1,564 @@
+"""Servers asked by the addon: how often, who waits for it, and what a server that says nothing
+costs. The servers are real ones, on loopback.
+"""
+
+import asyncio
+import gc
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from converter.model.initial_state import InitialState
+from converter.servers import known_servers
+from converter.servers.known_servers import Body, KnownServers, Upstream
+from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
+from converter.servers.profiles import GENERIC, by_name
+from converter.shell.aside import AT_ONCE
+from converter.shell.probes import upstream_client
+from converter.shell.probes.upstream_client import UpstreamClient, credentials
+from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.scripted_server import Asked
+
+TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
+LIKELY = InitialState.LIKELY_THINKING
+HOST = "127.0.0.1"
+OPTIONS = Path(__file__).parents[3] / "docs" / "options.md"
+SMALL = {"model": "small", "messages": [{"role": "user", "content": "hi"}]}
+LARGE = {**SMALL, "model": "large"}
+BEGUN = {"messages": [{"role": "assistant", "content": "<think>hm"}]}
+OPENED = Says({"count": 5, "token_strs": ["<|im_start|>", "<think>", "Ċ"]})
+VLLM = by_name("vllm")
+NIM = by_name("nim")
+NO_HTTP = Says({"count": 1}, headers={"content-length": "long"})
+SHORT = 0.05
+
+
+@pytest.fixture
+def server() -> Iterator[ByPathServer]:
+    with ByPathServer() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take longer to answer than a reply would wait."""
+    monkeypatch.setattr(upstream_client, "GRACE", 30.0)
+
+
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long enough for a request to come to a server on a busy machine."""
+    monkeypatch.setattr(upstream_client, "PATIENCE", 0.5)
+
+
+@contextmanager
+def _silent() -> Iterator[Upstream]:
+    """A server whose connections are taken by the system, and nobody reads them."""
+    with socket.create_server((HOST, 0)) as listener:
+        yield Upstream("http", HOST, listener.getsockname()[1])
+
+
+def _gone() -> Upstream:
+    """An address where nobody listens."""
+    with socket.create_server((HOST, 0)) as listener:
+        return Upstream("http", HOST, listener.getsockname()[1])
+
+
+def _at(server: ByPathServer) -> Upstream:
+    return Upstream("http", HOST, server.server_port)
+
+
+type Step = Callable[[UpstreamClient], Awaitable[object]]
+
+
+def _run(*steps: Step, known: KnownServers | None = None) -> list[object]:
+    """What each step with the same client comes to, one after another."""
+
+    async def run() -> list[object]:
+        client = UpstreamClient(known or KnownServers())
+        return [await step(client) for step in steps]
+
+    return asyncio.run(run())
+
+
+def _recognise(upstream: Upstream, **headers: str) -> Step:
+    return lambda client: client.recognise(upstream, headers)
+
+
+def _count(upstream: Upstream) -> Step:
+    return lambda client: client.count(upstream, {}, VLLM, SMALL)
+
+
+def _ask(upstream: Upstream, body: Body = SMALL, server: object = None) -> Step:
+    async def ask(client: UpstreamClient) -> None:
+        row = None if server is None else by_name(str(server))
+        client.ask_initial_state(upstream, {}, body, row)
+
+    return ask
+
+
+def _begins(upstream: Upstream, body: Body = SMALL) -> Step:
+    return lambda client: client.initial_state(upstream, body)
+
+
+async def _settled(_: UpstreamClient) -> None:
+    """Wait for what is asked in the background."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _pause(seconds: float) -> Step:
+    return lambda _: asyncio.sleep(seconds)
+
+
+def test_a_server_is_asked_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    assert _run(*[_recognise(_at(server))] * 3) == [VLLM] * 3
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_a_server_is_asked_once_by_many_at_the_same_time(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def many(client: UpstreamClient) -> object:
+        return await asyncio.gather(*(recognise(client) for _ in range(5)))
+
+    assert _run(many) == [[VLLM] * 5]
+    assert sorted(server.paths()) == sorted(IDENTITY_PATHS)
+
+
+def test_what_a_server_is_will_be_remembered(server: ByPathServer) -> None:
+    server.rows |= owned_by("sglang")
+    known = KnownServers()
+    _run(_recognise(_at(server)), known=known)
+    assert known.server(_at(server)) is by_name("sglang")
+
+
+def test_a_generic_server_is_asked_once(server: ByPathServer) -> None:
+    assert _run(*[_recognise(_at(server))] * 2) == [GENERIC] * 2
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+def test_the_questions_carry_the_clients_key(server: ByPathServer) -> None:
+    _run(_recognise(_at(server), authorization="Bearer secret"))
+    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer secret"}
+
+
+def test_a_server_that_lets_nobody_in_is_asked_again(server: ByPathServer) -> None:
+    def guarded(asked: Asked) -> Says:
+        right = asked.headers["authorization"] == "Bearer right"
+        return owned_by("sglang")["/v1/models"] if right else Says({}, 401)
+
+    server.rows["/v1/models"] = guarded
+    wrong, right = (
+        _recognise(_at(server), authorization=f"Bearer {key}") for key in ("wrong", "right")
+    )
+    assert _run(wrong, right) == [GENERIC, by_name("sglang")]
+
+
+def test_a_server_that_cannot_even_be_connected_to_is_generic() -> None:
+    """mitmproxy's tasks begin at once, so that this one is over before anybody has noted it."""
+
+    async def unreadable(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        client._secure = _no_authorities
+        upstream = Upstream("https", HOST, 443)
+        told = [await client.recognise(upstream, {}) for _ in range(2)]
+        return told, client._recognising
+
+    assert _run(unreadable) == [([GENERIC, GENERIC], {})]
+
+
+def _no_authorities(_: str) -> ssl.SSLContext:
+    raise FileNotFoundError("authorities.pem")
+
+
+def test_nobody_there_is_an_error_each_time() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError, match="refused"):
+            await client.recognise(upstream, {})
+
+    _run(refused, refused)
+
+
+def test_a_server_that_was_not_there_is_asked_when_it_is() -> None:
+    upstream = _gone()
+
+    async def refused(client: UpstreamClient) -> None:
+        with pytest.raises(ConnectionError):
+            await client.recognise(upstream, {})
+
+    async def comes(_: UpstreamClient) -> None:
+        reborn.append(ByPathServer(owned_by("vllm"), upstream.port))
+
+    reborn: list[ByPathServer] = []
+    assert _run(refused, comes, _recognise(upstream))[-1] is VLLM
+    reborn[0].shutdown()
+    reborn[0].server_close()
+
+
+def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    recognise = _recognise(_at(server))
+
+    async def one_leaves(client: UpstreamClient) -> object:
+        leaves, stays = (asyncio.ensure_future(recognise(client)) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        return await stays
+
+    assert _run(one_leaves) == [VLLM]
+
+
+def _timed(step: Step, times: list[float]) -> Step:
+    async def timed(client: UpstreamClient) -> object:
+        begun = time.monotonic()
+        result = await step(client)
+        times.append(time.monotonic() - begun)
+        return result
+
+    return timed
+
+
+def test_a_server_that_answers_nothing_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_client, "PATIENCE", 1.0)
+    times: list[float] = []
+    with _silent() as upstream:
+        steps = [*[_recognise(upstream)] * 5, _count(upstream), _ask(upstream), _begins(upstream)]
+        results = _run(*(_timed(step, times) for step in steps))
+    assert results == [*[GENERIC] * 5, None, None, TEXT]
+    assert 1 <= times[0] < len(IDENTITY_PATHS)  # all were asked at once
+    assert sum(times[1:]) < 0.9
+
+
+@contextmanager
+def _hanging(server: ByPathServer, *paths: str) -> Iterator[None]:
+    """The server does not come to an end with these."""
+    let_go = threading.Event()
+    server.rows |= {path: Says(steps=[let_go, b"{}"]) for path in paths}
+    yield
+    let_go.set()
+    server.rows.clear()
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_hangs_on_one_question_is_known_by_the_others(
+    server: ByPathServer,
+) -> None:
+    server.rows |= {**owned_by("vllm"), "/tokenize": Says({"count": 7})}
+    with _hanging(server, "/v1/metadata"):
+        assert _run(_recognise(_at(server)), _count(_at(server))) == [VLLM, 7]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_hung_on_an_earlier_question_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NIM hangs on /v1/metadata while it loads, and lists the models of the vLLM inside."""
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise = _recognise(_at(server))
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = {**owned_by("vllm"), "/v1/metadata": Says({"modelInfo": []})}
+
+    server.rows = dict(owned_by("vllm"))
+    with _hanging(server, "/v1/metadata"):
+        found = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [found[0], found[2], found[4]] == [VLLM, VLLM, NIM]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_was_silent_is_asked_again_in_the_background(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise = _recognise(_at(server))
+
+    async def wakes(_: UpstreamClient) -> None:
+        server.rows = dict(owned_by("vllm"))
+
+    with _hanging(server, *IDENTITY_PATHS):
+        found = _run(recognise, wakes, recognise, _settled, recognise)
+    assert [found[0], found[2], found[4]] == [GENERIC, GENERIC, VLLM]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_that_is_gone_when_it_is_asked_again_is_nobodys_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    listener = socket.create_server((HOST, 0))
+    recognise = _recognise(Upstream("http", HOST, listener.getsockname()[1]))
+
+    async def goes(_: UpstreamClient) -> None:
+        listener.close()
+
+    assert _run(recognise, goes, recognise, _settled, recognise)[2::2] == [GENERIC] * 2
+    gc.collect()  # an error that nobody has asked for is told when its task is forgotten
+    assert [record.name for record in caplog.records] == [upstream_client.__name__]
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_silent_server_is_left_alone_while_it_rests(server: ByPathServer) -> None:
+    with _hanging(server, *IDENTITY_PATHS):
+        _run(*[_recognise(_at(server))] * 4, _count(_at(server)), _pause(0.2))
+    assert len(server.asked) == len(IDENTITY_PATHS)
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_has_rested_is_asked_once_at_a_time(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    recognise, count = _recognise(_at(server)), _count(_at(server))
+
+    async def rests_long(_: UpstreamClient) -> None:
+        monkeypatch.setattr(upstream_client, "REST", 60.0)
+
+    with _hanging(server, *IDENTITY_PATHS, "/tokenize"):
+        _run(count, rests_long, *[count] * 3, _settled, *[recognise] * 3)
+    assert server.paths() == ["/tokenize"] * 2
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_count_without_an_answer_is_waited_for_once(
+    server: ByPathServer,
+) -> None:
+    times: list[float] = []
+    with _hanging(server, "/tokenize"):
+        assert _run(*[_timed(_count(_at(server)), times)] * 3) == [None] * 3
+    assert times[0] >= 0.5 > times[1] + times[2]
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_answers_again_is_waited_for_again(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, Says({"count": 7})]
+    count = _count(_at(server))
+    assert _run(count, count, _settled, count) == [None, None, None, 7]
+
+
+def test_a_server_counts(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = Says({"count": 7})
+    assert _run(_count(_at(server))) == [7]
+
+
+def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None:
+    server.rows |= owned_by("vllm")
+    first, second = _run(*[lambda client: client.models(_at(server), {})] * 2)
+    assert first == second == [{"id": "small", "owned_by": "vllm"}]
+    assert server.paths() == ["/v1/models"]
+
+
+def test_a_server_that_is_gone_counts_nothing() -> None:
+    assert _run(_count(_gone())) == [None]
+
+
+def test_where_a_reply_begins_is_asked_once_for_each_model_and_switch(server: ByPathServer) -> None:
+    server.rows |= {**owned_by("vllm"), "/tokenize": OPENED}
+    upstream, off = _at(server), {**SMALL, "reasoning_effort": "none"}
+    asks = [_ask(upstream), _ask(upstream), _begins(upstream), _ask(upstream)]
+    found = _run(*asks, _begins(upstream), _ask(upstream, off), _begins(upstream, off))
+    assert found == [None, None, THINKING, None, THINKING, None, THINKING]
+    assert server.paths().count("/tokenize") == 2
+
+
+def test_a_server_that_the_user_names_is_not_recognised_first(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    found = _run(_ask(_at(server), server="vllm"), _begins(_at(server)))
+    assert (found[1], server.paths()) == (THINKING, ["/tokenize"])
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_a_server_that_repeats_openers_begins_in_text(
+    server: ByPathServer, name: str | None
+) -> None:
+    server.rows |= owned_by("llamacpp")
+    model = {"model": "qwq-32b"}
+    found = _run(_ask(_at(server), model, name), _begins(_at(server), model))
+    assert found[1] is TEXT
+
+
+def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "GRACE", SHORT)
+    times: list[float] = []
+    upstream, model = _at(server), {"model": "qwq-32b"}
+    with _hanging(server, "/tokenize"):
+        begins = _timed(_begins(upstream, model), times)
+        assert _run(_ask(upstream, model, "vllm"), begins) == [None, LIKELY]
+    assert SHORT <= times[0] < 1
+
+
+def test_nobody_waits_for_an_answer_that_cannot_decide(
+    server: ByPathServer,
+) -> None:
+    times: list[float] = []
+    with _hanging(server, "/tokenize"):
+        begins = _timed(_begins(_at(server), BEGUN), times)
+        assert _run(_ask(_at(server), BEGUN, "vllm"), begins) == [None, THINKING]
+    assert times[0] < 1
+
+
+def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
+    times: list[float] = []
+    assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [LIKELY]
+    assert times[0] < 1
+
+
+@pytest.mark.parametrize("name", ["llama.cpp", None])
+def test_what_is_known_at_once_costs_no_turn_of_the_loop(name: str | None) -> None:
+    known, upstream = KnownServers(), _gone()
+    known.recognised(upstream, GENERIC)
+
+    async def without_a_turn(client: UpstreamClient) -> object:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
+        await _ask(upstream, SMALL, name)(client)
+        try:
+            client.initial_state(upstream, SMALL).send(None)
+        except StopIteration as known_now:
+            return known_now.value
+        raise AssertionError("the reply would wait")
+
+    assert _run(without_a_turn, known=known) == [TEXT]
+    assert known.has_prompt(upstream, SMALL)
+
+
+def test_a_prompt_that_was_not_told_is_not_asked_for_again(server: ByPathServer) -> None:
+    ask, begins = _ask(_at(server), server="vllm"), _begins(_at(server))
+    _run(ask, begins, ask, begins)
+    assert server.paths() == ["/tokenize"]
+
+
+def test_a_server_that_was_not_there_yet_is_asked_again_where_its_replies_begin() -> None:
+    upstream = _gone()
+    ask, begins = _ask(upstream), _begins(upstream)
+
+    async def comes(_: UpstreamClient) -> None:
+        rows = {**owned_by("vllm"), "/tokenize": OPENED}
+        reborn.append(ByPathServer(rows, upstream.port))
+
+    reborn: list[ByPathServer] = []
+    found = _run(ask, begins, comes, ask, begins)
+    reborn[0].shutdown()
+    reborn[0].server_close()
+    assert (found[1], found[4]) == (TEXT, THINKING)
+
+
+def test_a_server_that_did_not_say_what_it_is_is_asked_again_where_its_replies_begin(
+    server: ByPathServer,
+) -> None:
+    server.rows |= {"/tokenize": OPENED, "/v1/models": [Says({}, 503), *owned_by("vllm").values()]}
+    ask, begins = _ask(_at(server)), _begins(_at(server))
+    assert _run(ask, begins, ask, begins) == [None, TEXT, None, THINKING]
+
+
+def test_whatever_goes_wrong_changes_only_the_guess(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(upstream_client, "prompt_state", broken)
+    model = {"model": "qwq-32b"}
+    ask, begins = _ask(_at(server), model, "vllm"), _begins(_at(server), model)
+    assert _run(ask, begins, ask, begins) == [None, LIKELY] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        f"think: {_at(server)} was asked what it is: "
+        "it cannot say where its replies begin: broken (said once)"
+    ]
+
+
+def test_a_failure_is_told_once_for_each_server(caplog: pytest.LogCaptureFixture) -> None:
+    with _silent() as one, _silent() as other, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upstream_client, "PATIENCE", SHORT)
+        patch.setattr(upstream_client, "REST", 0.0)
+        again = [_recognise(one), _settled] * 3
+        _run(*again, _recognise(other), _ask(other, server="vllm"), _settled)
+    told = [(record.levelno, record.getMessage()) for record in caplog.records]
+    words = "no answer to {}: nothing came within 0.05 s (said once)"
+    assert told == [
+        (
+            logging.WARNING,
+            f"think: {upstream} was asked what it is: " + words.format("/v1/metadata"),
+        )
+        for upstream in (one, other)
+    ]
+
+
+def test_a_server_that_answered_meanwhile_is_complained_of_again(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_client, "REST", 0.0)
+    server.rows["/tokenize"] = [NO_HTTP, NO_HTTP, Says({"count": 7}), NO_HTTP, NO_HTTP]
+    counted = _run(*[_count(_at(server)), _settled] * 5)
+    assert (counted[0], len(caplog.records)) == (None, 2)
+
+
+def test_a_failure_is_told_in_one_line(
+    server: ByPathServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    _run(_recognise(Upstream("http", HOST, server.server_port, "/a\x1b[2J\nb")))
+    (record,) = caplog.records
+    assert record.getMessage().isprintable()
+
+
+def _two() -> Probe[list[int]]:
+    first = yield ProbeRequest("/1")
+    second = yield ProbeRequest("/2")
+    return [reply.status for reply in (first, second) if reply]
+
+
+def test_a_probe_may_ask_twice(server: ByPathServer) -> None:
+    assert _run(lambda client: client.carry(_two(), _at(server), {})) == [[404, 404]]
+    assert server.paths() == ["/1", "/2"]
+
+
+def _where() -> Probe[list[str]]:
+    here = [threading.current_thread().name]
+    yield ProbeRequest("/1")
+    return [*here, threading.current_thread().name]
+
+
+@pytest.mark.parametrize(("size", "beside"), [(AT_ONCE, False), (AT_ONCE + 1, True)])
+def test_a_probe_that_carries_a_long_request_runs_beside_the_loop(
+    server: ByPathServer, size: int, beside: bool
+) -> None:
+    threads = _run(lambda client: client.carry(_where(), _at(server), {}, size))
+    assert (threads == [[threading.main_thread().name] * 2]) is not beside
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent"),
+    [
+        ({"authorization": "Bearer a", "x-api-key": "b"}, {"authorization": "Bearer a"}),
+        ({"x-api-key": "b"}, {"authorization": "Bearer b"}),
+        ({"x-api-key": ""}, {}),
+        ({"cookie": "c"}, {}),
+    ],
+)
+def test_a_clients_key_lets_it_in(headers: dict[str, str], sent: dict[str, str]) -> None:
+    assert credentials(headers) == sent
+
+
+def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
+    told = (
+        OPTIONS.read_text().partition("### What the addon asks a server\n")[2].partition("###")[0]
+    )
+    assert f"wait {upstream_client.PATIENCE:g} s in all" in told
+    assert f"after {upstream_client.REST:g} s" in told
+    assert f"newest {known_servers.LIMIT:,} servers" in told
+    assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
