@@ -242,7 +242,7 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
     assert [words for words in begun if _CLAUSES.match(words)] == []
 
 
-LONGEST_FILE, LONGEST_FUNCTION = 250, 30
+LONGEST_FILE, LONGEST_FUNCTION = 400, 30
 TABLES = {
     "converter.parsing.families",
     "converter.parsing.tool_calls.forms",

@@ -7,7 +7,7 @@ from functools import partial
 from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
 from converter.dialects.endpoints import Purpose
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import compaction, errors, kept_answers, native_request, state
+from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
@@ -84,7 +84,7 @@ RESPONSES = Dialect(
     refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
     headers=("openai-beta",),
     head=frozenset(("id", "object", "created_at", "model")),
-    native_request=native_request.mend,
+    native_request=thoughts.mend,
     counter=COUNTER,
     retells=True,
     refusal=_refusal,

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from converter.dialects.openai_parts import read_arguments
 from converter.dialects.responses import compaction, thoughts
-from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM
 from converter.dialects.responses.item_parts import Part, read_parts
-from converter.dialects.responses.tools import Toolbox
+from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
     RedactedThinking,

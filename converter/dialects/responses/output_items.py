@@ -10,8 +10,7 @@ import json
 from abc import ABC, abstractmethod
 
 from converter.dialects.responses import thoughts
-from converter.dialects.responses.calls import CALL_KINDS, named
-from converter.dialects.responses.tools import ToolName
+from converter.dialects.responses.tools import CALL_KINDS, ToolName, named
 
 type Json = dict[str, object]
 

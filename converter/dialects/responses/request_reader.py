@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from converter.dialects.responses import compaction
-from converter.dialects.responses.context import ResponseContext
-from converter.dialects.responses.echo import echo
+from converter.dialects.responses.context import ResponseContext, echo
 from converter.dialects.responses.items import OFFERING, Items, kind_of
-from converter.dialects.responses.request_fields import READ, SILENT
 from converter.dialects.responses.tools import Toolbox
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.model.conversation import (
@@ -29,6 +27,51 @@ from converter.model.conversation import (
     Turn,
 )
 from converter.wire.checked import Fields
+
+SILENT = frozenset(
+    {
+        "access_programs",
+        "client_metadata",
+        "context_management",
+        "include",
+        "max_tool_calls",
+        "metadata",
+        "moderation",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream_options",
+    }
+)
+"""Fields of the API that mean nothing to a local server and that nobody misses."""
+READ = frozenset(
+    {
+        "background",
+        "conversation",
+        "input",
+        "instructions",
+        "max_output_tokens",
+        "model",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "prompt",
+        "reasoning",
+        "stream",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+        "truncation",
+        "user",
+    }
+)
+"""Fields that are read."""
+
 
 EFFORTS = {
     "minimal": "low",

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.request_fields import READ, SILENT
-from converter.dialects.responses.request_reader import read
+from converter.dialects.responses.request_reader import READ, SILENT, read
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.model.conversation import Conversation
 

@@ -1,7 +1,7 @@
 import pytest
 
-from converter.dialects.responses.ending import FILTERED, counts, outcome
 from converter.dialects.responses.errors import FINAL_CODE
+from converter.dialects.responses.response_events import FILTERED, counts, outcome
 from converter.model.events import Finish, Usage
 
 

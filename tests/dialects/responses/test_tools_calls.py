@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.calls import CALL_KINDS, KIND_OF_ITEM, free_text, named
-from converter.dialects.responses.tools import ToolName
+from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, ToolName, free_text, named
 from converter.wire.checked import Fields
 
 SAID: dict[str, dict[str, Any]] = {

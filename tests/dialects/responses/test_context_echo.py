@@ -1,4 +1,4 @@
-from converter.dialects.responses.echo import ECHOED, echo
+from converter.dialects.responses.context import ECHOED, echo
 from converter.wire.checked import Fields
 
 

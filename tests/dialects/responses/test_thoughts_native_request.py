@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.native_request import mend
-from converter.dialects.responses.thoughts import encode
+from converter.dialects.responses.thoughts import encode, mend
 
 SUMMARY = [{"type": "summary_text", "text": "why"}]
 RAW = [{"type": "reasoning_text", "text": "why"}]
