@@ -33,7 +33,7 @@ FLOORS = (
     {"transcript"},
     {"recordings"},
     {"laws"},
-    {"shell", "__main__"},
+    {"shell"},
     {"think_addon", "command"},
 )
 """A module imports from floors below its own, and from its own room."""
@@ -81,8 +81,8 @@ def _imports(source: Path) -> Iterator[str]:
 
 def _unit(module: str) -> str:
     """The name by which the floors know a module: its own, else its room's."""
-    if module.endswith(".__main__") and not module.startswith("converter.command."):
-        return "__main__"
+    if module == "converter.recordings.__main__":
+        return "shell"  # a program, which holds recordings to the laws
     name = module.removeprefix("converter.")
     while name not in RANK and "." in name:
         name = name.rpartition(".")[0]

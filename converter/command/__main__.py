@@ -4,15 +4,15 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from converter import __main__ as reading
-from converter.command import doctor, start
+from converter.command import doctor, saved_reply, start
 from converter.command.addresses import CommandError
 from converter.recordings import __main__ as recording
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+"""Exit codes beside 0; the last two are those of the shell for the signals."""
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "doctor": doctor.main,
-    "read": lambda arguments: reading.main(arguments, "think-addon read"),
+    "read": saved_reply.main,
     "record": lambda arguments: recording.main(list(arguments), "think-addon record"),
 }
 """What the first word may ask for; without one of them the proxy starts."""

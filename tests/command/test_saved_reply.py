@@ -1,4 +1,4 @@
-"""`python -m converter`, run as people run it: files, pipes, terminals."""
+"""`think-addon read`, run as people run it: files, pipes, terminals."""
 
 import gzip
 import json
@@ -13,8 +13,8 @@ import pytest
 from tests.support import recorded
 from tests.support.frames import stream, whole
 
-ROOT = Path(__file__).resolve().parent.parent
-COMMAND = [sys.executable, "-m", "converter"]
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "converter.command", "read"]
 STREAM = b"".join(stream("<think>deep</think>", "Hi"))
 PLAIN = "│ deep\n\nHi\n\nmodel: small\nstop: stop\ntokens: 7 in, 5 out\nthoughts: 1, 4 characters\n"
 

@@ -1,7 +1,7 @@
-"""`python -m converter FILE`: a saved reply, of any dialect, as a transcript or in the dialect
-that is asked for.
+"""`think-addon read FILE`: a saved reply, of any dialect, as a transcript or in the dialect that is
+asked for.
 
-`curl -N ... | python -m converter --to transcript` shows a reply while it comes.
+`curl -N ... | think-addon read --to transcript` shows a reply while it comes.
 """
 
 import argparse
@@ -26,8 +26,8 @@ from converter.transcript.terminal import TerminalWriter, write
 from converter.transcript.turns import Facts
 from converter.wire import json_text
 
-NOTHING_READ, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
-"""Exit codes beside 0; the last two are those of the shell for the signals."""
+NOTHING_READ, MISUSED = 1, 2
+"""Exit codes beside 0."""
 DIALECTS = {dialect.name: dialect for dialect in table.DIALECTS}
 TRANSCRIPT = "transcript"
 STANDARD_INPUT = "-"
@@ -55,20 +55,16 @@ class _UnreadableError(Exception):
     """Exit status: the input is no reply."""
 
 
-def main(arguments: Sequence[str] | None = None, name: str = "python -m converter") -> int:
-    """Run the command, which its user knows by `name`; return its exit code."""
-    chosen = _parser(name).parse_args(arguments)
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; return its exit code. An interrupt and a closed pipe are its caller's."""
+    chosen = _parser().parse_args(arguments)
     try:
         _refuse_closed()
         read = settings.read({"tags": chosen.tags or ["auto"], "start": chosen.start})
         _run(chosen.file, chosen.to or (TRANSCRIPT if sys.stdout.isatty() else COMMON.name), read)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # else the flush at exit complains
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
+        raise  # the caller's; an OSError it is as well
     except OSError as error:
         return _complain(f"{chosen.file}: {error.strerror or error}", NOTHING_READ)
     except _UnreadableError as error:
@@ -78,10 +74,13 @@ def main(arguments: Sequence[str] | None = None, name: str = "python -m converte
     return 0
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        name, description="Read a saved reply.", epilog=_EPILOG, formatter_class=formatter
+        "think-addon read",
+        description="Read a saved reply.",
+        epilog=_EPILOG,
+        formatter_class=formatter,
     )
     parser.add_argument(
         "file",
@@ -193,7 +192,3 @@ def _known(facts: Facts) -> Facts:
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES
     return {name: value for name, value in facts.items() if name not in left_out}
-
-
-if __name__ == "__main__":
-    sys.exit(main())
