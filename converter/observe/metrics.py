@@ -88,7 +88,8 @@ class Metrics:
 
     def add(self, reply: Reply, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply; `mended`: the addon's notes about it."""
-        key = (str(reply.told.get("model") or "-")[:LONGEST_NAME], reply.address or "-")
+        model, server = reply.told.get("model") or "-", reply.address or "-"
+        key = (_plain(model)[:LONGEST_NAME], _plain(server))
         if key not in self._series and len(self._series) >= MOST_SERIES:
             key = (OTHER, OTHER)
         self._series.setdefault(key, Series()).add(reply.told, outcome, map(kind_of, mended))
@@ -134,7 +135,12 @@ class Metrics:
 
 def kind_of(note: str) -> str:
     """Return what a note is about, without what differs from reply to reply."""
-    return _NUMBER.sub("#", _QUOTED.sub("…", note.partition(": ")[0])).strip()
+    return _NUMBER.sub("#", _QUOTED.sub("…", _plain(note.partition(": ")[0]))).strip()
+
+
+def _plain(said: object) -> str:
+    """Return a text that can be written: a name in JSON may hold half a character."""
+    return str(said).encode(errors="replace").decode()
 
 
 def _counted(told: Mapping[str, object]) -> dict[str, int]:

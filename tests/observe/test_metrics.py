@@ -122,3 +122,13 @@ def test_the_values_are_plain() -> None:
     assert row["requests"] == {"ok": 1}
     assert row["thinking_tokens"] == 30
     assert row["end_seconds"] == {"count": 1, "sum": 2.0}
+
+
+def test_a_name_that_is_half_a_character_ends_no_count() -> None:
+    """Six plain characters of JSON, which any client may send."""
+    metrics = Metrics()
+    for model in ("x\ud800", "x\udfff"):
+        metrics.add(Reply({"model": model}, HERE), "refused", ["model \ud800 refused: unknown"])
+    assert metrics.text().encode()
+    requests = value(samples(metrics), "think_requests_total", model="x?", outcome="refused")
+    assert requests == 2
