@@ -1,5 +1,6 @@
 """An exchange as one command for a shell. No key is in it: a person pastes such a command into a
-chat or an issue.
+chat or an issue. And it sends what stands in it: `--data-raw` reads no file for a body that begins
+with `@`, `-g` takes no bracket of an address for a pattern.
 """
 
 import re
@@ -15,7 +16,11 @@ from converter.shell.messages import content_of
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Headers that hold a key, and what stands in their place."""
 _KEPT = {"content-type", "accept", *(name for dialect in DIALECTS for name in dialect.headers)}
-_KEY_IN_LINK = re.compile(r"(?<=[?&])(?=[^=&]*(?:key|token|secret))([^=&]++)=[^&]*", re.IGNORECASE)
+_KEY_IN_LINK = re.compile(
+    r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
+    r"([^=&;]++)=[^&;]*",
+    re.IGNORECASE,
+)
 
 
 def command(flow: HTTPFlow) -> str:
@@ -26,7 +31,7 @@ def command(flow: HTTPFlow) -> str:
         raise ValueError("the request is no text") from None
     words = [
         "curl",
-        "-sN",
+        "-sNg",
         *(["-X", flow.request.method] if flow.request.method != "POST" else []),
         _KEY_IN_LINK.sub(r"\1=API_KEY", _address(flow)),
     ]
@@ -36,7 +41,7 @@ def command(flow: HTTPFlow) -> str:
             lines.append(f'-H "{_KEYS[name.lower()]}"')
         elif name.lower() in _KEPT:
             lines.append(f"-H {shlex.quote(ACTING.sub('', f'{name}: {value}'))}")
-    lines += [f"--data-binary {shlex.quote(_in_json(body))}"] if body else []
+    lines += [f"--data-raw {shlex.quote(_in_json(body))}"] if body else []
     return " \\\n  ".join(lines)
 
 

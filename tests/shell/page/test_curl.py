@@ -20,7 +20,7 @@ def test_it_asks_the_proxy_that_the_client_asked() -> None:
     flow.client_conn.sockname = ("127.0.0.1", 8080)
     assert words(curl.command(flow))[:3] == [
         "curl",
-        "-sN",
+        "-sNg",
         "http://127.0.0.1:8080/v1/messages?beta=true",
     ]
     flow.client_conn.sockname = ("::1", 8080)
@@ -55,6 +55,17 @@ def test_a_key_in_the_address_is_not_told() -> None:
     flow = request(CHAT + "?api_key=sk-one&beta=true\x1b&access_token=sk-two")
     (address,) = [word for word in words(curl.command(flow)) if "http" in word]
     assert address.endswith("?api_key=API_KEY&beta=true&access_token=API_KEY")
+
+
+@pytest.mark.parametrize("name", ["sig", "auth", "password", "X-Amz-Signature", "Credential"])
+def test_a_signature_or_a_password_in_the_address_is_not_told(name: str) -> None:
+    assert "S3CRET" not in curl.command(request(f"{CHAT}?beta=true&{name}=S3CRET&b=2"))
+
+
+def test_no_file_is_sent_for_a_body_that_begins_like_one_and_no_bracket_is_a_pattern() -> None:
+    told = words(curl.command(request(CHAT + "/[1-9]{a,b}", b"@/etc/passwd")))
+    assert told[:2] == ["curl", "-sNg"]
+    assert told[-2:] == ["--data-raw", "@/etc/passwd"]
 
 
 def test_line_ends_between_the_fields_stay_blanks() -> None:
