@@ -36,13 +36,11 @@ class OwnLayers:
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
+        self._lazy = False
 
     def running(self) -> None:
-        """Say what this mitmproxy lacks; have it open the server's connection for a request; be
-        asked for connections that are open, if the script was loaded anew.
-
-        By default it opens one for each client that connects, and closes the client without a word
-        where it cannot. A person's own choice stays.
+        """Say what this mitmproxy lacks; be asked for connections that are open, if the script was
+        loaded anew.
         """
         if MISSING:
             _log.warning(
@@ -54,16 +52,27 @@ class OwnLayers:
             return
         for layer in LIVE:
             layer.listener = self._listener
-        if _is_reverse() and not mitmproxy_internals.is_set_by_user("connection_strategy"):
-            ctx.options.update(connection_strategy="lazy")
 
     def configure(self, updated: set[str]) -> None:
         """Let no body be streamed for its size: one that is rewritten has to be whole, and all that
-        is not ours streams anyway.
+        is not ours streams anyway. Have the server's connection opened for a request, from the
+        first client on: the port is open before `running`.
+
+        By default mitmproxy opens one for each client that connects, and closes the client without
+        a word where it cannot. A person's own choice stays.
         """
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
             ctx.options.update(stream_large_bodies=None)
+        if "mode" in updated and not MISSING:
+            self._choose_strategy()
+
+    def _choose_strategy(self) -> None:
+        ours = self._lazy and ctx.options.connection_strategy == "lazy"
+        if ours or not mitmproxy_internals.is_set_by_user("connection_strategy"):
+            self._lazy = _is_reverse()
+            if self._lazy is not ours:
+                ctx.options.update(connection_strategy="lazy" if self._lazy else "eager")
 
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Replace mitmproxy's HTTP layer."""

@@ -45,6 +45,15 @@ def test_in_front_of_model_servers_no_connection_is_opened_before_a_request() ->
         assert context.options.connection_strategy == "lazy"
 
 
+def test_the_first_client_meets_it_so_whose_port_is_open_before_mitmproxy_says_it_runs() -> None:
+    addon = own_layers.OwnLayers(Says())
+    with taddons.context(Proxyserver(), Chooser(), addon) as context:
+        context.options.update(mode=["reverse:http://127.0.0.1:8000"])
+        assert context.options.connection_strategy == "lazy"
+        context.options.update(mode=["regular"])
+        assert context.options.connection_strategy == "eager"
+
+
 @pytest.mark.parametrize("mode", ["regular", "upstream:http://127.0.0.1:8000"])
 def test_where_other_traffic_passes_connections_are_opened_as_ever(mode: str) -> None:
     with running("reverse:http://127.0.0.1:8000@8001", mode) as context:
