@@ -7,7 +7,7 @@ that gives what is kept.
 
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from converter.dialects.server_fields import SHAPING_FIELDS
 
@@ -20,6 +20,12 @@ QUERY = "beta=true"
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
 """A list of media types, of betas, or a version: what else stands in such a header may be anything.
 """
+_LINK = re.compile(
+    r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
+    r"(?:(?P<user>[^/\\?#]*)@)?(?P<rest>[^?#]*)(?P<query>[^#]*)(?P<fragment>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PARAMETERS = re.compile(r";[^/]*")
 
 
 def _names(words: str) -> list[str]:
@@ -33,13 +39,23 @@ def is_kept(name: str, value: str | None) -> bool:
 
 def cut_link(link: object) -> object:
     """Return a link without what may let somebody in: its query, fragment and user."""
-    if not isinstance(link, str) or not link.lower().startswith(("http:", "https:")):
+    parts = parts_of_link(link) if isinstance(link, str) else None
+    if parts is None:
         return link
+    cut = f"{parts['scheme']}{parts['slashes']}{_PARAMETERS.sub('', parts['rest'])}".rstrip()
     try:
-        parts = urlsplit(link)
+        urlsplit(cut)
     except ValueError:
         return "http://127.0.0.1:8000/"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return cut
+
+
+def parts_of_link(text: str) -> dict[str, str] | None:
+    """Return a link's scheme, user, query and so on, whatever the scheme, or none; None for data
+    that stand in the link's place.
+    """
+    found = _LINK.match(text)
+    return {name: part or "" for name, part in found.groupdict().items()} if found else None
 
 
 def _image(value: object) -> object:

@@ -5,15 +5,16 @@ kept either.
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
-from converter.recordings.redact.allow_list import HEADERS, is_kept
+from converter.recordings.redact.allow_list import HEADERS, is_kept, parts_of_link
 
 _PRIVATE = re.compile(
     r"user|metadata|identifier|mcp|container|key|token|secret|password|auth|mail|session|account",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[A-Za-z _-]*")
+_LINK = re.compile(r"\s*(?!data:)(?:[a-z][a-z0-9+.-]*:|//|www\.)\S*\s*\Z", re.IGNORECASE)
 _WORD = re.compile(r"[a-z_-]{,11}")
 _HARMLESS_HEADERS = re.compile(
     r"accept.*|connection|content-.*|transfer-encoding|user-agent|host|keep-alive"
@@ -44,7 +45,7 @@ def secrets_of_body(whole: object, remaining: object, place: str = "") -> Iterat
 
 
 def _of_leaf(value: str, place: str, left_out: bool) -> Iterator[str]:
-    if value.lower().startswith(("http:", "https:")):
+    if _LINK.match(value):
         yield from secrets_of_link(value)
         yield from _of_address(value) if left_out else ()
     elif _PRIVATE.search(place):
@@ -68,15 +69,18 @@ def _is_long(part: str) -> bool:
 
 def secrets_of_link(link: str) -> Iterator[str]:
     """Return what a link's query, fragment and user say; raw and as it is meant."""
-    try:
-        parts = urlsplit(link)
-    except ValueError:
+    parts = parts_of_link(link)
+    if parts is None:
         return
-    yield parts.fragment
-    yield parts.netloc.rpartition("@")[0].partition(":")[2]
-    for field in parts.query.split("&"):
-        yield field.partition("=")[2]
-    yield from (value for _, value in parse_qsl(parts.query))
+    query = parts["query"].removeprefix("?")
+    user, _, password = parts["user"].partition(":")
+    yield from (
+        parts["fragment"].removeprefix("#"),
+        password or ("" if _PLAIN.fullmatch(user) else user),
+    )
+    for field in (*query.split("&"), *parts["rest"].split(";")[1:]):
+        yield field.partition("=")[2].partition("/")[0] if field else ""
+    yield from (value for _, value in parse_qsl(query))
 
 
 def _of_address(link: str) -> Iterator[str]:

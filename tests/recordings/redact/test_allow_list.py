@@ -2,6 +2,7 @@ import pytest
 
 from converter.dialects.server_fields import ROUTING_FIELDS, SHAPING_FIELDS
 from converter.recordings.redact.allow_list import HEADERS, REQUEST, cut_link, is_kept, kept
+from converter.recordings.redact.secrets import secrets_of_body
 
 BODY = {
     "model": "m",
@@ -128,6 +129,33 @@ def test_what_says_where_a_request_goes_or_for_whom_is_not() -> None:
 @pytest.mark.parametrize("link", ["data:image/png;base64,AAAA", "file_1", 7, None])
 def test_only_links_are_cut(link: object) -> None:
     assert cut_link(link) == link
+
+
+SECRET_LINKS = (
+    "https://u:PASSWORD1@h.example/i.png?sig=TOKEN1234",
+    " https://u:PASSWORD1@h.example/i.png",
+    "\thttps://h.example/i?sig=TOKEN1234#TOKEN1234",
+    "//h.example/i?sig=TOKEN1234",
+    "s3://KEY:PASSWORD1@bucket/i.png",
+    "gs://bucket/i?sig=TOKEN1234",
+    "ftp://u:PASS@PASSWORD1@h.example/i.png",
+    "www.h.example/i?sig=TOKEN1234",
+    "blob:https://u:PASSWORD1@h.example/0-1?sig=TOKEN1234",
+    "https://h.example/a;jsessionid=TOKEN1234/i.png;v=TOKEN1234",
+    "HTTPS:\\\\u:PASSWORD1@h.example\\i",
+    "u:PASSWORD1@h.example/i.png",
+)
+
+
+@pytest.mark.parametrize("link", SECRET_LINKS)
+def test_a_link_is_cut_whatever_its_scheme(link: str) -> None:
+    cut = str(cut_link(link))
+    assert "PASSWORD1" not in cut
+    assert "TOKEN1234" not in cut
+    assert cut_link(cut) == cut
+    body = {"url": link}
+    found = {part for part in secrets_of_body(body, {"url": cut}) if part in link}
+    assert any("PASSWORD1" in part or "TOKEN1234" in part for part in found)
 
 
 def test_a_link_that_cannot_be_read_leads_nowhere() -> None:
