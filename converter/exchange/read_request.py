@@ -114,8 +114,8 @@ class ReadRequest:
         to tell of them in words.
         """
         settings = self.exchange.settings
-        tools = offered(self.body) if settings.tools == "auto" else None
-        tells = settings.tools_prompt == "on" and not self.exchange.native
+        tools = offered(self.body) if settings.tools != "off" else None
+        tells = settings.tools == "told" and not self.exchange.native
         told = tools_prompt.add(self.body) if tells else None
         if tools is None and told is None:
             return self

@@ -89,9 +89,10 @@ OPTIONS = (
     ),
     Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
     _choice("prompt", ("off", "tags"), "ask a model to think that does not by itself"),
-    _choice("tools", ("auto", "off"), "read tool calls that a model writes into its text"),
     _choice(
-        "tools_prompt", ("off", "on"), "tell tools in the system turn, for servers that know none"
+        "tools",
+        ("auto", "off", "told"),
+        "read tool calls from text; told: also tell tools in the system turn",
     ),
     _choice("budget", ("server", "proxy"), "who keeps the client's budget of thinking"),
     _choice("unasked", ("show", "hide"), "what a client gets that did not ask for thinking"),
@@ -172,9 +173,18 @@ RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_REC
 
 
 REPLACED = {
+    "tools_prompt": "write think_tools=told for think_tools_prompt=on",
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
 }
 """Names that options had once, and what to use in their place."""
+
+
+def renamed(written: Mapping[str, object]) -> dict[str, object]:
+    """Return options by the names of today; recordings hold those of their own time."""
+    options = {name: value for name, value in written.items() if name not in REPLACED}
+    if written.get("tools_prompt") == "on":
+        options["tools"] = "told"
+    return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +203,6 @@ class Settings:
     markers: bool
     prompt: str
     tools: str
-    tools_prompt: str
     budget: str
     unasked: str
     blanks: str
@@ -220,9 +229,9 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     """Return the settings; what `written` lacks is the default. Raises ValueError, beginning with
     the option's name.
     """
+    given = renamed(written or {})
     values = {
-        option.name: _read_one(option, (written or {}).get(option.name, option.default))
-        for option in OPTIONS
+        option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
     }
     native = frozenset(name for name in _NATIVE if values.pop(name) == "native")
     # Each row reads a value of its own type, which mypy cannot see.

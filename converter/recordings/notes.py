@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from converter.exchange import settings
 from converter.model.initial_state import InitialState
 from converter.recordings.recording import Chunk, Found, RecordingError
 from converter.servers.profiles import by_name
@@ -67,7 +68,7 @@ def _notes(noted: Mapping[str, object]) -> Notes:
     if not isinstance(chunks, list) or not isinstance(options, dict):
         raise TypeError("expected a list of chunks and an object of options")
     cuts = [(_natural(length), _seconds(at)) for length, at in chunks]
-    return Notes(cuts, str(noted["ended"]), options, _found(noted))
+    return Notes(cuts, str(noted["ended"]), settings.renamed(options), _found(noted))
 
 
 def _natural(number: object) -> int:

@@ -19,7 +19,8 @@ def with_options(known: Mapping[str, object], written: Sequence[str]) -> dict[st
         name, equals, value = words.removeprefix(_PREFIX).partition("=")
         if name not in settings.RECORDED or not equals:
             allowed = ", ".join(_PREFIX + each for each in settings.RECORDED)
-            raise RecordingError(f"expected NAME=VALUE with one of {allowed}, got {words!r}")
+            hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
+            raise RecordingError(f"{hint}, got {words!r}")
         given.setdefault(name, []).append(value)
     chosen |= {name: _value(name, values) for name, values in given.items()}
     try:

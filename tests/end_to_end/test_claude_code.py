@@ -129,7 +129,7 @@ def test_it_works_on_a_server_that_knows_no_tools(
     tool.write_text(json.dumps({"mcpServers": {"w": command}}))
     told = ("--mcp-config", str(tool), "--strict-mcp-config", "--allowedTools", WEATHER)
     body = {"grammar": GRAMMAR, "temperature": 0}
-    with start_proxy(modes, ["--set", "think_tools_prompt=on"], proxy_folder, "no-tools") as proxy:
+    with start_proxy(modes, ["--set", "think_tools=told"], proxy_folder, "no-tools") as proxy:
         prompt = "What is the weather in Oslo?"
         session = ask(program, proxy.ports[0], tmp_path, prompt, *NO_TOOLS, *told, body=body)
     assert kinds(session) == ["thinking", "tool_use", "thinking", "text"]

@@ -43,7 +43,7 @@ STOPPED = {"index": 0, "finish_reason": "stop"}
 def told(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[Proxy]:
     """In front of llama.cpp, which gets no tools, but words about them."""
     modes = [f"reverse:{llamas['tags'].address}"]
-    with start_proxy(modes, ["--set", "think_tools_prompt=on"], proxy_folder, "told") as proxy:
+    with start_proxy(modes, ["--set", "think_tools=told"], proxy_folder, "told") as proxy:
         yield proxy
 
 

@@ -183,3 +183,21 @@ def test_limits_of_what_is_kept_are_two_numbers(written: str) -> None:
 def test_what_is_kept_is_counted_in_flows_and_bytes() -> None:
     assert settings.read({"keep": "7,2"}).keep == Keep(7, 2 * 1024 * 1024)
     assert settings.read({"keep": "0,0"}).keep is None
+
+
+RENAMED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "tools told": ({"tools_prompt": "on", "tools": "auto"}, {"tools": "told"}),
+    "tools not told": ({"tools_prompt": "off", "tools": "off"}, {"tools": "off"}),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.values(), ids=RENAMED)
+def test_the_options_of_an_old_recording_are_read(
+    old: dict[str, object], new: dict[str, object]
+) -> None:
+    assert settings.renamed(old) == new
+    assert settings.read(old) == settings.read(new)
+
+
+def test_no_name_of_before_is_one_of_today() -> None:
+    assert settings.REPLACED.keys() & {option.name for option in OPTIONS} == set()

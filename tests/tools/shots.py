@@ -164,7 +164,7 @@ FLAT_TOOL: Body = {
 }
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
-TOLD = ("think_tools_prompt=on",)
+TOLD = ("think_tools=told",)
 OPENAI_RESULT: list[Body] = [
     {"role": "user", "content": WEATHER},
     {
