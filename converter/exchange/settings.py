@@ -53,10 +53,11 @@ def _choice(name: str, choices: tuple[str, ...], meaning: str) -> Option:
     return Option(name, str, choices[0], meaning, one_of(choices), choices)
 
 
-def _native(name: str) -> Option:
-    """Return the option of a server's own endpoints of a dialect."""
-    meaning = f"translate {name.capitalize()} requests, or mend a server's own replies"
-    return _choice(name, ("translate", "native"), meaning)
+def _read_native(written: object) -> frozenset[str]:
+    chosen = names(written)
+    for name in chosen:
+        one_of(_NATIVE)(name)
+    return frozenset(chosen)
 
 
 OPTIONS = (
@@ -103,7 +104,14 @@ OPTIONS = (
     ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
     Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
-    *map(_native, _NATIVE),
+    Option(
+        "native",
+        Sequence[str],
+        [],
+        "dialects of which the server's own endpoints are asked, their replies mended",
+        _read_native,
+        _NATIVE,
+    ),
     Option(
         "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
     ),
@@ -174,6 +182,10 @@ RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_REC
 
 REPLACED = {
     "tools_prompt": "write think_tools=told for think_tools_prompt=on",
+    **{
+        name: f"write think_native={name} for think_{name}=native"
+        for name in ("messages", "responses")
+    },
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
 }
 """Names that options had once, and what to use in their place."""
@@ -184,6 +196,8 @@ def renamed(written: Mapping[str, object]) -> dict[str, object]:
     options = {name: value for name, value in written.items() if name not in REPLACED}
     if written.get("tools_prompt") == "on":
         options["tools"] = "told"
+    if native := [name for name in _NATIVE if written.get(name) == "native"]:
+        options["native"] = native
     return options
 
 
@@ -233,9 +247,8 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
     values = {
         option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
     }
-    native = frozenset(name for name in _NATIVE if values.pop(name) == "native")
     # Each row reads a value of its own type, which mypy cannot see.
-    return Settings(**values, native=native)  # type: ignore[arg-type]
+    return Settings(**values)  # type: ignore[arg-type]
 
 
 def _read_one(option: Option, written: object) -> object:

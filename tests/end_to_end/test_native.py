@@ -1,4 +1,4 @@
-"""`think_messages=native`: a server's own Messages endpoint is asked as the client asked it, and
+"""`think_native=messages`: a server's own Messages endpoint is asked as the client asked it, and
 its replies are mended.
 """
 

@@ -1,4 +1,4 @@
-"""`think_responses=native`: a server's own Responses endpoint is asked as the client asked it, and
+"""`think_native=responses`: a server's own Responses endpoint is asked as the client asked it, and
 its replies are mended.
 """
 

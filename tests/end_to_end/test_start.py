@@ -124,7 +124,7 @@ def test_a_native_stream_whose_opener_is_missing_is_learned_from(
     unknown: ByPathServer, proxy_folder: Path
 ) -> None:
     unknown.rows[MESSAGES] = Says(steps=INSIDE_A_MESSAGE)
-    modes, options = [f"reverse:{unknown.address}"], ["--set", "think_messages=native"]
+    modes, options = [f"reverse:{unknown.address}"], ["--set", "think_native=messages"]
     asked = json.dumps({**ASKED, "stream": True}).encode()
     with (
         start_proxy(modes, options, proxy_folder, "native-start") as proxy,

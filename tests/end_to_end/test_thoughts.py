@@ -121,7 +121,7 @@ def test_a_thought_from_a_servers_own_messages_endpoint_is_told_as_well(
     start: Start, server: ByPathServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "thoughts.jsonl"
-    client = start(f"think_events={file}", "think_messages=native")
+    client = start(f"think_events={file}", "think_native=messages")
     content = [
         {"type": "thinking", "thinking": "native", "signature": "s"},
         {"type": "text", "text": "b"},

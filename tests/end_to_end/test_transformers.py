@@ -46,7 +46,7 @@ def transformers(serving: str, proxy_folder: Path) -> Iterator[Proxy]:
 @pytest.fixture(scope="session")
 def own_responses(serving: str, proxy_folder: Path) -> Iterator[Proxy]:
     """In front of its own Responses endpoint."""
-    options = ["--set", "think_responses=native"]
+    options = ["--set", "think_native=responses"]
     with start_proxy([f"reverse:{serving}"], options, proxy_folder, "own_responses") as proxy:
         yield proxy
 

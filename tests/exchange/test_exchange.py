@@ -53,7 +53,7 @@ def _messages(asked: Json | None = None, **options: object) -> AwaitedReply:
 
 
 def _native(**asked: object) -> AwaitedReply:
-    return _messages(asked, messages="native")
+    return _messages(asked, native=["messages"])
 
 
 def _answer(

@@ -68,7 +68,7 @@ def test_a_request_that_breaks_the_format_is_refused(body: bytes, error: type[Ex
         read(EXCHANGE, body)
 
 
-NATIVE = replace(EXCHANGE, settings=settings.read({"messages": "native"}))
+NATIVE = replace(EXCHANGE, settings=settings.read({"native": ["messages"]}))
 OMITTED = {"thinking": {"type": "adaptive", "display": "omitted"}}
 
 

@@ -17,13 +17,16 @@ CONTRACT = {
     "think_start": "auto",
     "think_attributes": "true",
     "think_fields": "reasoning_content",
-    "think_messages": "translate",
     "think_server": "auto",
     "think_history": "tags",
     "think_order": "as-written",
     "think_flows": "(empty)",
 }
 """The issues' own table, but for the signature, whose value is ours to choose."""
+
+
+def _option(name: str) -> Option:
+    return next(option for option in OPTIONS if option.name == name)
 
 
 def _cell(text: str) -> str:
@@ -79,14 +82,15 @@ def test_the_defaults_are_those_of_the_contract() -> None:
 
 
 def test_every_option_is_a_field_of_the_settings() -> None:
-    natives = {dialect.native_option for dialect in DIALECTS}
-    rows = [option.name for option in OPTIONS if option.name not in natives]
-    assert rows == [name for name in settings.Settings.__dataclass_fields__ if name != "native"]
+    assert [option.name for option in OPTIONS] == list(settings.Settings.__dataclass_fields__)
 
 
 def test_a_servers_own_endpoints_are_used_where_their_option_says_so() -> None:
+    assert set(_option("native").choices) == {
+        dialect.native_option for dialect in DIALECTS if dialect.native_option
+    }
     assert settings.read().native == set()
-    assert settings.read({"messages": "native"}).native == {"messages"}
+    assert settings.read({"native": ["messages"]}).native == {"messages"}
 
 
 def test_every_option_has_a_meaning_of_one_line() -> None:
@@ -155,7 +159,7 @@ BAD: dict[str, tuple[str, object, list[str]]] = {
         ["thoughts", "reasoning_content", "reasoning"],
     ),
     "no field": ("fields", [], ["reasoning_content", "reasoning"]),
-    "a dialect nobody speaks": ("messages", "both", ["'both'", "translate", "native"]),
+    "a dialect nobody speaks": ("native", ["both"], ["'both'", "messages", "responses"]),
     "a server nobody knows": ("server", "gpt", ["gpt", "vllm", "llama.cpp", "generic"]),
     "a history nobody writes": ("history", "all", ["'all'", "tags", "drop"]),
     "a home nobody has": ("events", "~nobody-has-it/x", ["home"]),
@@ -186,6 +190,8 @@ def test_what_is_kept_is_counted_in_flows_and_bytes() -> None:
 
 
 RENAMED: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "one endpoint": ({"messages": "native"}, {"native": ["messages"]}),
+    "no endpoint": ({"messages": "translate", "responses": "translate"}, {}),
     "tools told": ({"tools_prompt": "on", "tools": "auto"}, {"tools": "told"}),
     "tools not told": ({"tools_prompt": "off", "tools": "off"}, {"tools": "off"}),
 }

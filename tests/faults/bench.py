@@ -111,7 +111,7 @@ def running(folder: Path) -> Iterator[Bench]:
         modes = [f"reverse:{address}" for address in (there | absent).values()]
         options = ["--set", "think_server=generic"]
         proxy = stack.enter_context(start_proxy(modes, options, folder, "faults"))
-        options += ["--set", "think_messages=native", "--set", "think_responses=native"]
+        options += ["--set", "think_native=messages", "--set", "think_native=responses"]
         own = stack.enter_context(start_proxy(modes[:1], options, folder, "native"))
         ports = dict(zip(there | absent, proxy.ports, strict=True))
         yield Bench(server, (proxy, own), ports, own.ports[0])

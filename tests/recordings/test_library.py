@@ -98,7 +98,7 @@ def test_blessing_twice_changes_nothing(library: Library) -> None:
 
 def test_a_golden_that_no_client_has_is_taken_away(library: Library) -> None:
     library.keep(exchange())
-    library.keep(exchange(client=ANTHROPIC, options={"messages": "native"}), replace=True)
+    library.keep(exchange(client=ANTHROPIC, options={"native": ["messages"]}), replace=True)
     assert list(digests(library)) == FILES[:2]
 
 

@@ -28,7 +28,9 @@ def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     assert row(broken)[4] == "1 thought, text; Client ⟨U+001B⟩ disconnected."
     assert row(exchange([b"{}"], form=Form.WHOLE, status=400))[3:5] == ("whole", "error 400")
     assert row(listed)[4] == "a list"
-    assert row(exchange(client=ANTHROPIC, options={"messages": "native"}))[2] == "Anthropic, native"
+    assert (
+        row(exchange(client=ANTHROPIC, options={"native": ["messages"]}))[2] == "Anthropic, native"
+    )
     assert row(exchange(WHOLE, form=Form.WHOLE))[4] == "1 thought, text; stop"
 
 

@@ -15,7 +15,7 @@ def test_a_recording_says_who_speaks_what_in_which_form() -> None:
         OPENAI_CHAT,
         Form.STREAM,
     )
-    native = replace(translated, options={"messages": "native"})
+    native = replace(translated, options={"native": ["messages"]})
     assert (native.server_dialect, exchange(WHOLE, form=Form.WHOLE).server_form) == (
         ANTHROPIC,
         Form.WHOLE,

@@ -59,7 +59,7 @@ def test_an_error_is_said_in_each_dialect() -> None:
 
 def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() -> None:
     models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
-    native = exchange(client=ANTHROPIC, options={"messages": "native"})
+    native = exchange(client=ANTHROPIC, options={"native": ["messages"]})
     assert dialects_of(replace(exchange(), asked=models)) == dialects_of(native) == (ANTHROPIC,)
     assert dialects_of(exchange()) == DIALECTS
 

@@ -38,7 +38,7 @@ def native_proxy(proxy_folder: Path) -> Iterator[Proxy]:
     """A forward proxy that mends the Messages replies and responses of servers that have those
     endpoints themselves.
     """
-    options = ["--set", "think_messages=native", "--set", "think_responses=native"]
+    options = ["--set", "think_native=messages", "--set", "think_native=responses"]
     with start_proxy(["regular"], options, proxy_folder, "native") as proxy:
         yield proxy
 

@@ -57,4 +57,4 @@ def native(events: list[dict[str, Any]], **given: Any) -> Recording:
         b"event: " + event["type"].encode() + b"\ndata: " + json.dumps(event).encode() + b"\n\n"
         for event in events
     )
-    return recording(body, path=MESSAGES, options={"messages": "native"}, **given)
+    return recording(body, path=MESSAGES, options={"native": ["messages"]}, **given)

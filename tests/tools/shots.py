@@ -95,12 +95,12 @@ def responses(name: str, server: str, words: Words, **extra: object) -> Shot:
 
 def own_responses(name: str, server: str, words: Words, **extra: object) -> Shot:
     """The same question to the server's own endpoint."""
-    return responses(name, server, words, options=("think_responses=native",), **extra)
+    return responses(name, server, words, options=("think_native=responses",), **extra)
 
 
 def native(name: str, server: str, words: Words, **extra: object) -> Shot:
     """An Anthropic client's question to the server's own endpoint."""
-    return messages(name, server, words, options=("think_messages=native",), **extra)
+    return messages(name, server, words, options=("think_native=messages",), **extra)
 
 
 def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object]) -> Shot:
@@ -465,7 +465,7 @@ OTHERS = (
         "vllm-r1-native-told-stream",
         VLLM_R1,
         SUM,
-        options=("think_messages=native", "think_start=thinking"),
+        options=("think_native=messages", "think_start=thinking"),
     ),
     chat("vllm-parsers-reasoning-stream", VLLM_PARSERS, SUM),
     chat("vllm-parsers-reasoning-whole", VLLM_PARSERS, SUM),

@@ -57,7 +57,7 @@ def test_the_same_of_a_server_s_own_messages(name: str) -> None:
     frames = [
         write_frame(json.dumps(event).encode(), event["type"]) for event in NATIVE_STREAMS[name][0]
     ]
-    clean = redacted(exchange(frames, ANTHROPIC, options={"messages": "native"}))
+    clean = redacted(exchange(frames, ANTHROPIC, options={"native": ["messages"]}))
     assert replayed(clean, ANTHROPIC).body == clean.got.body
     assert redacted(clean) == clean
 
