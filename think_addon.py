@@ -47,10 +47,6 @@ from converter.shell.watch.terminal.printer import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller
 from converter.shell.watch.views import Views
 
-MEMORY = {"think_memory_replies", "think_memory_megabytes"}
-"""Options of the memory, which begins anew with each change."""
-
-
 KEPT_BY = ("save_stream_file", "hardump")
 """Options of mitmproxy's that write bodies to a file."""
 BODIES_SHOWN = 3
@@ -84,7 +80,7 @@ class ThinkAddon:
             self._metrics,
             Commands(self._recorder),
             Page(self._recorder),
-            FlowKeeper(lambda: self._settings.keep),
+            FlowKeeper(lambda: self._settings.limits),
         ]
 
     def load(self, loader: Loader) -> None:
@@ -101,7 +97,7 @@ class ThinkAddon:
             self._metrics.open(self._settings.metrics, self._settings.hosts)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        if updated & MEMORY:
+        if "think_limits" in updated:
             self._requests.forget(self._settings)
 
     def running(self) -> None:

@@ -33,7 +33,8 @@ class RequestTooLargeError(Exception):
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"the request has more than {limit >> 20} megabytes; think_max_request allows more"
+            f"the request has more than {limit >> 20} megabytes; "
+            "think_limits=request_mb=NUMBER allows more"
         )
 
 

@@ -5,6 +5,7 @@ Each raises ValueError saying what was expected.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import mul
 from pathlib import Path
 
 from converter.model.initial_state import InitialState
@@ -92,26 +93,36 @@ def read_metrics(written: object) -> MetricsPlace | None:
     return MetricsPlace(file=read_path(written)) if str(written) else None
 
 
-def read_megabytes(written: object) -> int:
-    """Return so many megabytes in bytes."""
-    return read_count(written) * 1024 * 1024
+MEGABYTE = 1024 * 1024
+LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 500, "replies_mb": 32}
+"""Limits that a user may move, with their defaults; numbers of things, and megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Limits of the exchanges that stay in memory: so many `flows`, of so many bytes in all."""
+class Limits:
+    """Limits of memory, in bytes or numbers of things. `request`: bytes of a request; `flows`:
+    exchanges that mitmweb keeps, in `flow_bytes`. For these 0 is no limit. `replies`: replies kept
+    for clients that name them, in `reply_bytes`; 0 is none.
+    """
 
+    request: int
     flows: int
-    size: int
+    flow_bytes: int
+    replies: int
+    reply_bytes: int
 
 
-def read_keep(written: object) -> Keep | None:
-    """Return how much stays in memory; None for all."""
-    numbers = str(written).split(",")
-    if not (len(numbers) == 2 and all(part.isascii() and part.isdecimal() for part in numbers)):
-        raise ValueError(f"expected FLOWS,MEGABYTES, such as 5000,500, got {str(written)!r}")
-    flows, megabytes = map(int, numbers)
-    return Keep(flows, megabytes * 1024 * 1024) if flows and megabytes else None
+def read_limits(written: Sequence[str]) -> Limits:
+    """Return the limits, those that are not written by their defaults."""
+    numbers = dict(LIMITS)
+    for row in written:
+        name, _, number = row.partition("=")
+        if name not in LIMITS or not (number.isascii() and number.isdecimal()):
+            allowed = ", ".join(f"{known}=NUMBER" for known in LIMITS)
+            raise ValueError(f"expected one of: {allowed}; got {row!r}")
+        numbers[name] = int(number)
+    factors = (MEGABYTE if name.endswith("_mb") else 1 for name in numbers)
+    return Limits(*map(mul, numbers.values(), factors))
 
 
 def read_server(written: object) -> Server | None:

@@ -8,16 +8,16 @@ from converter.dialects.reasoning_fields import Mapped, read_map
 from converter.dialects.table import DIALECTS
 from converter.exchange.option_readers import (
     FIELDS,
+    LIMITS,
     STARTS,
-    Keep,
+    Limits,
     MetricsPlace,
     names,
     one_of,
     read_count,
     read_fields,
     read_folder,
-    read_keep,
-    read_megabytes,
+    read_limits,
     read_metrics,
     read_path,
     read_server,
@@ -113,17 +113,13 @@ OPTIONS = (
         _NATIVE,
     ),
     Option(
-        "memory_replies", int, 500, "replies kept for clients that send none; 0: none", read_count
+        "limits",
+        Sequence[str],
+        [],
+        "limits of what is taken and kept: NAME=NUMBER",
+        lambda written: read_limits(names(written)),
+        tuple(f"{name}={number}" for name, number in LIMITS.items()),
     ),
-    Option("memory_megabytes", int, 32, "megabytes of replies kept, at most", read_count),
-    Option(
-        "keep",
-        str,
-        "5000,500",
-        "exchanges that mitmweb keeps: FLOWS,MEGABYTES; 0,0: all",
-        read_keep,
-    ),
-    Option("max_request", int, 32, "megabytes of a request, at most; 0: any", read_megabytes),
     Option(
         "server",
         str,
@@ -168,10 +164,7 @@ NOT_RECORDED = (
     "ping",
     "early_start",
     "hosts",
-    "memory_replies",
-    "memory_megabytes",
-    "keep",
-    "max_request",
+    "limits",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -182,10 +175,11 @@ RECORDED = tuple(option.name for option in OPTIONS if option.name not in NOT_REC
 
 REPLACED = {
     "tools_prompt": "write think_tools=told for think_tools_prompt=on",
-    **{
-        name: f"write think_native={name} for think_{name}=native"
-        for name in ("messages", "responses")
-    },
+    **{name: f"write think_native={name} for think_{name}=native" for name in _NATIVE},
+    "memory_replies": "write think_limits=replies=NUMBER",
+    "memory_megabytes": "write think_limits=replies_mb=NUMBER",
+    "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
+    "max_request": "write think_limits=request_mb=NUMBER",
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
 }
 """Names that options had once, and what to use in their place."""
@@ -225,10 +219,7 @@ class Settings:
     print: bool
     metrics: MetricsPlace | None
     native: frozenset[str]
-    memory_replies: int
-    memory_megabytes: int
-    keep: Keep | None
-    max_request: int
+    limits: Limits
     server: Server | None
     history: History
     order: Order

@@ -1,4 +1,4 @@
-"""A real mitmweb keeps no more exchanges than `think_keep` says, and shows those it keeps."""
+"""A real mitmweb keeps no more exchanges than `think_limits` says, and shows those it keeps."""
 
 import json
 import urllib.request
@@ -30,7 +30,7 @@ def _asked(web: Mitmweb, times: int) -> None:
 def test_mitmweb_keeps_so_many_flows(tmp_path: Path) -> None:
     with (
         ByPathServer({CHAT: Says(steps=stream("<think>a</think>", TEXT))}) as server,
-        Mitmweb(server.address, tmp_path, "--set", f"think_keep={KEPT},100") as web,
+        Mitmweb(server.address, tmp_path, "--set", f"think_limits=flows={KEPT}") as web,
     ):
         _asked(web, 9)
         flows = _flows(web)
@@ -42,7 +42,7 @@ def test_mitmweb_keeps_so_many_flows(tmp_path: Path) -> None:
 def test_mitmweb_keeps_so_many_megabytes(tmp_path: Path) -> None:
     with (
         ByPathServer({CHAT: Says(steps=stream("<think>a</think>", TEXT))}) as server,
-        Mitmweb(server.address, tmp_path, "--set", "think_keep=1000,1") as web,
+        Mitmweb(server.address, tmp_path, "--set", "think_limits=flows_mb=1") as web,
     ):
         _asked(web, 30)
         flows = _flows(web)

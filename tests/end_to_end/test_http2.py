@@ -67,7 +67,7 @@ def newer() -> Iterator[Http2Server]:
 @pytest.fixture(scope="module")
 def proxy(model: ByPathServer, newer: Http2Server, proxy_folder: Path) -> Iterator[Proxy]:
     """One port in front of a server of HTTP/1, one in front of a server of HTTP/2."""
-    options = ["think_server=generic", "think_max_request=1", "ssl_insecure=true"]
+    options = ["think_server=generic", "think_limits=request_mb=1", "ssl_insecure=true"]
     arguments = [part for option in options for part in ("--set", option)]
     modes = [f"reverse:{model.address}", f"reverse:{newer.address}"]
     with start_proxy(modes, arguments, proxy_folder, "http2") as proxy:

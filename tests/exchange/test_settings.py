@@ -6,7 +6,7 @@ import pytest
 
 from converter.dialects.table import DIALECTS
 from converter.exchange import settings
-from converter.exchange.option_readers import Keep
+from converter.exchange.option_readers import Limits
 from converter.exchange.settings import OPTIONS, Option
 from converter.model.initial_state import InitialState
 from converter.parsing.families import FAMILIES
@@ -178,15 +178,15 @@ def test_a_bad_value_is_refused_by_its_options_name_and_what_is_allowed(
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("written", ["", "5", "a,b", "1,2,3", "-1,2", "1.5,2"])
-def test_limits_of_what_is_kept_are_two_numbers(written: str) -> None:
-    with pytest.raises(ValueError, match="think_keep: expected FLOWS,MEGABYTES"):
-        settings.read({"keep": written})
+@pytest.mark.parametrize("written", ["", "5", "flows", "flows=", "flows=-1", "flow=1", "flows=1.5"])
+def test_limits_are_names_with_numbers(written: str) -> None:
+    with pytest.raises(ValueError, match="think_limits: expected one of: request_mb=NUMBER, flows"):
+        settings.read({"limits": [written]})
 
 
-def test_what_is_kept_is_counted_in_flows_and_bytes() -> None:
-    assert settings.read({"keep": "7,2"}).keep == Keep(7, 2 * 1024 * 1024)
-    assert settings.read({"keep": "0,0"}).keep is None
+def test_limits_are_counted_in_things_and_bytes() -> None:
+    limits = settings.read({"limits": ["flows=7", "flows_mb=2", "replies=0"]}).limits
+    assert limits == Limits(32 << 20, 7, 2 << 20, 0, 32 << 20)
 
 
 RENAMED: dict[str, tuple[dict[str, object], dict[str, object]]] = {

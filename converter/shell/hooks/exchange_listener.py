@@ -54,7 +54,7 @@ class ExchangeListener:
         """Tell whether a request may be of so many bytes, and note it of one that may not. Requests
         that are not ours are not held.
         """
-        kept, limit = self._kept.get(flow.id), self._chosen().max_request
+        kept, limit = self._kept.get(flow.id), self._chosen().limits.request
         if kept and limit and size > limit:
             kept.too_large = True
         return kept is None or not kept.too_large

@@ -43,7 +43,7 @@ class RequestSteps:
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, in the size that the settings name."""
-        self.memory = Memory(settings.memory_replies, settings.memory_megabytes * 1024 * 1024)
+        self.memory = Memory(settings.limits.replies, settings.limits.reply_bytes)
 
     async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
@@ -67,7 +67,7 @@ class RequestSteps:
         """Return the answer to a request that goes no further; None for one that does."""
         exchange = record.exchange
         if record.too_large:
-            raise RequestTooLargeError(exchange.settings.max_request)
+            raise RequestTooLargeError(exchange.settings.limits.request)
         if exchange.endpoint in OURS:
             empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
             return messages.made(Answer(200, JSON, empty))
@@ -172,7 +172,7 @@ class RequestSteps:
 
 def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:
     """Return a request's body, uncompressed. Raises RequestTooLargeError."""
-    limit = exchange.settings.max_request
+    limit = exchange.settings.limits.request
     body = messages.body(flow.request, notes, limit or sys.maxsize)
     if limit and len(body) > limit:
         raise RequestTooLargeError(limit)

@@ -1,6 +1,6 @@
 """Limits for the exchanges that mitmweb and the console keep, so that a proxy can run for weeks.
 
-mitmproxy keeps all. Beyond the limits of `think_keep` the server's own bytes of the oldest replies
+mitmproxy keeps all. Beyond `think_limits` the server's own bytes of the oldest replies
 go first: they are a second copy, for *Revert* and the view of what the server sent. Then whole
 flows go, the oldest first. What a person has marked stays, so does the flow that the console shows,
 what is still on its way, and what was read from a file.
@@ -14,7 +14,7 @@ from mitmproxy import ctx
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
-from converter.exchange.option_readers import Keep
+from converter.exchange.option_readers import Limits
 from converter.recordings import notes
 from converter.recordings.notes import METADATA
 from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
@@ -30,11 +30,11 @@ _OURS = ("", MOVED, NOTHING, TROUBLE)
 
 
 class FlowKeeper:
-    """An addon of its own. `chosen` gives the limits in force, None for none."""
+    """An addon of its own. `chosen` gives the limits in force."""
 
     name = "think-keep"
 
-    def __init__(self, chosen: Callable[[], Keep | None]) -> None:
+    def __init__(self, chosen: Callable[[], Limits]) -> None:
         self._chosen = chosen
         self._sizes: OrderedDict[str, int] = OrderedDict()
         self._whole: OrderedDict[str, None] = OrderedDict()
@@ -61,15 +61,15 @@ class FlowKeeper:
         self._whole.pop(name, None)
 
     def _trim(self, view: "View") -> None:
-        keep = self._chosen()
-        if keep is None:
+        limits = self._chosen()
+        if not (limits.flows and limits.flow_bytes):
             return
         for name in list(self._whole):
-            if self._total <= keep.size:
+            if self._total <= limits.flow_bytes:
                 break
             self._let_bytes_go(view, name)
         for name in list(self._sizes):
-            if self._total <= keep.size and len(self._sizes) <= keep.flows:
+            if self._total <= limits.flow_bytes and len(self._sizes) <= limits.flows:
                 break
             self._let_go(view, name)
 

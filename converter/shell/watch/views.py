@@ -42,7 +42,7 @@ _AROUND = 9
 that says how much is hidden.
 """
 _LEAST_LINES = 5
-_LET_GO = "# The server's own bytes are not kept any more: think_keep bounds the memory.\n"
+_LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
 
 
 class Thinking(Contentview):

@@ -124,7 +124,7 @@ def test_a_fault_names_the_server_that_was_asked() -> None:
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, "/v1/responses", f"{MESSAGES}/count_tokens"])
 def test_a_request_that_is_too_large_is_answered_in_its_dialect(path: str) -> None:
-    with running(max_request=1) as (addon, _):
+    with running(limits=["request_mb=1"]) as (addon, _):
         flow = request(path)
         begin(addon, flow)
         assert listener(addon).takes(flow, 1024 * 1024)
@@ -134,18 +134,18 @@ def test_a_request_that_is_too_large_is_answered_in_its_dialect(path: str) -> No
         assert flow.response
         assert flow.response.status_code == 413
         error = json.loads(flow.response.content or b"")["error"]
-        assert "more than 1 megabytes; think_max_request" in error["message"]
+        assert "more than 1 megabytes; think_limits=request_mb=" in error["message"]
 
 
 def test_a_request_that_is_not_ours_may_be_of_any_size() -> None:
-    with running(max_request=1) as (addon, _):
+    with running(limits=["request_mb=1"]) as (addon, _):
         flow = request("/api/blobs/sha256")
         begin(addon, flow)
         assert listener(addon).takes(flow, 10**12)
 
 
 def test_without_a_limit_a_request_may_be_of_any_size() -> None:
-    with running(max_request=0) as (addon, _):
+    with running(limits=["request_mb=0"]) as (addon, _):
         flow = request(CHAT)
         begin(addon, flow)
         assert listener(addon).takes(flow, 10**12)

@@ -66,7 +66,7 @@ def test_a_compressed_request_is_read_and_sent_uncompressed() -> None:
 @pytest.mark.parametrize("path", [MESSAGES, CHAT, "/v1/conversations"])
 def test_a_compressed_request_may_hold_no_more_than_others(path: str) -> None:
     for limit, status in ((1, 413), (0, None)):
-        with running(max_request=limit) as (addon, _):
+        with running(limits=[f"request_mb={limit}"]) as (addon, _):
             flow = request(path)
             flow.request.headers["content-encoding"] = "gzip"
             flow.request.content = json.dumps({**ASKED, "rest": "x" * (1 << 20)}).encode()

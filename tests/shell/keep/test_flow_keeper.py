@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.exchange.option_readers import Keep
+from converter.exchange.option_readers import Limits
 from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.shell.keep import flow_keeper
@@ -34,7 +34,7 @@ def exchange(there: Watched) -> HTTPFlow:
 
 def keep(there: Watched, flows: int, size: int) -> None:
     keeper = next(each for each in there.addon.addons if isinstance(each, flow_keeper.FlowKeeper))
-    keeper._chosen = lambda: Keep(flows, size)
+    keeper._chosen = lambda: Limits(0, flows, size, 0, 0)
 
 
 def listed(there: Watched) -> list[str]:
@@ -67,7 +67,7 @@ def test_flows_go_where_the_servers_bytes_are_not_enough(there: Watched) -> None
 
 
 def test_no_limit_keeps_all(there: Watched) -> None:
-    there.options.update(think_keep="0,0")
+    there.options.update(think_limits=["flows=0"])
     flows = [exchange(there) for _ in range(5)]
     assert listed(there) == [flow.id for flow in flows]
 
