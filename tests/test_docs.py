@@ -12,14 +12,11 @@ from converter.parsing.families import TABLE
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import FORMS
-from converter.recordings.library import Library
-from converter.recordings.listing import markdown, row
 from converter.servers.chat_templates import TEMPLATES, Template
 from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-LIBRARY = (DOCS / "library.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ARCHITECTURE = (DOCS / "architecture.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
@@ -84,13 +81,6 @@ def form_row(form: Form) -> str:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_every_form_of_tool_calls_has_its_row(form: Form) -> None:
     assert form_row(form) in (DOCS / "tool-calls.md").read_text().splitlines()
-
-
-def test_every_recording_has_its_row() -> None:
-    """What `python -m converter.recordings list --markdown` prints stands between the two marks."""
-    library = Library(ROOT / "recordings")
-    told = LIBRARY.partition("<!-- recordings -->\n")[2].partition("<!-- /recordings -->")[0]
-    assert told.strip() == markdown(row(library.load(name)) for name in library.names()).strip()
 
 
 def test_the_readme_is_one_page() -> None:

@@ -97,8 +97,10 @@ def _names(library: Library, named: list[str]) -> list[str]:
 
 
 def _list(library: Library, chosen: argparse.Namespace) -> int:
-    rows, status = _tried(_names(library, []), lambda name: listing.row(library.load(name)))
-    print((listing.markdown if chosen.markdown else listing.table)(rows), end="")
+    rows, status = _tried(
+        _names(library, chosen.names), lambda name: listing.row(library.load(name))
+    )
+    print(listing.table(rows), end="")
     return status
 
 

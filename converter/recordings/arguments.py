@@ -38,10 +38,6 @@ def _add(add: argparse.ArgumentParser) -> None:
         add.add_argument(f"--expect-{kind}", metavar="WORDS", help=should)
 
 
-def _list(listed: argparse.ArgumentParser) -> None:
-    listed.add_argument("--markdown", action="store_true", help="as a table of Markdown")
-
-
 def _show(show: argparse.ArgumentParser) -> None:
     show.add_argument("name", metavar="NAME")
     clients = [dialect.name for dialect in DIALECTS]
@@ -50,12 +46,12 @@ def _show(show: argparse.ArgumentParser) -> None:
     show.add_argument("--request", action="store_true", help=asks)
 
 
-def _check(check: argparse.ArgumentParser) -> None:
-    check.add_argument("names", nargs="*", metavar="NAME")
+def _names(named: argparse.ArgumentParser) -> None:
+    named.add_argument("names", nargs="*", metavar="NAME")
 
 
 def _bless(bless: argparse.ArgumentParser) -> None:
-    _check(bless)
+    _names(bless)
     options = "give it other options"
     bless.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=options)
 
@@ -69,10 +65,10 @@ def _serve(serve: argparse.ArgumentParser) -> None:
 
 _COMMANDS = {
     "add": ("keep an exchange of a flow file, redacted", _add),
-    "list": ("what there is", _list),
+    "list": ("what there is", _names),
     "show": ("what came in and what goes out, chunk by chunk", _show),
     "bless": ("accept what comes out now as right", _bless),
-    "check": ("hold recordings to all laws", _check),
+    "check": ("hold recordings to all laws", _names),
     "serve": ("answer as the recorded servers did", _serve),
 }
 

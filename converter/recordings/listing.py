@@ -67,11 +67,3 @@ def table(rows: Iterable[Sequence[str]]) -> str:
         + "\n"
         for line in lines
     )
-
-
-def markdown(rows: Iterable[Sequence[str]]) -> str:
-    """Return the rows as a table of Markdown."""
-    lines = [HEADINGS, ("---",) * len(HEADINGS), *([f"`{name}`", *rest] for name, *rest in rows)]
-    return "".join(
-        "| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines
-    )

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, Form
-from converter.recordings.listing import HEADINGS, markdown, row, table
+from converter.recordings.listing import row, table
 from converter.recordings.recording import Asked
 from tests.support.raw_exchanges import JSON, STREAMS, WHOLE, exchange
 
@@ -53,9 +53,3 @@ def test_columns_begin_below_each_other() -> None:
     assert len({line.index("  b") for line in lines[1:3]} - {0}) <= 2
     assert lines[0].index("server") == lines[1].index("b") == lines[2].index("b")
     assert len(lines) == 4
-
-
-def test_markdown_is_a_table_whatever_stands_in_it() -> None:
-    lines = markdown([["a", "b", "c", "d", "x|y", "1", "2"]]).split("\n")
-    assert lines[0] == f"| {' | '.join(HEADINGS)} |"
-    assert lines[2] == r"| `a` | b | c | d | x\|y | 1 | 2 |"

@@ -112,15 +112,6 @@ def test_show_shows_each_client_s_side(kept: Path, capsys: Output) -> None:
     assert "an Anthropic client gets" in both
 
 
-def test_list_writes_the_table_of_the_readme(kept: Path, capsys: Output) -> None:
-    run(kept, "list", "--markdown")
-    assert (
-        capsys.readouterr()
-        .out.split("\n")[2]
-        .startswith("| `hello` | generic | OpenAI | stream | 1 thought, text; stop |")
-    )
-
-
 def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
     (kept / "hello.openai.txt").write_text("old\n")
     run(kept, "check", fails=1)
