@@ -130,7 +130,6 @@ def test_no_dialect_knows_another(source: Path) -> None:
 
 NAMES_A_DIALECT = {
     "converter.dialects.table",  # its rows
-    "converter.dialects.endpoints",  # its rows
 }
 """All others loop over the table, beside the laws and the redaction, which know each dialect by
 themselves.

@@ -75,7 +75,9 @@ def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     for dialect in DIALECTS:
-        lines.append(f"\n# Ask in the {dialect.title} dialect:\n{curl(proxy, dialect, model)}")
+        lines.append(
+            f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"
+        )
     lines += ["\n# Or point a client here:", *clients(proxy, model)]
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
 
@@ -89,8 +91,12 @@ def clients(proxy: str, model: str) -> list[str]:
 
 def curl(proxy: str, dialect: Dialect, model: str) -> str:
     """Return a command that asks the dialect's example, and shows the reply as it comes."""
-    body = json.dumps({"model": model, **SAMPLING, **dialect.example}).replace("'", r"\u0027")
-    return f"curl -sN {proxy}{dialect.path} -H 'content-type: application/json' -d '{body}'"
+    body = json.dumps({"model": model, **SAMPLING, **dialect.requests.example}).replace(
+        "'", r"\u0027"
+    )
+    return (
+        f"curl -sN {proxy}{dialect.requests.path} -H 'content-type: application/json' -d '{body}'"
+    )
 
 
 def web_address() -> str | None:

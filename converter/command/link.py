@@ -72,7 +72,7 @@ class Link:
         headers = {"content-type": "application/json", **self.headers}
         connection = self._connect(self.patience)
         try:
-            connection.request("POST", COMMON.path, json_text.write(body), headers)
+            connection.request("POST", COMMON.requests.path, json_text.write(body), headers)
             reply = connection.getresponse()
             if reply.status != 200:
                 heard.refused = _refusal(reply.status, reply.read(_PIECE))

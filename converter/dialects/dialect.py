@@ -1,16 +1,16 @@
-"""A dialect as everybody else knows it: one record, and the interfaces of its machines."""
+"""A dialect as everybody else knows it: one record of four, and the interfaces of its machines."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from converter.dialects.endpoints import Purpose
+from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
 from converter.model.conversation import Conversation, RequestError
 from converter.model.events import Event, Text, Thinking, WordKind
 from converter.model.memory import Memory
-from converter.wire.sse import Frame
+from converter.wire.sse import SSE, Frame, Framing
 
 
 class Form(enum.Enum):
@@ -91,9 +91,9 @@ type Body = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRequest:
-    """A request about replies that are kept, which needs no model. `id`: a name for what it
-    creates, at `created_at`, in seconds since 1970.
+class OwnRequest:
+    """A request that needs no model. `id`: a name for what it creates, at `created_at`, in seconds
+    since 1970.
     """
 
     method: str
@@ -104,27 +104,16 @@ class KeptRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dialect:
-    """One wire format: all that the rest asks of it."""
+class Wire:
+    """Replies as bytes."""
 
-    name: str
-    """Name in commands and file names."""
-    title: str
-    """Name for people, behind the word *an*."""
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
     """Takes the user's field map."""
     encoders: Mapping[Form, Callable[[ReplyContext], Encoder]]
-    read_request: RequestReader
-    error: ErrorWriter
-    error_reply: ErrorReplyWriter
     recognises: Callable[[Mapping[str, object]], bool]
     """Tells whether the JSON of a frame or reply is of this dialect."""
-    path: str
-    """Path of its requests."""
-    example: Body
-    """A short request, but for its model."""
-    reply: str = "reply"
-    """A reply, for people, behind the word *no*."""
+    framing: Framing = SSE
+    """Form of its streams."""
     mend: Callable[[object], object] = lambda said: said
     """Puts the JSON of a frame in shape that clients could not read as it is."""
     error_event: str = ""
@@ -135,10 +124,55 @@ class Dialect:
     """The field that numbers the events of its streams."""
     retells: bool = False
     """A stream's end tells its words once more, whole."""
-    native_option: str = ""
-    """The option that keeps a server's own endpoint of this dialect."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requests:
+    """Requests for a reply."""
+
+    read: RequestReader
+    path: str
+    example: Body
+    """A short request, but for its model."""
+    streams: bool = False
+    """A request that does not say `stream` wants one."""
     refers: tuple[bytes, ...] = ()
     """What stands in a request that refers to replies that are kept."""
+    native_option: str = ""
+    """Its name in `think_native`, which keeps a server's own endpoint."""
+    native: Callable[[Body], Body] = lambda body: body
+    """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
+    natively_refused: Callable[[Body], RequestError | None] = lambda _: None
+    """Tells why a request must not go to a server's own endpoint."""
+    omits_thinking: Callable[[Body], bool] = lambda _: False
+    """Tells whether a request that goes on as it came wants no thinking shown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers that are no model's reply."""
+
+    error: ErrorWriter
+    error_reply: ErrorReplyWriter
+    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
+    """Answers a request that breaks the format with more than an error's words."""
+    models: Callable[[bytes], Body | None] | None = None
+    """Writes a server's list of models; without it the list passes as it came."""
+    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
+    """Says how many tokens a request has."""
+    own: Callable[[OwnRequest, Memory], tuple[int, Body | None]] | None = None
+    """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one.
+    """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Label:
+    """Names by which people, requests and replies show the dialect."""
+
+    title: str
+    """Name for people, behind the word *an*."""
+    reply: str = "reply"
+    """A reply, for people, behind the word *no*."""
     headers: tuple[str, ...] = ()
     """Names of the headers that are its own."""
     shown_by: tuple[str, ...] = ()
@@ -151,20 +185,19 @@ class Dialect:
     """Fields of a reply's head that people are told otherwise, or that tell them nothing."""
     blocks: str = ""
     """The field of the head that holds a whole reply's blocks."""
-    models: Callable[[bytes], Body | None] | None = None
-    """Writes a server's list of models; without it the list passes as it came."""
-    native_request: Callable[[Body], Body] | None = None
-    """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
-    natively_refused: Callable[[Body], RequestError | None] = lambda _: None
-    """Tells why a request must not go to a server's own endpoint."""
-    omits_thinking: Callable[[Body], bool] = lambda _: False
-    """Tells whether a request that goes on as it came wants no thinking shown."""
-    refusal: Callable[[RequestError], tuple[int, Body]] | None = None
-    """Answers a request that breaks the format with more than an error's words."""
-    counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
-    """Says how many tokens a request has."""
-    kept: Callable[[KeptRequest, Memory], tuple[int, Body]] | None = None
-    """Answers a request about replies that are kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialect:
+    """One wire format: all that the rest asks of it. `name`: in commands and file names."""
+
+    name: str
+    label: Label
+    wire: Wire
+    requests: Requests
+    answers: Answers
+    endpoints: tuple[Endpoint, ...] = ()
+    """In the order in which a request is held against them."""
 
     def __repr__(self) -> str:
         """Return the name, as tests show it."""

@@ -1,4 +1,6 @@
-"""Endpoints, one row each: method, path and dialect. Prefixes and queries are free."""
+"""An endpoint, as a dialect's record lists it: method, path and purpose. Prefixes and queries are
+free.
+"""
 
 import enum
 import re
@@ -6,29 +8,31 @@ from dataclasses import dataclass
 
 
 class Purpose(enum.Enum):
-    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, replies
-    that the addon keeps; or none that needs a model.
+    """An aim of a request: a reply, the count of its tokens, its conversation made shorter, the
+    list of models, or an answer that the addon gives by itself.
     """
 
     REPLY = enum.auto()
     COUNT = enum.auto()
     COMPACTION = enum.auto()
-    KEPT = enum.auto()
-    OTHER = enum.auto()
+    MODELS = enum.auto()
+    OWN = enum.auto()
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
-    """`method` and `path`: regular expressions. `dialect`: the name of the dialect that its clients
-    speak. `kind`: in the name of a recording.
+class Endpoint:
+    """`dialect`: the name of the dialect that its clients speak. `method`, `path` and `prefix`:
+    regular expressions. `kind`: in the name of a recording. `shared`: its clients' headers tell
+    their dialect, which may be another one.
     """
 
+    dialect: str
+    purpose: Purpose
     method: str
     path: str
-    dialect: str
-    purpose: Purpose = Purpose.OTHER
     kind: str = "exchange"
     prefix: str = r"(?P<prefix>[^?]*?)"
+    shared: bool = False
 
     @property
     def is_chat(self) -> bool:
@@ -46,54 +50,21 @@ class _Row:
         return self.is_chat or self.is_count
 
     @property
-    def is_kept(self) -> bool:
-        """Tell whether it is about replies that the addon keeps."""
-        return self.purpose is Purpose.KEPT
+    def is_own(self) -> bool:
+        """Tell whether the addon answers by itself."""
+        return self.purpose is Purpose.OWN
 
+    @property
+    def lists_models(self) -> bool:
+        """Tell whether the reply is the server's list of models."""
+        return self.purpose is Purpose.MODELS
 
-class Endpoint(_Row, enum.Enum):
-    """An endpoint. HELLO and TELEMETRY are Claude Code's, and none of a model server's business."""
-
-    # /v1 twice: for a base URL that ends in it, as OpenAI's do; Anthropic's SDKs add it themselves
-    CHAT = "POST", "(?:/v1)?/chat/completions", "openai", Purpose.REPLY, "chat"
-    MESSAGES = "POST", "(?:/v1)?/v1/messages", "anthropic", Purpose.REPLY, "messages"
-    COUNT_TOKENS = (
-        "POST",
-        "(?:/v1)?/v1/messages/count_tokens",
-        "anthropic",
-        Purpose.COUNT,
-        "count",
-    )
-    RESPONSES = "POST", "(?:/v1)?/responses", "responses", Purpose.REPLY, "responses"
-    INPUT_TOKENS = "POST", "(?:/v1)?/responses/input_tokens", "responses", Purpose.COUNT
-    COMPACT = "POST", "(?:/v1)?/responses/compact", "responses", Purpose.COMPACTION, "compact"
-    KEPT = (
-        "GET|DELETE|POST",
-        "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
-        "responses",
-        Purpose.KEPT,
-    )
-    MODELS = "GET", "/v1/models(?:/[^?]+?)?", "anthropic", Purpose.OTHER, "models"
-    # with a prefix it would be any path
-    HELLO = "HEAD", "", "anthropic", Purpose.OTHER, "exchange", "(?P<prefix>)"
-    TELEMETRY = "POST", r"/api/event_logging(?:/v\d+)?/batch", "anthropic"
-
-
-_PATTERNS = [
-    (
-        re.compile(endpoint.method),
-        re.compile(rf"{endpoint.prefix}{endpoint.path}/{'?' if endpoint.path else ''}(?:\?.*)?"),
-        endpoint,
-    )
-    for endpoint in Endpoint
-]
-
-
-def find(method: str, path: str) -> tuple[Endpoint, str] | None:
-    """Return the endpoint and what stands before it in the path; None for one the addon does not
-    know.
-    """
-    for known, pattern, endpoint in _PATTERNS:
-        if known.fullmatch(method) and (found := pattern.fullmatch(path)):
-            return endpoint, found["prefix"].rstrip("/")
-    return None
+    def prefix_of(self, method: str, path: str) -> str | None:
+        """Return what stands before the endpoint in a request's path; None for a request that is
+        to another endpoint.
+        """
+        slash = f"/{'?' if self.path else ''}"
+        found = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
+        if not found or not re.fullmatch(self.method, method):
+            return None
+        return found["prefix"].rstrip("/")

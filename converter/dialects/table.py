@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
+from converter.dialects.endpoints import Endpoint
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
 from converter.dialects.openai_chat.messages import RequestSettings
 from converter.dialects.responses import RESPONSES
+from converter.wire.sse import Framing
 
 __all__ = [
     "ANTHROPIC",
@@ -22,6 +24,8 @@ __all__ = [
     "RequestSettings",
     "by_headers",
     "by_name",
+    "find",
+    "framings",
     "recognise",
     "request_writer",
 ]
@@ -42,12 +46,30 @@ def by_name(name: str) -> Dialect:
 
 def by_headers(headers: Mapping[str, str]) -> Dialect:
     """Return the dialect that a request's headers show; names in lower case."""
-    shown = (dialect for dialect in DIALECTS if any(name in headers for name in dialect.shown_by))
+    shown = (
+        dialect for dialect in DIALECTS if any(name in headers for name in dialect.label.shown_by)
+    )
     return next(shown, COMMON)
+
+
+def find(method: str, path: str) -> tuple[Endpoint, str] | None:
+    """Return the endpoint and what stands before it in the path; None for one the addon does not
+    know.
+    """
+    for dialect in DIALECTS:
+        for endpoint in dialect.endpoints:
+            if (prefix := endpoint.prefix_of(method, path)) is not None:
+                return endpoint, prefix
+    return None
+
+
+def framings() -> set[Framing]:
+    """Return the forms of streams that any dialect has."""
+    return {dialect.wire.framing for dialect in DIALECTS}
 
 
 def recognise(said: object) -> Dialect | None:
     """Return the dialect of a frame's or reply's JSON; None for a value that could be of any."""
     if not isinstance(said, dict):
         return None
-    return next((dialect for dialect in DIALECTS if dialect.recognises(said)), None)
+    return next((dialect for dialect in DIALECTS if dialect.wire.recognises(said)), None)

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from converter.dialects.dialect import KeptRequest
-from converter.dialects.endpoints import Endpoint, Purpose, find
-from converter.dialects.table import COMMON, Dialect, by_headers, by_name
+from converter.dialects.dialect import OwnRequest
+from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find, framings
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
 from converter.model.initial_state import InitialState
@@ -21,11 +21,6 @@ from converter.servers.model_names import find as find_model
 from converter.wire import json_text
 
 JSON = "application/json"
-EVENT_STREAM = "text/event-stream"
-OURS = (Endpoint.HELLO, Endpoint.TELEMETRY)
-"""Endpoints that the addon answers by itself; only where it stands before one server, a host of its
-own elsewhere.
-"""
 
 
 class RequestTooLargeError(Exception):
@@ -67,7 +62,7 @@ class Exchange:
     @property
     def native(self) -> bool:
         """Tell whether the request goes to the server's own endpoint of the client's dialect."""
-        return self.client.native_option in self.settings.native
+        return self.client.requests.native_option in self.settings.native
 
     @property
     def translated(self) -> bool:
@@ -87,28 +82,28 @@ class Exchange:
     @property
     def path(self) -> str:
         """The path of a translated request."""
-        return self.prefix + COMMON.path
+        return self.prefix + COMMON.requests.path
 
     def may_refer(self, body: bytes) -> bool:
         """Tell whether a request may refer to replies that are kept."""
-        return any(word in body for word in self.client.refers)
+        return any(word in body for word in self.client.requests.refers)
 
-    def kept(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
-        """Return the answer to a request about replies that are kept; None: it is about none."""
-        if not self.endpoint.is_kept or self.native or self.client.kept is None:
+    def own(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
+        """Return the answer that needs no server; None: it needs one."""
+        if not self.endpoint.is_own or self.client.answers.own is None:
             return None
-        asked = KeptRequest(method, path, body, self.id, self.created_at)
-        status, said = self.client.kept(asked, memory)
-        return Answer(status, JSON, json_text.write(said))
+        asked = OwnRequest(method, path, body, self.id, self.created_at)
+        status, said = self.client.answers.own(asked, memory)
+        return Answer(status, JSON, b"" if said is None else json_text.write(said))
 
     def counted(self, tokens: int) -> Answer:
         """Return the answer to a request whose tokens were counted."""
-        return Answer(200, JSON, json_text.write(self.client.counted(tokens)))
+        return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
 
     def refusal(self, error: Exception) -> tuple[str, Answer]:
         """Return the words for the log and the answer to a request that goes no further."""
-        if isinstance(error, RequestError) and self.client.refusal:
-            refused, said = self.client.refusal(error)
+        if isinstance(error, RequestError) and self.client.answers.refusal:
+            refused, said = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(said))
         status, kind = 500, "api_error"
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
@@ -118,17 +113,18 @@ class Exchange:
             status, kind, words = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
             status, words = 502, str(error)
-        return words, Answer(status, JSON, self.client.error(words, kind, status))
+        return words, Answer(status, JSON, self.client.answers.error(words, kind, status))
 
     def models(self, status: int, body: bytes) -> Answer | None:
         """Return the server's list of models in the client's dialect; None: as it came."""
         if status != 200:
             return self.error(status, body)
+        write = self.client.answers.models
         if not (served := entries(json_text.read_or_none(body))):
-            said: object = self.client.models(body) if self.client.models else None
+            said: object = write(body) if write else None
         elif self.model_id and not find_model(served, self.settings.models, self.model_id):
             words = f"no model {self.model_id}"
-            return Answer(404, JSON, self.client.error(words, "not_found_error", 404))
+            return Answer(404, JSON, self.client.answers.error(words, "not_found_error", 404))
         else:
             said = self._listed(served)
         return Answer(200, JSON, json_text.write(said)) if said else None
@@ -137,13 +133,14 @@ class Exchange:
         rows = self.settings.models
         listed = {"object": "list", "data": with_aliases(served, rows)}
         said = find_model(served, rows, self.model_id) if self.model_id else listed
-        return self.client.models(json_text.write(said)) if self.client.models else said
+        write = self.client.answers.models
+        return write(json_text.write(said)) if write else said
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
         the prompt, where the server told only a lower bound.
         """
-        answer = self.client.error_reply(status, body, counted)
+        answer = self.client.answers.error_reply(status, body, counted)
         return Answer(answer[0], JSON, answer[1]) if answer else None
 
 
@@ -163,10 +160,10 @@ def begin(
     comes is for one server. `created_at`: in seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
-    if endpoint is None or (not reverse and (endpoint in OURS or endpoint.is_kept)):
+    if endpoint is None or (endpoint.is_own and not reverse):  # there a host has them itself
         return None
-    lists = endpoint is Endpoint.MODELS
-    client = by_headers(headers) if lists else by_name(endpoint.dialect)
+    lists = endpoint.lists_models
+    client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     if lists and client is COMMON and not settings.models:
         return None
     model_id = _model_id(path, prefix) if lists else ""
@@ -181,5 +178,4 @@ def _model_id(path: str, prefix: str) -> str:
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
     """Tell a stream by what it is called, or by how it begins: servers mislabel."""
-    begins = body.lstrip().startswith((b"data:", b"event:", b":"))
-    return content_type.lower().startswith(EVENT_STREAM) or begins
+    return any(form.is_named(content_type) or form.begins.match(body) for form in framings())

@@ -50,8 +50,11 @@ class ReadRequest:
         """The form in which the client wants the reply; None for a request that nobody read."""
         if self.conversation is None and not self.body:
             return None
-        asked = self.conversation.stream if self.conversation else self.body.get("stream")
-        return Form.STREAM if asked else Form.WHOLE
+        if self.conversation:
+            return Form.STREAM if self.conversation.stream else Form.WHOLE
+        asked = self.body.get("stream")
+        streams = self.exchange.client.requests.streams if asked is None else asked
+        return Form.STREAM if streams else Form.WHOLE
 
     @property
     def model(self) -> str:
@@ -140,18 +143,17 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
     except json_text.UnreadableError:
         return ReadRequest(exchange)
     asked = said if isinstance(said, dict) else {}
-    if error := exchange.client.natively_refused(asked):
+    if error := exchange.client.requests.natively_refused(asked):
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := asked.get(name)) is int)
-    mend = exchange.client.native_request if exchange.native else None
-    mended = mend(asked) if mend else asked
+    mended = exchange.client.requests.native(asked) if exchange.native else asked
     request = ReadRequest(
         exchange,
         mended,
         context=conversation_id(asked),
         asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
-        omits_thinking=exchange.native and exchange.client.omits_thinking(asked),
+        omits_thinking=exchange.native and exchange.client.requests.omits_thinking(asked),
         mended=mended is not asked,
     )
     return request.with_tools()
@@ -163,7 +165,7 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
     """
     said = json_text.read(body)
     purpose = exchange.endpoint.purpose
-    asked = exchange.client.read_request(said, exchange.settings.map, purpose, memory)
+    asked = exchange.client.requests.read(said, exchange.settings.map, purpose, memory)
     thinking = asked.thinking
     return ReadRequest(
         exchange,

@@ -29,7 +29,9 @@ from converter.parsing.think_tags import ThinkTags
 from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, History, Order, Server
 
-_NATIVE = tuple(dialect.native_option for dialect in DIALECTS if dialect.native_option)
+_NATIVE = tuple(
+    dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
+)
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 

@@ -113,7 +113,7 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
         dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
     ]
     if not dialects:
-        raise RecordingError(f"{chosen.name} is for {recording.client.title} clients only")
+        raise RecordingError(f"{chosen.name} is for {recording.client.label.title} clients only")
     print("\n".join(golden(recording, dialect) for dialect in dialects), end="")
     return 0
 

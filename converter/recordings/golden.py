@@ -69,8 +69,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 def _head(recording: Recording, client: Dialect) -> Iterator[str]:
     asked, sent, found = recording.asked, recording.sent, recording.found
-    form = form_for(recording, client).name.lower()
-    yield f"# {recording.name}: the server's reply, and what an {client.title} client gets ({form})"
+    form, title = form_for(recording, client).name.lower(), client.label.title
+    yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(
         f"# asked {asked.method} {asked.path}"
         + (f", sent {sent.path}" if sent.path != asked.path else "")

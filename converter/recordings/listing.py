@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import COMMON
 from converter.recordings.golden import one_line
 from converter.recordings.recording import Recording
@@ -21,7 +20,7 @@ def row(recording: Recording) -> tuple[str, ...]:
     return (
         recording.name,
         recording.found.server,
-        client.title + native,
+        client.label.title + native,
         recording.server_form.name.lower(),
         one_line(_shows(recording, replay)),
         str(len(recording.chunks)),
@@ -46,7 +45,7 @@ def _shows(recording: Recording, replay: Replay) -> str:
 
 
 def _wordless(recording: Recording) -> str:
-    listed = recording.exchange().endpoint is Endpoint.MODELS
+    listed = recording.exchange().endpoint.lists_models
     return "a list" if listed else "no reply that can be read"
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import Dialect, Form
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import Exchange, begin, is_stream
@@ -136,7 +135,7 @@ class Recording:
         return AwaitedReply(request, server, initial, found.counted, found.prompted)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
-        if exchange.endpoint is Endpoint.MODELS:
+        if exchange.endpoint.lists_models:
             return ReadRequest(exchange)
         if not (exchange.translated and exchange.endpoint.is_chat):
             return read_request.note(exchange, self.asked.body)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import DIALECTS, Dialect, Form
 from converter.exchange.exchange import Answer
 from converter.observe.summary import Summary
@@ -42,7 +41,7 @@ class Replay:
 def dialects_of(recording: Recording) -> tuple[Dialect, ...]:
     """Return the dialects of the clients that such a reply can be written for."""
     exchange = recording.exchange()
-    if exchange.native or exchange.endpoint is Endpoint.MODELS:
+    if exchange.native or exchange.endpoint.lists_models:
         return (exchange.client,)
     return DIALECTS
 
@@ -53,10 +52,7 @@ def replayed(recording: Recording, client: Dialect) -> Replay:
     Raises RecordingError for a recording that this version cannot read.
     """
     try:
-        if (
-            recording.exchange().endpoint is Endpoint.MODELS
-            or not 200 <= recording.answered.status < 300
-        ):
+        if recording.exchange().endpoint.lists_models or not 200 <= recording.answered.status < 300:
             return _answered(recording, client)
         return _rewritten(recording, client)
     except RecordingError:

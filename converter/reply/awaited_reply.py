@@ -5,10 +5,9 @@ A recording stores the same, so that it sets its reply up in the same way.
 
 from dataclasses import dataclass
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.error_words import server_words
 from converter.dialects.table import Dialect, Form
-from converter.exchange.exchange import EVENT_STREAM, JSON, Answer, is_stream
+from converter.exchange.exchange import JSON, Answer, is_stream
 from converter.exchange.read_request import ReadRequest
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
@@ -87,7 +86,7 @@ class AwaitedReply:
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
         """Return what the client gets for a reply that is all there, `at` so many seconds."""
         exchange = self.request.exchange
-        if exchange.endpoint is Endpoint.MODELS:
+        if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
         if not 200 <= status < 300:
             words = server_words(body) or "no words"
@@ -108,17 +107,19 @@ class AwaitedReply:
         the same dialect.
         """
         exchange = self.request.exchange
-        fits = is_stream(content_type) if streamed else content_type.lower().startswith(JSON)
+        framing = exchange.client.wire.framing
+        named = content_type.lower().startswith(JSON)
+        fits = framing.is_named(content_type) if streamed else named
         if fits and exchange.client is exchange.server_dialect:
             return content_type
-        return f"{EVENT_STREAM}; charset=utf-8" if streamed else JSON
+        return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
         """Return the error in place of a reply: one that said nothing needs no stream."""
         if rewriter.form is Form.WHOLE:
             return Answer(rewriter.end.status, JSON, written)
         client = self.request.exchange.client
-        body = client.error(rewriter.failure, "api_error", rewriter.end.status)
+        body = client.answers.error(rewriter.failure, "api_error", rewriter.end.status)
         return Answer(rewriter.end.status, JSON, body)
 
     def learn(self, found: Findings, known: KnownServers, upstream: Upstream) -> None:

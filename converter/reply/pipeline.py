@@ -14,7 +14,7 @@ from converter.parsing.reading import Expected, Reading
 from converter.reply.stages import Stages
 from converter.reply.text_pieces import in_pieces, joined
 from converter.wire import json_text
-from converter.wire.sse import Frame, MislabelledBody, WholeBody, write_frame
+from converter.wire.sse import Cutter, Frame, WholeBody
 
 
 def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
@@ -46,9 +46,9 @@ class Pipeline:
         *,
         whole: bool,
     ) -> None:
-        self._frames = MislabelledBody() if form is Form.STREAM else WholeBody()
-        self._decoder = server.decoder(settings.map)
-        self._mend = server.mend
+        self._frames: Cutter = server.wire.framing.cutter() if form is Form.STREAM else WholeBody()
+        self._decoder = server.wire.decoder(settings.map)
+        self._mend, self._write = server.wire.mend, server.wire.framing.write
         self._stages = Stages(reading_of(settings, expected, whole))
         self.cut, self.read, self.overflow = (
             self._frames.cut,
@@ -86,7 +86,7 @@ class Pipeline:
         if not said and not frame.is_body:  # null, an empty list: nothing is lost without it
             return Frame(b"", None)
         data = json_text.write(self._mend(said))
-        raw = data if frame.is_body else write_frame(data, frame.event)
+        raw = data if frame.is_body else self._write(data, frame.event)
         return Frame(raw, data, event=frame.event)
 
     def feed(self, events: Sequence[Event]) -> list[Event]:

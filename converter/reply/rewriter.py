@@ -20,9 +20,8 @@ from converter.reply.reply_end import ReplyEnd, without_frames
 from converter.reply.reply_notes import SpoiledFrames, notes_of
 from converter.servers.model_names import renamed_frame
 from converter.wire.limits import MOST_FAULTS, fault_of
-from converter.wire.sse import Frame, write_frame
+from converter.wire.sse import Frame
 
-_FRAME_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 NO_CONTEXT = ReplyContext()
 """Of a reply whose request nobody knows."""
 
@@ -51,17 +50,17 @@ class Rewriter:
         expected: Expected | None = None,
     ) -> None:
         self._client = client
-        self._same_dialect = client is server and client.keeps_raw
+        self._same_dialect = client is server and client.wire.keeps_raw
         self._form = client_form or server_form
         expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self._form)
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
         context = replace(context, fields=settings.fields, signature=settings.signature)
-        self._encoder = client.encoders[self._form](context)
-        splices = settings.fast and server.keeps_raw and not whole
-        self._fast = FastPath(self._pipeline, client.counter) if splices else None
+        self._encoder = client.wire.encoders[self._form](context)
+        splices = settings.fast and server.wire.keeps_raw and not whole
+        self._fast = FastPath(self._pipeline, client.wire.counter) if splices else None
         self._keeps_thoughts = expected.budget is not None
-        self.end, self.held = ReplyEnd(server.reply), self._pipeline.held
+        self.end, self.held = ReplyEnd(server.label.reply), self._pipeline.held
         self._begin()
 
     def _begin(self) -> None:
@@ -177,8 +176,9 @@ class Rewriter:
             rest = [*self._encoder.feed(events), *self._encoder.close()]
         except Exception as error:
             return [*out, *self._fault(error, whole)]
-        if out and rest and not out[-1].endswith(_FRAME_ENDS):
-            out.append(b"\n\n")  # the server was cut short in the middle of a frame
+        ends = self._client.wire.framing.ends
+        if out and rest and not out[-1].endswith(ends):
+            out.append(ends[0])  # the server was cut short in the middle of a frame
         return [*out, *rest]
 
     def _rewrite(self, frame: Frame) -> list[bytes]:
@@ -242,6 +242,8 @@ class Rewriter:
         try:
             return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
-            said = self._client.error(words, "api_error", 500)
-        whole = self._form is Form.WHOLE
-        return [said if whole else write_frame(said, self._client.error_event)]
+            said = self._client.answers.error(words, "api_error", 500)
+        if self._form is Form.WHOLE:
+            return [said]
+        wire = self._client.wire
+        return [wire.framing.write(said, wire.error_event)]

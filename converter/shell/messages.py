@@ -25,7 +25,7 @@ def upstream(flow: HTTPFlow, exchange: Exchange) -> Upstream:
 
 def name_request(flow: HTTPFlow, exchange: Exchange) -> None:
     """Give a reply the header by which its dialect names a request, if any; SDKs show it."""
-    header = by_name(exchange.endpoint.dialect).request_id
+    header = by_name(exchange.endpoint.dialect).label.request_id
     if flow.response and header:
         flow.response.headers.setdefault(header, f"req_{flow.id.replace('-', '')}")
 

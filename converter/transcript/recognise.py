@@ -5,7 +5,7 @@ type helps where they do not say.
 import re
 
 from converter.dialects.table import Dialect, Form, recognise
-from converter.exchange.exchange import EVENT_STREAM
+from converter.exchange.exchange import is_stream
 from converter.wire import json_text
 from converter.wire.sse import Frame, FrameDecoder
 
@@ -24,7 +24,7 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
         return Form.WHOLE
     if len(seen) < _LONGEST_NAME and not last:
         return None
-    return Form.STREAM if content_type.lower().startswith(EVENT_STREAM) else Form.WHOLE
+    return Form.STREAM if is_stream(content_type) else Form.WHOLE
 
 
 def is_request(said: object) -> bool:

@@ -175,9 +175,9 @@ class ReplyReader:
     def _head(self, event: Start) -> list[News]:
         dialect = self.dialect or COMMON
         for name, value in (event.own.fields if event.own else {}).items():
-            if name == dialect.blocks:
+            if name == dialect.label.blocks:
                 self._odd_content(event, value)
-            elif name not in dialect.head and is_said(value):
+            elif name not in dialect.label.head and is_said(value):
                 self._beside.add(name, value)
         return []
 

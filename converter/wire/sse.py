@@ -7,7 +7,9 @@ so that an unchanged frame can go on as it came.
 
 import codecs
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 FRAME_LIMIT = 32 * 1024 * 1024
 """Bytes of one frame; a longer one goes on in unread pieces. Replies' frames are some hundred
@@ -38,6 +40,42 @@ class Frame:
     def is_body(self) -> bool:
         """Tell whether it is a whole body, and nothing is around its data."""
         return self.data == self.raw
+
+
+class Cutter(Protocol):
+    """Bytes of a reply in, frames out, cut anywhere."""
+
+    def held(self) -> int:
+        """Return how many bytes wait for the end of their frame."""
+
+    def cut(self, chunk: bytes) -> list[bytes]:
+        """Return the bytes of the frames that `chunk` completes, for `read`, each in its turn."""
+
+    def read(self, raw: bytes) -> Frame:
+        """Return the frame that was cut."""
+
+    def overflow(self) -> list[Frame]:
+        """Return what is held beyond the limit, as a piece that cannot be read."""
+
+    def close(self) -> list[Frame]:
+        """Return what is left, as a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """A form of streams. `cutter` makes what cuts one, `write` writes a frame from its data and the
+    name of its event. `begins`: a beginning that no whole body has. `ends`: the ends of a frame.
+    """
+
+    content_type: str
+    cutter: Callable[[], Cutter]
+    write: Callable[[bytes, str], bytes]
+    begins: re.Pattern[bytes]
+    ends: tuple[bytes, ...]
+
+    def is_named(self, content_type: str) -> bool:
+        """Tell whether a reply is called a stream of this form."""
+        return content_type.lower().startswith(self.content_type)
 
 
 class FrameDecoder:
@@ -191,3 +229,13 @@ def write_frame(data: bytes, event: str = "") -> bytes:
     """Write one frame; `data` is one line."""
     head = b"event: " + event.encode() + b"\n" if event else b""
     return head + b"data: " + data + b"\n\n"
+
+
+SSE = Framing(
+    "text/event-stream",
+    MislabelledBody,
+    write_frame,
+    re.compile(rb"\s*(?:data:|event:|:)"),
+    (b"\n\n", b"\n\r\n", b"\r\r"),
+)
+"""Server-sent events."""

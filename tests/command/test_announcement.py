@@ -103,8 +103,8 @@ def test_a_command_survives_the_shell() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Dialect) -> None:
     told = announcement("http://a", "http://b:8080", None, "m").splitlines()
-    words = shlex.split(told[told.index(f"# Ask in the {dialect.title} dialect:") + 1])
-    asked = dialect.read_request(json.loads(words[-1]), {}, Purpose.REPLY, None)
+    words = shlex.split(told[told.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
+    asked = dialect.requests.read(json.loads(words[-1]), {}, Purpose.REPLY, None)
     assert (asked.model, asked.stream) == ("m", True)
     assert asked.turns == (Turn("user", (Text("12 * 7"),)),)
 

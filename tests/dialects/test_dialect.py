@@ -5,7 +5,7 @@ from converter.dialects.table import DIALECTS
 
 
 def test_every_dialect_writes_every_form() -> None:
-    assert all(set(dialect.encoders) == set(Form) for dialect in DIALECTS)
+    assert all(set(dialect.wire.encoders) == set(Form) for dialect in DIALECTS)
 
 
 def test_a_dialect_is_shown_by_its_name() -> None:

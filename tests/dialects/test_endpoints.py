@@ -2,15 +2,17 @@
 
 import pytest
 
-from converter.dialects.endpoints import Endpoint, find
+from converter.dialects.endpoints import Endpoint
+from converter.dialects.table import DIALECTS, find
+from tests.support import endpoints
 
 CHAT, MESSAGES, COUNT, MODELS = (
-    Endpoint.CHAT,
-    Endpoint.MESSAGES,
-    Endpoint.COUNT_TOKENS,
-    Endpoint.MODELS,
+    endpoints.CHAT,
+    endpoints.MESSAGES,
+    endpoints.COUNT_TOKENS,
+    endpoints.MODELS,
 )
-HELLO, TELEMETRY = Endpoint.HELLO, Endpoint.TELEMETRY
+HELLO, TELEMETRY = endpoints.HELLO, endpoints.TELEMETRY
 
 KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "/v1/chat/completions", CHAT, ""),
@@ -35,16 +37,16 @@ KNOWN: list[tuple[str, str, Endpoint, str]] = [
     ("POST", "/v1/messages/v1/messages", MESSAGES, "/v1/messages"),
     ("POST", "/v1/messages/count_tokens", COUNT, ""),
     ("POST", "/gateway/v1/messages/count_tokens/?beta=true", COUNT, "/gateway"),
-    ("POST", "/v1/responses", Endpoint.RESPONSES, ""),
-    ("POST", "/responses?beta=true", Endpoint.RESPONSES, ""),
-    ("POST", "/v1/responses/compact", Endpoint.COMPACT, ""),
-    ("POST", "/gateway/v1/responses/input_tokens", Endpoint.INPUT_TOKENS, "/gateway"),
-    ("GET", "/v1/responses", Endpoint.KEPT, ""),
-    ("GET", "/v1/responses/resp_1?include=x", Endpoint.KEPT, ""),
-    ("DELETE", "/v1/responses/resp_1", Endpoint.KEPT, ""),
-    ("GET", "/v1/responses/resp_1/input_items", Endpoint.KEPT, ""),
-    ("POST", "/v1/responses/resp_1/cancel", Endpoint.KEPT, ""),
-    ("POST", "/v1/conversations", Endpoint.KEPT, ""),
+    ("POST", "/v1/responses", endpoints.RESPONSES, ""),
+    ("POST", "/responses?beta=true", endpoints.RESPONSES, ""),
+    ("POST", "/v1/responses/compact", endpoints.COMPACT, ""),
+    ("POST", "/gateway/v1/responses/input_tokens", endpoints.INPUT_TOKENS, "/gateway"),
+    ("GET", "/v1/responses", endpoints.KEPT, ""),
+    ("GET", "/v1/responses/resp_1?include=x", endpoints.KEPT, ""),
+    ("DELETE", "/v1/responses/resp_1", endpoints.KEPT, ""),
+    ("GET", "/v1/responses/resp_1/input_items", endpoints.KEPT, ""),
+    ("POST", "/v1/responses/resp_1/cancel", endpoints.KEPT, ""),
+    ("POST", "/v1/conversations", endpoints.KEPT, ""),
     ("GET", "/v1/models", MODELS, ""),
     ("GET", "/v1/models/", MODELS, ""),
     ("GET", "/v1/models?limit=1000", MODELS, ""),
@@ -114,10 +116,15 @@ def test_what_only_resembles_an_endpoint_is_unknown(method: str, path: str) -> N
 
 
 def test_a_recordings_name_says_what_was_asked() -> None:
-    chats = {endpoint: endpoint.kind for endpoint in Endpoint if endpoint.is_chat}
+    chats = {
+        endpoint: endpoint.kind
+        for each in DIALECTS
+        for endpoint in each.endpoints
+        if endpoint.is_chat
+    }
     assert chats == {
-        Endpoint.CHAT: "chat",
-        Endpoint.MESSAGES: "messages",
-        Endpoint.RESPONSES: "responses",
-        Endpoint.COMPACT: "compact",
+        endpoints.CHAT: "chat",
+        endpoints.MESSAGES: "messages",
+        endpoints.RESPONSES: "responses",
+        endpoints.COMPACT: "compact",
     }

@@ -1,20 +1,25 @@
 """A dialect is one record and one row: a fourth one works with all others, by nothing else."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
 from converter.dialects import table
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
 from converter.exchange import read_request, settings
-from converter.exchange.exchange import Exchange
+from converter.exchange.exchange import Exchange, begin, is_stream
+from converter.exchange.read_request import ReadRequest
 from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import by_name
 from converter.transcript import reply
 from converter.transcript.turns import Part, Text, Thinking, ToolCall
+from converter.wire.sse import FrameDecoder, Framing
+from tests.support import endpoints
 from tests.support.frames import stream, whole
 from tests.support.toy_dialect import TOY
 
@@ -81,7 +86,7 @@ def test_it_is_rewritten_from_and_to_every_other_dialect(
 def test_its_requests_are_translated_and_their_replies_come_back(
     sent: list[bytes], streamed: bool
 ) -> None:
-    exchange = Exchange(Endpoint.MESSAGES, SETTINGS, client=TOY)
+    exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=TOY)
     asked = json.dumps({"ask": "Why?", "stream": streamed}).encode()
     request = read_request.read(exchange, asked).written(by_name("llama.cpp"), parses=False)
     assert request.body["messages"] == [{"role": "user", "content": "Why?"}]
@@ -93,7 +98,7 @@ def test_its_requests_are_translated_and_their_replies_come_back(
 
 
 def test_its_bad_requests_and_errors_have_its_own_words() -> None:
-    exchange = Exchange(Endpoint.MESSAGES, SETTINGS, client=TOY)
+    exchange = Exchange(endpoints.MESSAGES, SETTINGS, client=TOY)
     with pytest.raises(RequestError) as refused:
         read_request.read(exchange, b"{}")
     _, answer = exchange.refusal(refused.value)
@@ -107,3 +112,39 @@ def test_it_is_known_by_its_name_its_replies_and_its_headers() -> None:
     assert table.by_name("toy") is TOY
     assert table.recognise(TOLD[0]) is TOY
     assert table.by_headers({"x-toy": "1"}) is TOY
+
+
+def test_its_endpoints_are_found_and_its_own_answered() -> None:
+    asked = begin("POST", "/toy", {}, SETTINGS, "1", reverse=True)
+    assert asked
+    assert asked.client is TOY
+    assert asked.translated
+    exchange = begin("GET", "/toy/names", {}, SETTINGS, "1", reverse=True)
+    assert exchange
+    answer = exchange.own("GET", "/toy/names", b"", Memory(0, 0))
+    assert answer
+    assert json.loads(answer.body) == {"told": "end", "text": "/toy/names"}
+
+
+def test_its_streams_are_framed_and_asked_for_as_its_record_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = Framing(
+        "application/x-lines",
+        FrameDecoder,
+        lambda data, _: data + b"\n",
+        re.compile(b"!"),
+        (b"\n",),
+    )
+    dialect = replace(
+        TOY, wire=replace(TOY.wire, framing=lines), requests=replace(TOY.requests, streams=True)
+    )
+    monkeypatch.setattr(table, "DIALECTS", (*DIALECTS, dialect))
+    exchange = Exchange(endpoints.MESSAGES, settings.read({"think_native": ""}), client=dialect)
+    assert ReadRequest(exchange, {"ask": "Why?"}).form is Form.STREAM
+    assert ReadRequest(exchange, {"ask": "Why?", "stream": False}).form is Form.WHOLE
+    awaited = AwaitedReply(ReadRequest(exchange, {"ask": "Why?"}))
+    assert is_stream("application/x-lines; a=b")
+    got = awaited.whole(200, "text/event-stream", b"".join(stream("So"))).answer
+    assert got
+    assert got.content_type == "application/x-lines; charset=utf-8"

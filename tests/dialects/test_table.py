@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from converter.dialects.endpoints import Endpoint, find
 from converter.dialects.table import (
     ANTHROPIC,
     COMMON,
@@ -16,6 +15,7 @@ from converter.dialects.table import (
     ReplyContext,
     by_headers,
     by_name,
+    find,
     recognise,
 )
 from converter.model.events import OpaqueFrame, Start
@@ -24,7 +24,7 @@ from converter.wire.sse import FrameDecoder
 
 def test_names_and_titles_are_of_one_dialect() -> None:
     assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)
-    assert len({dialect.title for dialect in DIALECTS}) == len(DIALECTS)
+    assert len({dialect.label.title for dialect in DIALECTS}) == len(DIALECTS)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
@@ -32,25 +32,25 @@ def test_a_dialect_is_found_by_its_name(dialect: Dialect) -> None:
     assert by_name(dialect.name) is dialect
 
 
-@pytest.mark.parametrize("endpoint", Endpoint)
-def test_every_endpoint_names_a_dialect_of_the_table(endpoint: Endpoint) -> None:
-    assert by_name(endpoint.dialect) in DIALECTS
+@pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
+def test_every_endpoint_names_the_dialect_of_its_record(dialect: Dialect) -> None:
+    assert {endpoint.dialect for endpoint in dialect.endpoints} == {dialect.name}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> None:
     """OpenAI's two dialects have the same one."""
     own = OPENAI_CHAT if dialect is RESPONSES else dialect
-    assert recognise(json.loads(dialect.error("no", "api_error", 500))) is own
+    assert recognise(json.loads(dialect.answers.error("no", "api_error", 500))) is own
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
     dialect: Dialect,
 ) -> None:
-    streamed, whole = (dialect.encoders[form](ReplyContext()) for form in Form)
+    streamed, whole = (dialect.wire.encoders[form](ReplyContext()) for form in Form)
     frames = FrameDecoder().feed(b"".join(streamed.ping()))
-    decoder = dialect.decoder({})
+    decoder = dialect.wire.decoder({})
     assert frames
     for event in (event for frame in frames for event in decoder.feed(frame)):
         assert isinstance(event, Start) or (isinstance(event, OpaqueFrame) and event.comment)
@@ -89,11 +89,11 @@ def test_a_request_without_a_body_shows_its_dialect_by_its_headers(
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_a_request_goes_to_an_endpoint_of_its_dialect(dialect: Dialect) -> None:
-    found = find("POST", dialect.path)
+    found = find("POST", dialect.requests.path)
     assert found
     assert (found[0].dialect, found[0].is_chat) == (dialect.name, True)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_the_version_of_a_dialect_shows_it(dialect: Dialect) -> None:
-    assert dialect.version[0] in {"", *dialect.shown_by}
+    assert dialect.label.version[0] in {"", *dialect.label.shown_by}

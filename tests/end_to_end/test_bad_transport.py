@@ -43,7 +43,9 @@ def test_a_compressed_reply_is_read_though_it_was_not_asked_for(
     assert isinstance(compressed, bytes)
     server.answer(reply_of(compressed, streamed, content_encoding=name))
     answer = client.ask(
-        dialect.path, question(stream=streamed), {"accept-encoding": "gzip, br, zstd, deflate"}
+        dialect.path,
+        question(stream=streamed),
+        {"accept-encoding": "gzip, br, zstd, deflate"},
     )
     said = dialect.read(answer.body, streamed)
     assert (said.thinking, said.text) == ("deep", "Hello")

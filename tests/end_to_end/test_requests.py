@@ -111,7 +111,9 @@ def test_the_headers_of_a_messages_request_fit_what_is_sent(
 ) -> None:
     server.answer(GOOD)
     client.ask(
-        ANTHROPIC.path, question(stream=True), {"x-api-key": "key", "accept-encoding": "gzip, br"}
+        ANTHROPIC.path,
+        question(stream=True),
+        {"x-api-key": "key", "accept-encoding": "gzip, br"},
     )
     asked = server.asked[0]
     assert asked.headers["content-length"] == str(len(asked.body))

@@ -17,6 +17,7 @@ from converter.reply.reply_end import CUT_SHORT
 from converter.servers.profiles import by_name
 from laws import sdk_reading
 from laws.strict_reader import read_strictly
+from tests.support import endpoints
 from tests.support.frames import stream, whole
 from tests.support.frames_of import Json
 from tests.support.messages_of import folded
@@ -30,7 +31,7 @@ ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "co
 
 
 def _exchange(endpoint: Endpoint, **options: object) -> Exchange:
-    client = OPENAI_CHAT if endpoint is Endpoint.CHAT else ANTHROPIC
+    client = OPENAI_CHAT if endpoint is endpoints.CHAT else ANTHROPIC
     return Exchange(endpoint, settings.read(options), prefix="/gateway", client=client)
 
 
@@ -39,16 +40,16 @@ def _awaited(request: ReadRequest) -> AwaitedReply:
 
 
 def _openai() -> AwaitedReply:
-    return _awaited(ReadRequest(_exchange(Endpoint.CHAT)))
+    return _awaited(ReadRequest(_exchange(endpoints.CHAT)))
 
 
 def _models() -> AwaitedReply:
-    return _awaited(ReadRequest(_exchange(Endpoint.MODELS)))
+    return _awaited(ReadRequest(_exchange(endpoints.MODELS)))
 
 
 def _messages(asked: Json | None = None, **options: object) -> AwaitedReply:
     """The reply to a Messages request."""
-    exchange = _exchange(Endpoint.MESSAGES, **options)
+    exchange = _exchange(endpoints.MESSAGES, **options)
     return _awaited(read_request.read(exchange, json.dumps(ASKED | (asked or {})).encode()))
 
 
@@ -301,7 +302,7 @@ def test_a_stream_is_known_by_its_name_or_its_beginning(content_type: str, body:
 
 
 def test_a_model_that_nobody_has_is_not_found() -> None:
-    one = Exchange(Endpoint.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
+    one = Exchange(endpoints.MODELS, settings.read(), client=ANTHROPIC, model_id="other")
     answer = one.models(200, b'{"object":"list","data":[{"id":"small"}]}')
     assert answer
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (404, "not_found_error")
@@ -309,5 +310,5 @@ def test_a_model_that_nobody_has_is_not_found() -> None:
 
 def test_a_chat_client_gets_a_list_of_no_models_as_it_came() -> None:
     some = settings.read({"models": ["gpt-*=small"]})
-    listed = Exchange(Endpoint.MODELS, some, client=OPENAI_CHAT)
+    listed = Exchange(endpoints.MODELS, some, client=OPENAI_CHAT)
     assert listed.models(200, b'{"object":"list","data":[]}') is None

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Form
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange
@@ -13,9 +12,10 @@ from converter.exchange.read_request import note, read
 from converter.model.conversation import RequestError
 from converter.servers.profiles import by_name
 from converter.wire.json_text import UnreadableError
+from tests.support import endpoints
 
 ASKED = {"model": "small", "max_tokens": 3000, "messages": [{"role": "user", "content": "hi"}]}
-EXCHANGE = Exchange(Endpoint.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
+EXCHANGE = Exchange(endpoints.MESSAGES, settings.read({}), prefix="/gateway", client=ANTHROPIC)
 
 
 def test_a_request_is_written_for_the_server_and_its_endpoint() -> None:
@@ -91,11 +91,11 @@ def test_a_native_request_may_ask_that_no_thinking_be_shown(
 
 
 def test_a_field_of_another_dialect_hides_nothing() -> None:
-    chat = Exchange(Endpoint.CHAT, settings.read({}), client=OPENAI_CHAT)
+    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
     assert note(chat, json.dumps({**ASKED, **OMITTED}).encode()).shown
 
 
 def test_the_reply_is_called_as_the_client_called_the_model() -> None:
-    chat = Exchange(Endpoint.CHAT, settings.read({}), client=OPENAI_CHAT)
+    chat = Exchange(endpoints.CHAT, settings.read({}), client=OPENAI_CHAT)
     served = note(chat, json.dumps(ASKED).encode()).served_as("local")
     assert (served.body["model"], served.called, served.asked_model) == ("local", "small", "small")

@@ -87,7 +87,7 @@ def test_every_option_is_a_field_of_the_settings() -> None:
 
 def test_a_servers_own_endpoints_are_used_where_their_option_says_so() -> None:
     assert set(_option("native").choices) == {
-        dialect.native_option for dialect in DIALECTS if dialect.native_option
+        dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
     }
     assert settings.read().native == set()
     assert settings.read({"native": ["messages"]}).native == {"messages"}

@@ -66,7 +66,7 @@ def judge(exchange: Exchange, body: bytes) -> None:
     assert isinstance(json_text.read(json_text.write(asked.body)), dict)
     assert str(asked.asked_model) is not None
     if asked.form:
-        exchange.client.encoders[asked.form](asked.reply_context).close()
+        exchange.client.wire.encoders[asked.form](asked.reply_context).close()
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, OPENAI_CHAT], ids=str)

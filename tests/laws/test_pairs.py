@@ -220,7 +220,7 @@ def wire() -> Wire:
 def test_a_client_reads_what_the_server_said(
     wire: Wire, server: Dialect, client: Dialect, form: Form
 ) -> None:
-    form_stays = client is server and client.keeps_raw
+    form_stays = client is server and client.wire.keeps_raw
     sent = [
         each
         for each in replies()

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import OPENAI_CHAT, Form
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import Exchange
@@ -12,13 +11,14 @@ from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers, Upstream
+from tests.support import endpoints
 
 UPSTREAM = Upstream("http", "127.0.0.1", 8000)
 BODY = {"model": "small", "reasoning_effort": "high", "messages": []}
 
 
 def _awaited(body: dict[str, object] | None = None, **options: object) -> AwaitedReply:
-    exchange = Exchange(Endpoint.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
+    exchange = Exchange(endpoints.CHAT, settings.read(options), id="7", client=OPENAI_CHAT)
     return AwaitedReply(read_request.note(exchange, json.dumps(body or BODY).encode()))
 
 

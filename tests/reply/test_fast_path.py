@@ -263,7 +263,7 @@ def test_a_reply_is_kept_with_the_words_that_went_the_fast_way(
     kept, hurried = list[bytes | None](), 0
     for fast in (True, False):
         memory = Memory(9, 1_000_000)
-        own = client.read_request({"model": "m", **asked}, {}, Purpose.REPLY, memory).own
+        own = client.requests.read({"model": "m", **asked}, {}, Purpose.REPLY, memory).own
         chosen, context = settings.read({"fast": fast}), ReplyContext("m", "1", own=own)
         rewriter = Rewriter(chosen, client, Form.STREAM, context=context)
         body = _stream("content", ["<think>", "so", *LONG, "</think>", "then", *LONG])
@@ -298,7 +298,7 @@ def test_what_a_thread_remembers_is_all_that_was_said() -> None:
     """Its encoder has to hear every word, so that no frame may be written without it."""
     memory = Memory(9, 1 << 20)
     body = {"model": "m", "max_tokens": 9, "messages": [], "thread": {"type": "create"}}
-    asked = ANTHROPIC.read_request(
+    asked = ANTHROPIC.requests.read(
         {**body, "messages": [{"role": "user", "content": "hi"}]}, {}, Purpose.REPLY, memory
     )
     context = ReplyContext("m", "one", own=asked.own)

@@ -5,7 +5,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.dialects.dialect import Dialect, Form, ReplyContext
+from converter.dialects.dialect import Answers, Dialect, Form, Label, ReplyContext, Requests, Wire
+from converter.dialects.endpoints import Endpoint, Purpose
 from converter.model.conversation import Conversation, RequestError, Turn
 from converter.model.conversation import Text as Words
 from converter.model.events import (
@@ -110,18 +111,24 @@ def _stream(_: ReplyContext) -> ToyEncoder:
 
 
 TOY = Dialect(
-    name="toy",
-    title="Toy",
-    decoder=lambda _: ToyDecoder(),
-    encoders={Form.STREAM: _stream, Form.WHOLE: lambda _: ToyEncoder(whole=True)},
-    read_request=_read,
-    error=lambda message, _kind, _status: json_text.write({"told": "error", "text": message}),
-    error_reply=lambda status, body, _: (
-        status,
-        json_text.write({"told": "error", "text": str(body)}),
+    "toy",
+    Label("Toy", shown_by=("x-toy",)),
+    Wire(
+        decoder=lambda _: ToyDecoder(),
+        encoders={Form.STREAM: _stream, Form.WHOLE: lambda _: ToyEncoder(whole=True)},
+        recognises=lambda said: "told" in said,
     ),
-    recognises=lambda said: "told" in said,
-    path="/toy",
-    example={"ask": "12 * 7"},
-    shown_by=("x-toy",),
+    Requests(_read, "/toy", {"ask": "12 * 7"}),
+    Answers(
+        error=lambda message, _kind, _status: json_text.write({"told": "error", "text": message}),
+        error_reply=lambda status, body, _: (
+            status,
+            json_text.write({"told": "error", "text": str(body)}),
+        ),
+        own=lambda asked, _: (200, {"told": "end", "text": asked.path}),
+    ),
+    (
+        Endpoint("toy", Purpose.REPLY, "POST", "/toy", "toy"),
+        Endpoint("toy", Purpose.OWN, "GET", "/toy/names"),
+    ),
 )

@@ -110,7 +110,7 @@ def said(name: str) -> Iterator[bytes]:
 
 def rewriter(client: Dialect) -> Rewriter:
     expected = Expected(task="t", context="c", tools=TOOLS)
-    own = RESPONSES.read_request({"model": "m", "input": "i"}, {}, Purpose.REPLY, None).own
+    own = RESPONSES.requests.read({"model": "m", "input": "i"}, {}, Purpose.REPLY, None).own
     context = ReplyContext("m", "id", own=own if client is RESPONSES else None)
     form = Form.STREAM
     return Rewriter(settings.read(), client, form, form, context=context, expected=expected)

@@ -4,12 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from converter.dialects.anthropic import models, threads
-from converter.dialects.anthropic.decoder import AnthropicDecoder
+from converter.dialects.anthropic.decoder import NAME, AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
 from converter.dialects.anthropic.request_reader import omits_thinking, read
-from converter.dialects.dialect import Body, Dialect, Form
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import (
+    Answers,
+    Body,
+    Dialect,
+    Form,
+    Label,
+    OwnRequest,
+    Requests,
+    Wire,
+)
+from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped, without
 from converter.model.conversation import Conversation, RequestError
 from converter.model.memory import Memory
@@ -65,31 +74,51 @@ def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, by
     return status, json_text.write(error)
 
 
+def _own(asked: OwnRequest, _: Memory) -> tuple[int, Body | None]:
+    """Answer what Claude Code asks, and is none of a model server's business."""
+    return 200, {} if asked.method == "POST" else None
+
+
 ANTHROPIC = Dialect(
-    name="anthropic",
-    title="Anthropic",
-    reply="message of the Messages API",
-    decoder=lambda _: AnthropicDecoder(),
-    encoders={
-        Form.STREAM: AnthropicStreamEncoder,
-        Form.WHOLE: AnthropicWholeEncoder,
-    },
-    read_request=_read_request,
-    error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
-    error_reply=_error_reply,
-    recognises=_recognises,
-    path="/v1/messages",
-    example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
-    error_event="error",
-    native_option="messages",
-    headers=("anthropic-version", "anthropic-beta"),
-    shown_by=("anthropic-version", "x-api-key"),
-    version=("anthropic-version", "2023-06-01"),
-    request_id="request-id",
-    head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
-    blocks="content",
-    models=models.write,
-    refusal=_refusal,
-    omits_thinking=omits_thinking,
-    natively_refused=_natively_refused,
+    NAME,
+    Label(
+        title="Anthropic",
+        reply="message of the Messages API",
+        headers=("anthropic-version", "anthropic-beta"),
+        shown_by=("anthropic-version", "x-api-key"),
+        version=("anthropic-version", "2023-06-01"),
+        request_id="request-id",
+        head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
+        blocks="content",
+    ),
+    Wire(
+        decoder=lambda _: AnthropicDecoder(),
+        encoders={Form.STREAM: AnthropicStreamEncoder, Form.WHOLE: AnthropicWholeEncoder},
+        recognises=_recognises,
+        error_event="error",
+    ),
+    Requests(
+        read=_read_request,
+        path="/v1/messages",
+        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        native_option="messages",
+        natively_refused=_natively_refused,
+        omits_thinking=omits_thinking,
+    ),
+    Answers(
+        error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),
+        error_reply=_error_reply,
+        refusal=_refusal,
+        models=models.write,
+        own=_own,
+    ),
+    (
+        # /v1 twice: a base URL may end in it, and Anthropic's SDKs add it themselves
+        Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/v1/messages", "messages"),
+        Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/v1/messages/count_tokens", "count"),
+        Endpoint(NAME, Purpose.MODELS, "GET", "/v1/models(?:/[^?]+?)?", "models", shared=True),
+        # with a prefix it would be any path
+        Endpoint(NAME, Purpose.OWN, "HEAD", "", prefix="(?P<prefix>)"),
+        Endpoint(NAME, Purpose.OWN, "POST", r"/api/event_logging(?:/v\d+)?/batch"),
+    ),
 )

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from converter.dialects.dialect import Dialect, Form
+from converter.dialects.dialect import Answers, Dialect, Form, Label, Requests, Wire
+from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
-from converter.dialects.openai_chat.frame_fields import SAME_IN_EVERY_FRAME
+from converter.dialects.openai_chat.frame_fields import NAME, SAME_IN_EVERY_FRAME
 from converter.dialects.openai_chat.mend import mend
 from converter.dialects.openai_chat.request_reader import read
 
@@ -21,21 +22,24 @@ def _recognises(said: Mapping[str, object]) -> bool:
 
 
 OPENAI_CHAT = Dialect(
-    name="openai",
-    title="OpenAI",
-    reply="chat completion",
-    decoder=OpenAIDecoder,
-    encoders={
-        Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
-        Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
-    },
-    read_request=lambda body, _mapped, _purpose, _memory: read(body),
-    error=error_body,
-    error_reply=error_reply,
-    recognises=_recognises,
-    path="/v1/chat/completions",
-    example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
-    head=frozenset(SAME_IN_EVERY_FRAME),
-    mend=mend,
-    keeps_raw=True,
+    NAME,
+    Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
+    Wire(
+        decoder=OpenAIDecoder,
+        encoders={
+            Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),
+            Form.WHOLE: lambda context: OpenAIWholeEncoder(context.fields),
+        },
+        recognises=_recognises,
+        mend=mend,
+        keeps_raw=True,
+    ),
+    Requests(
+        read=lambda body, _mapped, _purpose, _memory: read(body),
+        path="/v1/chat/completions",
+        example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+    ),
+    Answers(error_body, error_reply),
+    # /v1 is left out by a base URL that ends in it
+    (Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/chat/completions", "chat"),),
 )

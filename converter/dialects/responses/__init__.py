@@ -4,8 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from converter.dialects.dialect import Body, Dialect, Form, ReplyContext
-from converter.dialects.endpoints import Purpose
+from converter.dialects.dialect import (
+    Answers,
+    Body,
+    Dialect,
+    Form,
+    Label,
+    ReplyContext,
+    Requests,
+    Wire,
+)
+from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
 from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
 from converter.dialects.responses.context import ResponseContext
@@ -65,29 +74,48 @@ def _error_reply(status: int, body: bytes, _counted: int | None) -> tuple[int, b
 
 
 RESPONSES = Dialect(
-    name=NAME,
-    title="OpenAI Responses",
-    reply="response of the Responses API",
-    decoder=lambda _: ResponsesDecoder(),
-    encoders={
-        Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),
-        Form.WHOLE: lambda context: ResponsesWholeEncoder(_context(context)),
-    },
-    read_request=_read_request,
-    error=errors.write,
-    error_reply=_error_reply,
-    recognises=_recognises,
-    path="/v1/responses",
-    example={"max_output_tokens": 200, "input": "12 * 7"},
-    error_event="error",
-    native_option="responses",
-    refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
-    headers=("openai-beta",),
-    head=frozenset(("id", "object", "created_at", "model")),
-    native_request=thoughts.mend,
-    counter=COUNTER,
-    retells=True,
-    refusal=_refusal,
-    counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
-    kept=kept_answers.answer,
+    NAME,
+    Label(
+        title="OpenAI Responses",
+        reply="response of the Responses API",
+        headers=("openai-beta",),
+        head=frozenset(("id", "object", "created_at", "model")),
+    ),
+    Wire(
+        decoder=lambda _: ResponsesDecoder(),
+        encoders={
+            Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),
+            Form.WHOLE: lambda context: ResponsesWholeEncoder(_context(context)),
+        },
+        recognises=_recognises,
+        error_event="error",
+        counter=COUNTER,
+        retells=True,
+    ),
+    Requests(
+        read=_read_request,
+        path="/v1/responses",
+        example={"max_output_tokens": 200, "input": "12 * 7"},
+        refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
+        native_option="responses",
+        native=thoughts.mend,
+    ),
+    Answers(
+        error=errors.write,
+        error_reply=_error_reply,
+        refusal=_refusal,
+        counted=lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens},
+        own=kept_answers.answer,
+    ),
+    (
+        Endpoint(NAME, Purpose.REPLY, "POST", "(?:/v1)?/responses", "responses"),
+        Endpoint(NAME, Purpose.COUNT, "POST", "(?:/v1)?/responses/input_tokens"),
+        Endpoint(NAME, Purpose.COMPACTION, "POST", "(?:/v1)?/responses/compact", "compact"),
+        Endpoint(
+            NAME,
+            Purpose.OWN,
+            "GET|DELETE|POST",
+            "(?:(?:/v1)?/responses|/v1/conversations)(?:/[^?]+?)?",
+        ),
+    ),
 )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 
-from converter.dialects.dialect import Body, KeptRequest
+from converter.dialects.dialect import Body, OwnRequest
 from converter.dialects.responses import conversations, state
 from converter.dialects.responses.errors import error_body
 from converter.dialects.responses.output_items import Json
@@ -28,10 +28,10 @@ _DIGITS = 6
 """Of the number that it wants: no more are kept, and of thousands Python reads none."""
 
 
-type _Row = Callable[[Memory, KeptRequest, str], Json]
+type _Row = Callable[[Memory, OwnRequest, str], Json]
 
 
-def answer(asking: KeptRequest, memory: Memory) -> tuple[int, Body]:
+def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
     """Return the status and body."""
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
@@ -42,7 +42,7 @@ def answer(asking: KeptRequest, memory: Memory) -> tuple[int, Body]:
     return _refused(NO_SUCH.format(asking.method, path), 404)
 
 
-def _answered(row: _Row, memory: Memory, asking: KeptRequest, key: str) -> tuple[int, Body]:
+def _answered(row: _Row, memory: Memory, asking: OwnRequest, key: str) -> tuple[int, Body]:
     try:
         return 200, row(memory, asking, key)
     except UnknownError as error:
@@ -55,34 +55,34 @@ def _refused(message: str, status: int) -> tuple[int, Body]:
     return status, error_body(message, status)
 
 
-def _create(memory: Memory, asking: KeptRequest, _: str) -> Json:
+def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
     body = json_text.read(asking.body or b"{}")
     return conversations.create(memory, body, f"conv_{asking.id}", asking.created_at)
 
 
-def _retrieve(memory: Memory, asking: KeptRequest, key: str) -> Json:
+def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> Json:
     response = state.retrieve(memory, key)
     if _query(asking).get("stream") == "true":
         raise RequestError("", NO_STREAM)
     return response
 
 
-def _cancel(memory: Memory, _: KeptRequest, key: str) -> Json:
+def _cancel(memory: Memory, _: OwnRequest, key: str) -> Json:
     state.retrieve(memory, key)
     raise RequestError("", NO_CANCEL)
 
 
-def _add(memory: Memory, asking: KeptRequest, key: str) -> Json:
+def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
     added = conversations.add(memory, key, json_text.read(asking.body), asking.id)
     return _listed(added, more=False)
 
 
-def _item(memory: Memory, _: KeptRequest, key: str) -> Json:
+def _item(memory: Memory, _: OwnRequest, key: str) -> Json:
     conversation, name = key.split("/items/")
     return conversations.item(memory, conversation, name)
 
 
-def _remove(memory: Memory, asking: KeptRequest, key: str) -> Json:
+def _remove(memory: Memory, asking: OwnRequest, key: str) -> Json:
     conversation, name = key.split("/items/")
     return conversations.remove(memory, conversation, name, asking.id)
 
@@ -112,7 +112,7 @@ def _listed(items: list[Json], more: bool) -> Json:
     }
 
 
-def _query(asking: KeptRequest) -> Mapping[str, str]:
+def _query(asking: OwnRequest) -> Mapping[str, str]:
     return dict(parse_qsl(asking.path.partition("?")[2]))
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from converter.dialects.anthropic.request_reader import BILLING_LINES
-from converter.dialects.endpoints import Endpoint, find
-from converter.dialects.table import by_headers
+from converter.dialects.table import by_headers, find
 from converter.exchange.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Chunk, Recording
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
@@ -49,9 +48,9 @@ class Redaction:
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
         known = find(asked.method, asked.path)
-        if known and known[0] is Endpoint.MODELS and by_headers(asked.headers).version[0]:
+        if known and known[0].lists_models and by_headers(asked.headers).label.version[0]:
             # a header tells which dialect the client speaks, though its key does not stay
-            headers.setdefault(*by_headers(asked.headers).version)
+            headers.setdefault(*by_headers(asked.headers).label.version)
         return headers
 
     def _request(self, body: bytes) -> bytes:

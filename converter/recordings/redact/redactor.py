@@ -8,7 +8,8 @@ rewriter makes of a redacted reply is the redacted reply of the client.
 import re
 from dataclasses import replace
 
-from converter.dialects.endpoints import Endpoint, find
+from converter.dialects.endpoints import Endpoint
+from converter.dialects.table import find
 from converter.exchange import settings
 from converter.exchange.exchange import is_stream
 from converter.recordings.recording import Answered, Asked, Recording, RecordingError
@@ -38,7 +39,7 @@ def redacted(recording: Recording) -> Recording:
     Raises RecordingError for a request that the addon does not act on.
     """
     endpoint = _endpoint(recording.asked)
-    redaction = Redaction(_scrubber(recording), Normaliser(endpoint is Endpoint.MODELS))
+    redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models))
     asked, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
     answered, options = recording.answered, recording.options
     chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
@@ -53,7 +54,7 @@ def redacted(recording: Recording) -> Recording:
         ended=redaction.scrubber.words(recording.ended),
         places=frozenset(),
     )
-    if not endpoint.is_chat or not clean.client.retells:
+    if not endpoint.is_chat or not clean.client.wire.retells:
         return clean
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
     # them would be renamed there.

@@ -8,7 +8,7 @@ from mitmproxy.addons.export import pyperclip  # type: ignore[attr-defined]  # c
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
-from converter.dialects.endpoints import find
+from converter.dialects.table import find
 from converter.recordings.recording import RecordingError
 from converter.shell.log_lines import in_a_line
 from converter.shell.page.conversation import transcript_of

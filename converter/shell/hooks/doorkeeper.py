@@ -5,8 +5,7 @@ import logging
 from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.dialects.endpoints import find
-from converter.dialects.table import COMMON, by_name
+from converter.dialects.table import COMMON, by_name, find
 from converter.exchange.exchange import JSON, Exchange
 from converter.exchange.settings import Settings
 from converter.observe.printable import bounded
@@ -47,7 +46,7 @@ class Doorkeeper:
         _log.warning("think: %s: %s", in_a_line(flow), words)
         endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
         dialect = by_name(endpoint.dialect) if endpoint else COMMON
-        body = dialect.error(words, "permission_error", 403)
+        body = dialect.answers.error(words, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
@@ -56,7 +55,7 @@ class Doorkeeper:
         of_cloud = f".{flow.request.host}".endswith(_CLOUD) and flow.request.scheme == "https"
         withheld = [] if of_cloud else withhold_keys(headers)
         if exchange and not of_cloud:
-            withhold_headers(headers, exchange.server_dialect.headers)
+            withhold_headers(headers, exchange.server_dialect.label.headers)
         if withheld and not self._told:
             self._told = True
             _log.warning(

@@ -7,7 +7,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from converter.dialects.error_words import server_words
 from converter.dialects.table import Form
-from converter.exchange.exchange import EVENT_STREAM, JSON
+from converter.exchange.exchange import JSON, is_stream
 from converter.exchange.settings import Settings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
@@ -67,7 +67,7 @@ class ExchangeListener:
         fault = fault_of(flow, reason)
         status = OVERLOADED if fault.may_pass else BAD_GATEWAY
         kind = "overloaded_error" if fault.may_pass else "api_error"
-        body = kept.exchange.client.error(fault.words, kind, status)
+        body = kept.exchange.client.answers.error(fault.words, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:
@@ -78,7 +78,10 @@ class ExchangeListener:
             return None
         if not _wants_stream(awaited):
             return None
-        head = Response.make(200, headers={"content-type": EVENT_STREAM + "; charset=utf-8"})
+        framing = kept.exchange.client.wire.framing
+        head = Response.make(
+            200, headers={"content-type": f"{framing.content_type}; charset=utf-8"}
+        )
         messages.open_for_streaming(flow.request, head)
         head.stream = self._tap(flow, kept, awaited)
         kept.early = True
@@ -88,7 +91,7 @@ class ExchangeListener:
         """Return what a reply says that is none of the stream that was begun for it."""
         assert flow.response
         body = messages.body(flow.response, [])
-        if flow.response.headers.get("content-type", "").startswith(EVENT_STREAM):
+        if is_stream(flow.response.headers.get("content-type", "")):
             return [body]
         return begun.abort(
             f"status {flow.response.status_code}: {server_words(body) or 'no words'}"

@@ -13,7 +13,7 @@ from itertools import chain
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.dialects.table import Form
-from converter.exchange.exchange import EVENT_STREAM, Answer, is_stream
+from converter.exchange.exchange import Answer, is_stream
 from converter.exchange.settings import Settings
 from converter.model.events import Event, Text, Thinking
 from converter.reply.awaited_reply import AwaitedReply
@@ -178,7 +178,9 @@ class ReplySteps:
         """Say in a stream that was begun early what a whole body says."""
         tap = self.tap(flow, record, awaited)
         said = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
-        messages.replace(response, Answer(200, EVENT_STREAM, said))
+        messages.replace(
+            response, Answer(200, record.exchange.client.wire.framing.content_type, said)
+        )
 
     def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
         self._audience.hear(flow, record, rewriter, self._chosen().events)
@@ -198,7 +200,7 @@ class ReplySteps:
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
-        repeated = record.asked if record.exchange.client.retells else None
+        repeated = record.asked if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
         made = await aside(size, rewrite)
         notes += made.notes

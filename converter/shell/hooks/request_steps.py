@@ -10,9 +10,8 @@ from functools import partial
 
 from mitmproxy.http import HTTPFlow, Response
 
-from converter.dialects.endpoints import Endpoint
 from converter.exchange import read_request
-from converter.exchange.exchange import JSON, OURS, Answer, Exchange, RequestTooLargeError
+from converter.exchange.exchange import JSON, Exchange, RequestTooLargeError
 from converter.exchange.read_request import Body, ReadRequest
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
@@ -68,21 +67,18 @@ class RequestSteps:
         exchange = record.exchange
         if record.too_large:
             raise RequestTooLargeError(exchange.settings.limits.request)
-        if exchange.endpoint in OURS:
-            empty = b"{}" if exchange.endpoint is Endpoint.TELEMETRY else b""
-            return messages.made(Answer(200, JSON, empty))
-        if exchange.endpoint.is_kept:
-            return await self._answer_of_memory(flow, exchange, notes)
+        if exchange.endpoint.is_own:
+            return await self._own_answer(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
         return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
 
-    async def _answer_of_memory(
+    async def _own_answer(
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
     ) -> Response | None:
         body = _body(flow, exchange, notes)
         asked = (flow.request.method, flow.request.path, body, self.memory)
-        answer = await aside(len(body) + self.memory.size, partial(exchange.kept, *asked))
+        answer = await aside(len(body) + self.memory.size, partial(exchange.own, *asked))
         return messages.made(answer) if answer else None
 
     async def _answer_or_translate(

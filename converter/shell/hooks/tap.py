@@ -42,7 +42,7 @@ class Tap:
         self._kept = kept
         self._began = began
         self._explain = explain
-        self._told_again = kept is not None and kept.exchange.client.retells
+        self._told_again = kept is not None and kept.exchange.client.wire.retells
         self._came = len(kept.asked.raw_content or b"") if kept and kept.asked else 0
 
     def __call__(self, chunk: bytes) -> list[bytes]:

@@ -15,7 +15,7 @@ from converter.shell.messages import content_of
 
 _KEYS = {"authorization": "Authorization: Bearer $API_KEY", "x-api-key": "X-Api-Key: $API_KEY"}
 """Headers that hold a key, and what stands in their place."""
-_KEPT = {"content-type", "accept", *(name for dialect in DIALECTS for name in dialect.headers)}
+_KEPT = {"content-type", "accept", *(name for each in DIALECTS for name in each.label.headers)}
 _KEY_IN_LINK = re.compile(
     r"(?<=[?&;])(?=[^=&;]*(?:key|token|secret|sig|auth|pass|pwd|credential|session|jwt))"
     r"([^=&;]++)=[^&;]*",

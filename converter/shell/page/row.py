@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mitmproxy.http import HTTPFlow
 
-from converter.dialects import endpoints
+from converter.dialects.table import find
 from converter.observe.printable import shortened
 from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.messages import content_of, model_of
@@ -41,7 +41,7 @@ def is_listed(flow: object) -> bool:
     """Tell whether a flow is a conversation with a model."""
     if not isinstance(flow, HTTPFlow):
         return False
-    found = endpoints.find(flow.request.method, flow.request.path)
+    found = find(flow.request.method, flow.request.path)
     return found is not None and found[0].is_chat
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mitmproxy.http import HTTPFlow
 
-from converter.dialects.endpoints import find
+from converter.dialects.table import find
 from converter.recordings import expectation, flow_file
 from converter.recordings.expectation import Expectation
 from converter.recordings.library import Library

@@ -15,7 +15,7 @@ from mitmproxy.contentviews import Contentview, Metadata, SyntaxHighlight
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow, Message, Request, Response
 
-from converter.dialects.endpoints import find
+from converter.dialects.table import find
 from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState

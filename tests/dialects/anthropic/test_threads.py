@@ -45,9 +45,9 @@ def going_on(name: str = "msg_one", **fields: Any) -> dict[str, Any]:
 
 def exchange(memory: Memory, body: object, name: str = "one", form: Form = Form.STREAM) -> None:
     """One request and its reply, which is kept."""
-    asked = ANTHROPIC.read_request(body, {}, Purpose.REPLY, memory)
+    asked = ANTHROPIC.requests.read(body, {}, Purpose.REPLY, memory)
     context = ReplyContext("m", name, signature="ours", own=asked.own)
-    machine = ANTHROPIC.encoders[form](context)
+    machine = ANTHROPIC.wire.encoders[form](context)
     assert b"".join([*machine.feed(SAID), *machine.close()]).count(f"msg_{name}".encode()) == 1
 
 
@@ -95,15 +95,15 @@ def test_a_request_without_a_thread_is_left_as_it_is(memory: Memory) -> None:
 
 
 def test_without_a_memory_a_request_stands_alone() -> None:
-    asked = ANTHROPIC.read_request(going_on(), {}, Purpose.REPLY, None)
+    asked = ANTHROPIC.requests.read(going_on(), {}, Purpose.REPLY, None)
     assert (len(asked.turns), asked.own) == (1, None)
 
 
 def refusal(memory: Memory, body: object) -> tuple[int, Mapping[str, Any]]:
-    assert ANTHROPIC.refusal
+    assert ANTHROPIC.answers.refusal
     with pytest.raises(RequestError) as caught:
         threads.complete(body, memory)
-    status, said = ANTHROPIC.refusal(caught.value)
+    status, said = ANTHROPIC.answers.refusal(caught.value)
     assert said["type"] == "error"
     error = said["error"]
     assert isinstance(error, dict)
@@ -170,8 +170,8 @@ def test_what_is_no_thread_is_refused_with_its_place(
 
 @pytest.mark.parametrize("form", list(Form))
 def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
-    asked = ANTHROPIC.read_request(CREATE, {}, Purpose.REPLY, memory)
-    encoder = ANTHROPIC.encoders[form](ReplyContext("m", "one", own=asked.own))
+    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
+    encoder = ANTHROPIC.wire.encoders[form](ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, Text("a"), Failure("gone")])
     encoder.close()
     assert len(memory) == 0
@@ -179,7 +179,7 @@ def test_a_reply_that_broke_off_is_not_kept(memory: Memory, form: Form) -> None:
 
 def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
     memory = Memory(9, 2000)
-    asked = ANTHROPIC.read_request(CREATE, {}, Purpose.REPLY, memory)
+    asked = ANTHROPIC.requests.read(CREATE, {}, Purpose.REPLY, memory)
     assert isinstance(asked.own, threads.Thread)
     encoder = AnthropicStreamEncoder(ReplyContext("m", "one", own=asked.own))
     encoder.feed([HEAD, *[Text("word " * 20)] * 50, Finish("stop"), End()])
@@ -189,7 +189,7 @@ def test_a_stream_larger_than_the_memory_is_not_gathered() -> None:
 
 
 def test_the_servers_own_endpoint_gets_no_thread() -> None:
-    refused = ANTHROPIC.natively_refused(CREATE)
+    refused = ANTHROPIC.requests.natively_refused(CREATE)
     assert isinstance(refused, threads.ThreadError)
     assert refused.details["error_code"] == "thread_unsupported_request"
-    assert ANTHROPIC.natively_refused({"messages": []}) is None
+    assert ANTHROPIC.requests.natively_refused({"messages": []}) is None

@@ -121,7 +121,7 @@ def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_said(
 ) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     body = {"model": "m", "input": said}
-    conversation = RESPONSES.read_request(body, {}, Purpose.COMPACTION, memory)
+    conversation = RESPONSES.requests.read(body, {}, Purpose.COMPACTION, memory)
     assert conversation.turns[-1] == Turn("user", (Text(PROMPT),))
     assert isinstance(conversation.own, ResponseContext)
     assert conversation.own.compacts

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openai.types.conversations import ConversationItemList
 
-from converter.dialects.dialect import KeptRequest
+from converter.dialects.dialect import OwnRequest
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import UnknownError, complete, keep
@@ -21,7 +21,7 @@ def memory() -> Memory:
 def asked(
     memory: Memory, method: str, path: str, body: bytes = b"", name: str = "x"
 ) -> tuple[int, dict[str, Any]]:
-    status, said = answer(KeptRequest(method, path, body, name, 5), memory)
+    status, said = answer(OwnRequest(method, path, body, name, 5), memory)
     return status, dict(said)
 
 

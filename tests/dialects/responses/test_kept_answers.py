@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from openai.types.responses.response_item_list import ResponseItemList
 
-from converter.dialects.dialect import KeptRequest
+from converter.dialects.dialect import OwnRequest
 from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import complete, keep
 from converter.model.memory import Memory
@@ -18,7 +18,7 @@ def memory() -> Memory:
 
 
 def asked(memory: Memory, method: str, path: str, body: bytes = b"") -> tuple[int, dict[str, Any]]:
-    status, said = answer(KeptRequest(method, path, body, "x", 5), memory)
+    status, said = answer(OwnRequest(method, path, body, "x", 5), memory)
     return status, dict(said)
 
 

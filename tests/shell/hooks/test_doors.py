@@ -50,7 +50,7 @@ def test_cookies_and_headers_of_anthropic_stay_here() -> None:
 
 def test_a_server_that_speaks_messages_gets_what_belongs_to_them() -> None:
     headers = Headers(cookie="a", anthropic_version="1", anthropic_beta="b", anthropic_other="c")
-    withhold_headers(headers, ANTHROPIC.headers)
+    withhold_headers(headers, ANTHROPIC.label.headers)
     assert sorted(headers) == ["anthropic-beta", "anthropic-version"]
 
 

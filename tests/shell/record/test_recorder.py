@@ -297,7 +297,11 @@ def _with_secrets(dialect: Dialect, streamed: bool) -> tuple[str, bytes, dict[st
         "openai-organization": SECRETS["organisation"],
         "anthropic-version": "2023-06-01",
     }
-    return f"{dialect.path}?beta=true&key={SECRETS['query']}", question(streamed, **fields), headers
+    return (
+        f"{dialect.path}?beta=true&key={SECRETS['query']}",
+        question(streamed, **fields),
+        headers,
+    )
 
 
 def _echo(asked: Asked) -> Says:

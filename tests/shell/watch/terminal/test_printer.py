@@ -315,5 +315,6 @@ def test_a_real_models_thinking_is_seen_on_the_terminal(
     assert said.thinking
     assert f"  │ {said.thinking}\n\n  {said.text.strip()}\n" in seen
     assert re.search(
-        rf"reply: {dialect.path} tiny-think · 1 thought, {len(said.thinking)} chars.* · stop", seen
+        rf"reply: {dialect.path} tiny-think · 1 thought, {len(said.thinking)} chars.* · stop",
+        seen,
     )

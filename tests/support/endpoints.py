@@ -1,0 +1,22 @@
+"""The endpoints of the dialects, by name."""
+
+from converter.dialects.endpoints import Endpoint
+from converter.dialects.table import find
+
+
+def _at(method: str, path: str) -> Endpoint:
+    found = find(method, path)
+    assert found
+    return found[0]
+
+
+CHAT = _at("POST", "/v1/chat/completions")
+MESSAGES = _at("POST", "/v1/messages")
+COUNT_TOKENS = _at("POST", "/v1/messages/count_tokens")
+MODELS = _at("GET", "/v1/models")
+HELLO = _at("HEAD", "/")
+TELEMETRY = _at("POST", "/api/event_logging/batch")
+RESPONSES = _at("POST", "/v1/responses")
+INPUT_TOKENS = _at("POST", "/v1/responses/input_tokens")
+COMPACT = _at("POST", "/v1/responses/compact")
+KEPT = _at("GET", "/v1/responses/resp_1")
