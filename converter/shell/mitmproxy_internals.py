@@ -94,6 +94,8 @@ BUILT_UPON = {
     "Http1Client.read_headers": "self, event",
     "Http1Client.body_reader": "",
     "Http1Client.send": "self, event",
+    "Http1Server.__init__": "self, context",
+    "Http1Server.read_body": "self, event",
     "Http2Server._handle_event": "self, event",
     "Http2Server.h2_conn": "",
     "Http2Server.is_closed": "self, stream_id",

@@ -21,6 +21,7 @@ from converter.shell.layers.contract import Listener
 from converter.shell.layers.direct_reads import LONG_READ, read_directly
 from converter.shell.layers.hooks import HookCaller
 from converter.shell.layers.long_calls import LongCalls
+from converter.shell.layers.plain_client import HTTP_1, PlainClient
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
@@ -119,10 +120,8 @@ class ReplyLayer(HttpLayer):
         """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a
         client speaks HTTP/2 is known at the start, when TLS has negotiated it.
         """
-        if type(event) is events.Start and self.context.client.alpn == HTTP_2:
-            ours = ClientConnection(self.context.fork(), self._reads_of)
-            self.connections[self.context.client] = ours
-            let_all_streams_in(self._handler)
+        if type(event) is events.Start:
+            self._meet_client()
         if type(event) is Quit:
             return self._quit(event)
         if type(event) is not events.Wakeup:
@@ -130,6 +129,14 @@ class ReplyLayer(HttpLayer):
         if event.command is self._timer:
             return self._tick()
         return self._look_at_openings() if event.command is self._watch else None
+
+    def _meet_client(self) -> None:
+        client = self.context.client
+        if client.alpn == HTTP_2:
+            self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
+            let_all_streams_in(self._handler)
+        elif client.alpn in HTTP_1:  # a client playback has its own
+            self.connections.setdefault(client, PlainClient(self.context.fork()))
 
     def open_shortcut(self, stream: StreamLayer) -> None:
         """Have the body of this reply take the short way, where there is one."""
