@@ -14,7 +14,6 @@ from converter.dialects.responses.item_parts import Part, read_parts
 from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
-    RedactedThinking,
     Role,
     Text,
     Thinking,
@@ -34,6 +33,8 @@ ROLES: dict[str, Role] = {
 NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring tools."""
+SEALED = "reasoning.encrypted_content"
+"""What the log calls thinking that is nowhere else in its item."""
 SILENT = ("additional_tools", "item_reference", compaction.TRIGGER, "configuration_update")
 """Read elsewhere, or nothing that a model could be told."""
 
@@ -57,7 +58,7 @@ class Items:
             role = item.row("role", ROLES)
             self._say(role, read_parts(item, "content", self.left_out))
         elif kind == "reasoning":
-            self._say("assistant", _thoughts(item))
+            self._say("assistant", _thoughts(item, self.left_out))
         elif kind in KIND_OF_ITEM or kind in _OTHER_CALLS:
             self._call(item, kind)
         elif kind in _OUTPUTS:
@@ -128,8 +129,10 @@ def _alike(before: Iterable[Block], after: Iterable[Block]) -> bool:
     return len({isinstance(block, ToolResult) for block in (*before, *after)}) == 1
 
 
-def _thoughts(item: Fields) -> Iterator[Block]:
-    """The encoded text is whole; a client may have cut or left out the others."""
+def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
+    """The encoded text is whole; a client may have cut or left out the others. What others have
+    sealed can only be read where it was made.
+    """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)
     if text is None:
@@ -138,7 +141,7 @@ def _thoughts(item: Fields) -> Iterator[Block]:
     if text:
         yield Thinking(text)
     elif sealed:
-        yield RedactedThinking(sealed)
+        left_out.add(SEALED)
 
 
 # Outputs of the client's own tools.

@@ -11,7 +11,6 @@ from converter.dialects.responses.tools import Toolbox
 from converter.model.conversation import (
     Image,
     Link,
-    RedactedThinking,
     RequestError,
     Text,
     Thinking,
@@ -59,7 +58,6 @@ def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str])
             {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": thoughts.encode("t")},
             Thinking("t"),
         ),
-        ({"summary": [], "encrypted_content": "gAAA"}, RedactedThinking("gAAA")),
         ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, Thinking("s")),
     ],
 )  # fmt: skip
@@ -216,6 +214,11 @@ def test_what_openais_servers_once_ran_is_a_call_and_its_result(
 ) -> None:
     ITEM.validate_python(item)
     assert turns(item) == [Turn("assistant", (use,)), Turn("user", (ToolResult(use.id, content),))]
+
+
+def test_a_thought_that_others_have_sealed_makes_no_turn_and_is_named() -> None:
+    sealed = read({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"})
+    assert (sealed.turns, sealed.left_out) == ([], {"reasoning.encrypted_content"})
 
 
 def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
