@@ -5,6 +5,7 @@
 (`converter.reply.awaited_reply`).
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -21,6 +22,10 @@ from converter.servers.model_names import find as find_model
 from converter.wire import json_text
 
 JSON = "application/json"
+
+
+_KEYS = ("authorization", "x-api-key")
+"""Headers that hold a client's key."""
 
 
 class RequestTooLargeError(Exception):
@@ -48,7 +53,8 @@ class Exchange:
 
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
-    asked about.
+    asked about. `owner`: a hash of the
+    client's key, to whom what is kept belongs; empty without a key.
     """
 
     endpoint: Endpoint
@@ -58,6 +64,7 @@ class Exchange:
     client: Dialect = COMMON
     created_at: int = 0
     model_id: str = ""
+    owner: str = ""
 
     @property
     def native(self) -> bool:
@@ -93,7 +100,7 @@ class Exchange:
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
         asked = OwnRequest(method, path, body, self.id, self.created_at)
-        status, said = self.client.answers.own(asked, memory)
+        status, said = self.client.answers.own(asked, memory.of(self.owner))
         return Answer(status, JSON, b"" if said is None else json_text.write(said))
 
     def counted(self, tokens: int) -> Answer:
@@ -167,13 +174,20 @@ def begin(
     if lists and client is COMMON and not settings.models:
         return None
     model_id = _model_id(path, prefix) if lists else ""
-    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, model_id)
+    own = (model_id, _owner(headers))
+    exchange = Exchange(endpoint, settings, prefix, name, client, created_at, *own)
     return None if exchange.native and endpoint.purpose is not Purpose.REPLY else exchange
 
 
 def _model_id(path: str, prefix: str) -> str:
     rest = path.partition("?")[0].removeprefix(prefix).removeprefix("/v1/models")
     return unquote(rest.strip("/"))
+
+
+def _owner(headers: Mapping[str, str]) -> str:
+    keys = [headers.get(name, "") for name in _KEYS]
+    said = "\n".join(keys).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(said).hexdigest() if any(keys) else ""
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

@@ -165,7 +165,8 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
     """
     said = json_text.read(body)
     purpose = exchange.endpoint.purpose
-    asked = exchange.client.requests.read(said, exchange.settings.map, purpose, memory)
+    own = None if memory is None else memory.of(exchange.owner)
+    asked = exchange.client.requests.read(said, exchange.settings.map, purpose, own)
     thinking = asked.thinking
     return ReadRequest(
         exchange,

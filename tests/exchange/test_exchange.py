@@ -10,8 +10,10 @@ import pytest
 from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.exchange import read_request, settings
-from converter.exchange.exchange import JSON, Answer, Exchange, is_stream
+from converter.exchange.exchange import JSON, Answer, Exchange, begin, is_stream
 from converter.exchange.read_request import ReadRequest
+from converter.model.conversation import RequestError
+from converter.model.memory import Memory
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.reply_end import CUT_SHORT
 from converter.servers.profiles import by_name
@@ -312,3 +314,47 @@ def test_a_chat_client_gets_a_list_of_no_models_as_it_came() -> None:
     some = settings.read({"models": ["gpt-*=small"]})
     listed = Exchange(endpoints.MODELS, some, client=OPENAI_CHAT)
     assert listed.models(200, b'{"object":"list","data":[]}') is None
+
+
+KEYS: list[dict[str, str]] = [
+    {},
+    {"authorization": "Bearer a"},
+    {"authorization": "Bearer b"},
+    {"x-api-key": "Bearer a"},
+]
+
+
+def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> Exchange:
+    found = begin(method, path, headers, settings.read({}), name, reverse=True)
+    assert found
+    return found
+
+
+def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
+    answer = _begun(method, path, headers, "new").own(method, path, b"{}", memory)
+    assert answer
+    return answer.status
+
+
+@pytest.mark.parametrize("owner", KEYS, ids=str)
+def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) -> None:
+    memory = Memory(10, 10_000)
+    assert _status(memory, owner, "POST", "/v1/conversations") == 200
+    path = "/v1/conversations/conv_new"
+    body = json.dumps({"model": "m", "conversation": "conv_new", "input": "hi"}).encode()
+    for key in KEYS:
+        known = 200 if key == owner else 404
+        assert _status(memory, key, "GET", path) == known
+        assert _status(memory, key, "GET", f"{path}/items") == known
+        exchange = _begun("POST", "/v1/responses", key)
+        if known == 200:
+            assert read_request.read(exchange, body, memory).conversation
+        else:
+            with pytest.raises(RequestError, match="not found"):
+                read_request.read(exchange, body, memory)
+            assert _status(memory, key, "DELETE", path) == 404
+    assert _status(memory, owner, "DELETE", path) == 200
+
+
+def test_no_key_is_in_what_is_known_of_an_exchange() -> None:
+    assert "s3cret" not in repr(_begun("POST", "/v1/responses", {"authorization": "s3cret"}))

@@ -85,3 +85,38 @@ def test_the_bounds_hold_whatever_is_kept(steps: list[tuple[str, bytes, bool]]) 
         assert len(memory) == len(held) <= 3
         assert memory.size == sum(len(found) + 2 for found in held) <= 20
         assert all(bool(memory.find(key * 2)) == (memory.get(key) is not None) for key in "abcd")
+
+
+def test_another_owner_neither_finds_nor_drops_nor_names() -> None:
+    store = Memory(5, 100)
+    one, other = store.of("one"), store.of("other")
+    one.keep("a", b"1", names=["talk"])
+    for memory in (other, store):
+        assert (memory.get("a"), memory.history("a"), memory.find("talk")) == (None, None, "")
+        assert memory.forget("a") is False
+    other.keep("a", b"2", names=["talk"])
+    assert (one.get("a"), one.find("talk"), other.history("a")) == (b"1", "a", [b"2"])
+    assert len(store) == 2
+
+
+def test_all_owners_share_the_bounds() -> None:
+    store = Memory(2, 100)
+    for owner in ("one", "other", "third"):
+        store.of(owner).keep("a", b"1")
+    assert [store.of(owner).get("a") for owner in ("one", "other", "third")] == [None, b"1", b"1"]
+
+
+def test_an_entry_of_a_line_follows_the_last_one_of_it() -> None:
+    memory = Memory(5, 100)
+    memory.keep("begun", b"0", names=["talk"])
+    for key in ("a", "b"):  # both asked when there was only the beginning
+        memory.keep(key, key.encode(), "begun", line="talk")
+    assert memory.history(memory.find("talk")) == [b"0", b"a", b"b"]
+
+
+def test_a_line_that_was_dropped_does_not_begin_again() -> None:
+    memory = Memory(5, 100)
+    memory.keep("begun", b"0", names=["talk"])
+    memory.forget("begun")
+    memory.keep("a", b"1", "begun", line="talk")
+    assert (memory.find("talk"), memory.history("a"), memory.get("a")) == ("", None, b"1")

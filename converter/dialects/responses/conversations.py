@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json
 from converter.dialects.responses.state import (
+    LINE,
     REMOVED,
     UnknownError,
     items_of,
+    names_of,
     no_conversation,
     read,
 )
@@ -28,7 +30,8 @@ def create(memory: Memory, body: object, key: str, created_at: int) -> Json:
         "created_at": created_at,
         "metadata": metadata,
     }
-    memory.keep(key, json_text.write({"conversation": conversation, "input": own}), names=[key])
+    value = json_text.write({"conversation": conversation, "input": own})
+    memory.keep(key, value, names=[LINE + key, *names_of(memory, own)])
     return conversation
 
 
@@ -50,7 +53,7 @@ def delete(memory: Memory, key: str) -> Json:
 
 def items(memory: Memory, key: str) -> list[Json]:
     """Return all that was said, the oldest first. Raises UnknownError."""
-    history = memory.history(memory.find(key))
+    history = memory.history(memory.find(LINE + key))
     if not history:
         raise no_conversation(key)
     return [item for item in items_of(history) if isinstance(item, dict)]
@@ -70,8 +73,7 @@ def add(memory: Memory, key: str, body: object, name: str) -> list[Json]:
     """
     retrieve(memory, key)
     own = _own(body, f"{key}_{name}")
-    names = [str(said["id"]) for said in own]
-    _append(memory, key, f"{key}_{name}", {"input": own}, names)
+    _append(memory, key, f"{key}_{name}", {"input": own}, names_of(memory, own))
     return own
 
 
@@ -85,7 +87,7 @@ def remove(memory: Memory, key: str, name: str, entry: str) -> Json:
 
 
 def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
-    memory.keep(entry, json_text.write(value), memory.find(key), [*names, key])
+    memory.keep(entry, json_text.write(value), key, names, LINE + key)
 
 
 def _own(body: object, name: str) -> list[Json]:

@@ -22,6 +22,8 @@ REMOVED = "removed"
 """Names the item that an entry takes out of its conversation."""
 _REASONING = "rs_"
 """Begins the ids of reasoning items, which a conversation can do without."""
+LINE, ITEM = "conversation ", "item "
+"""Begin names in the memory: a client chooses the ids of its own items."""
 
 
 class UnknownError(RequestError):
@@ -73,9 +75,16 @@ def keep(memory: Memory, body: Mapping[str, object], history: History, response:
         with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
     ]
     output = response["output"] if isinstance(response["output"], list) else []
-    names = [str(item.get("id")) for item in (*own, *output) if isinstance(item, dict)]
+    names = names_of(memory, (*output, *own))
     value = json_text.write({"response": response, "input": own})
-    memory.keep(key, value, history.previous, [*names, *_conversation(body)])
+    line = "".join(LINE + name for name in _conversation(body))
+    memory.keep(key, value, history.previous, names, line)
+
+
+def names_of(memory: Memory, items: Iterable[object]) -> list[str]:
+    """Return the names under which items are found; one that is found already stays what it is."""
+    names = (f"{ITEM}{item.get('id')}" for item in items if isinstance(item, dict))
+    return [name for name in names if not memory.find(name)]
 
 
 def retrieve(memory: Memory, key: str) -> Json:
@@ -88,8 +97,8 @@ def retrieve(memory: Memory, key: str) -> Json:
 
 def delete(memory: Memory, key: str) -> Json:
     """Drop a kept response, and say so. Raises UnknownError."""
-    if not memory.forget(key):
-        raise _not_found(key)
+    retrieve(memory, key)
+    memory.forget(key)
     return {"id": key, "object": "response", "deleted": True}
 
 
@@ -106,7 +115,7 @@ def _previous(memory: Memory, request: Fields) -> str:
         raise RequestError("previous_response_id", BOTH)
     if not names:
         return previous or ""
-    if found := memory.find(names[0]):
+    if found := memory.find(LINE + names[0]):
         return found
     raise no_conversation(names[0])
 
@@ -124,7 +133,7 @@ def _resolved(memory: Memory, item: object) -> object | None:
     name = item.get("id") if isinstance(item, dict) and _is_reference(item) else None
     if not isinstance(name, str):
         return item
-    kept = memory.get(memory.find(name))
+    kept = memory.get(memory.find(ITEM + name))
     for known in _items(kept) if kept else ():
         if isinstance(known, dict) and known.get("id") == name:
             return known

@@ -114,3 +114,30 @@ def test_a_conversation_that_was_deleted_does_not_go_on(begun: Memory) -> None:
     assert asked(begun, "GET", ITEMS)[0] == 404
     with pytest.raises(UnknownError, match="Conversation with id 'conv_x' not found"):
         complete(begun, {"input": "c", "conversation": "conv_x"})
+
+
+def test_what_is_said_at_one_time_is_all_kept(begun: Memory) -> None:
+    said = {"model": "m", "conversation": "conv_x"}
+    bodies = [{**said, "input": text} for text in "bcd"]
+    histories = [complete(begun, body) for body in bodies]
+    added(begun, "meanwhile", name="y")
+    for body, history in zip(bodies, histories, strict=True):
+        name = f"resp_{body['input']}"
+        keep(begun, body, history, {"id": name, "status": "completed", "output": []})
+    assert listed(begun) == ["a", "meanwhile", "b", "c", "d"]
+
+
+def test_an_item_s_id_is_neither_a_conversation_s_nor_an_earlier_item_s(begun: Memory) -> None:
+    for at, name in enumerate(("conv_x", "msg_1", "msg_1")):
+        item = {"role": "user", "id": name, "type": "message", "content": f"poison {at}"}
+        body = {"model": "m", "input": [item]}
+        response: dict[str, object] = {"id": f"resp_{at}", "status": "completed", "output": []}
+        keep(begun, body, complete(begun, body), response)
+    assert listed(begun) == ["a"]
+    (found,) = complete(begun, {"model": "m", "input": [{"id": "msg_1"}]}).items
+    assert "poison 1" in str(found)
+
+
+def test_a_conversation_is_not_deleted_as_a_response(begun: Memory) -> None:
+    assert asked(begun, "DELETE", "/v1/responses/conv_x")[0] == 404
+    assert listed(begun) == ["a"]
