@@ -1,5 +1,6 @@
 """The options of the addon, one row each, and the settings that are read from them."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -134,7 +135,6 @@ OPTIONS = (
         "history", get_args(History.__value__), "where earlier thoughts go in a translated request"
     ),
     _choice("order", get_args(Order.__value__), "tool results among the text of a user turn"),
-    Option("fast", bool, True, "rewrite frames of a known shape without parsing them", bool),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
     Option(
         "ping",
@@ -161,7 +161,6 @@ NOT_RECORDED = (
     "record",
     "print",
     "metrics",
-    "fast",
     "flows",
     "ping",
     "early_start",
@@ -182,6 +181,7 @@ REPLACED = {
     "memory_megabytes": "write think_limits=replies_mb=NUMBER",
     "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
     "max_request": "write think_limits=request_mb=NUMBER",
+    "fast": "THINK_FAST=false in the environment has every frame parsed",
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
 }
 """Names that options had once, and what to use in their place."""
@@ -199,8 +199,8 @@ def renamed(written: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options as the machines take them: a field for each row. `native`: the rows of a server's
-    own endpoints that are set to use them.
+    """The options as the machines take them: a field for each row. `fast`: rewrite frames of a known
+    shape without parsing them; tests set `THINK_FAST=false` in the environment.
     """
 
     tags: tuple[ThinkTags, ...]
@@ -225,11 +225,11 @@ class Settings:
     server: Server | None
     history: History
     order: Order
-    fast: bool
     flows: str
     ping: int
     early_start: bool
     hosts: tuple[str, ...]
+    fast: bool = True
 
 
 def read(written: Mapping[str, object] | None = None) -> Settings:
@@ -241,7 +241,7 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
     }
     # Each row reads a value of its own type, which mypy cannot see.
-    return Settings(**values)  # type: ignore[arg-type]
+    return Settings(**values, fast=os.environ.get("THINK_FAST") != "false")  # type: ignore[arg-type]
 
 
 def _read_one(option: Option, written: object) -> object:

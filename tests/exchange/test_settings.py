@@ -82,7 +82,15 @@ def test_the_defaults_are_those_of_the_contract() -> None:
 
 
 def test_every_option_is_a_field_of_the_settings() -> None:
-    assert [option.name for option in OPTIONS] == list(settings.Settings.__dataclass_fields__)
+    fields = [name for name in settings.Settings.__dataclass_fields__ if name != "fast"]
+    assert [option.name for option in OPTIONS] == fields
+
+
+def test_the_environment_has_every_frame_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THINK_FAST", raising=False)
+    assert settings.read().fast
+    monkeypatch.setenv("THINK_FAST", "false")
+    assert not settings.read().fast
 
 
 def test_a_servers_own_endpoints_are_used_where_their_option_says_so() -> None:

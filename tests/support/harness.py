@@ -20,8 +20,6 @@ from typing import Self
 TESTS = Path(__file__).resolve().parents[1]
 ADDON = TESTS.parent / "think_addon.py"
 MITMDUMP = Path(sys.executable).parent / "mitmdump"
-FAST = ["--set", f"think_fast={os.environ['THINK_FAST']}"] if "THINK_FAST" in os.environ else []
-"""CI runs some tests again with `THINK_FAST=false`: all frames are parsed."""
 SECONDS_TO_START = 30  # many times what it takes: only a program that never starts meets it
 SECONDS_TO_STOP = 10
 FAULTS = re.compile(r"Traceback|Addon error|has crashed|error in script")
@@ -157,7 +155,7 @@ class Proxy(Program):
         settings = ["--set", f"confdir={folder / 'mitmproxy'}"]
         if not any(argument.startswith("flow_detail=") for argument in arguments):
             settings += ["--set", "flow_detail=0"]
-        command = [str(MITMDUMP), "-s", str(ADDON), *settings, *FAST, *arguments]
+        command = [str(MITMDUMP), "-s", str(ADDON), *settings, *arguments]
         for mode, port in zip(modes, self.ports, strict=True):
             command += ["--mode", f"{mode}@127.0.0.1:{port}"]
         super().__init__(command, folder / f"{log}.log")

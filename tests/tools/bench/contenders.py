@@ -82,8 +82,6 @@ ROWS = (
         loads=(*STREAMS, "whole", "memory"),
     ),
     _addon("addon, OpenAI client, recordings on", "think_record", f"{FOLDER}/recordings"),
-    _addon("addon, OpenAI client, think_fast=false", "think_fast", "false"),
-    _addon("addon, Anthropic client, think_fast=false", "think_fast", "false", dialect="anthropic"),
 )
 
 
