@@ -67,11 +67,22 @@ def read_folder(written: object) -> str:
     return str(path) if str(written) else ""
 
 
-def read_count(written: object) -> int:
-    """Return a number of things."""
-    if type(written) is not int or written < 0:
-        raise ValueError(f"expected a whole number from 0, got {written!r}")
-    return written
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """The seconds of silence before a client is pinged; 0: never. `early`: a stream whose head the
+    server holds back begins then, too.
+    """
+
+    seconds: int
+    early: bool
+
+
+def read_ping(written: object) -> Ping:
+    """Return when to ping."""
+    seconds, comma, early = str(written).partition(",")
+    if not (seconds.isascii() and seconds.isdecimal()) or (comma and early != "early"):
+        raise ValueError(f"expected SECONDS or SECONDS,early, got {str(written)!r}")
+    return Ping(int(seconds), bool(early))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,15 @@ from converter.exchange.option_readers import (
     STARTS,
     Limits,
     MetricsPlace,
+    Ping,
     names,
     one_of,
-    read_count,
     read_fields,
     read_folder,
     read_limits,
     read_metrics,
     read_path,
+    read_ping,
     read_server,
     read_start,
 )
@@ -138,12 +139,11 @@ OPTIONS = (
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
     Option(
         "ping",
-        int,
-        10,
-        "seconds of silence before a streaming client is pinged; 0: never",
-        read_count,
+        str,
+        "10",
+        "seconds of silence before a streaming client is pinged; 0: never; SECONDS,early",
+        read_ping,
     ),
-    Option("early_start", bool, False, "begin a stream while the server holds its head back", bool),
     Option(
         "hosts",
         Sequence[str],
@@ -163,7 +163,6 @@ NOT_RECORDED = (
     "metrics",
     "flows",
     "ping",
-    "early_start",
     "hosts",
     "limits",
 )
@@ -181,6 +180,7 @@ REPLACED = {
     "memory_megabytes": "write think_limits=replies_mb=NUMBER",
     "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
     "max_request": "write think_limits=request_mb=NUMBER",
+    "early_start": "write think_ping=10,early",
     "fast": "THINK_FAST=false in the environment has every frame parsed",
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
 }
@@ -226,8 +226,7 @@ class Settings:
     history: History
     order: Order
     flows: str
-    ping: int
-    early_start: bool
+    ping: Ping
     hosts: tuple[str, ...]
     fast: bool = True
 

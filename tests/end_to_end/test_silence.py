@@ -49,7 +49,7 @@ def slow() -> Iterator[HostileServer]:
 @pytest.fixture(scope="module")
 def proxy(slow: HostileServer, proxy_folder: Path) -> Iterator[Proxy]:
     """One port that begins streams early, for a server that holds its head back."""
-    options = ["think_server=generic", "think_ping=1", "think_early_start=true"]
+    options = ["think_server=generic", "think_ping=1,early"]
     arguments = [part for option in options for part in ("--set", option)]
     with start_proxy([f"reverse:{slow.address}"], arguments, proxy_folder, "silence") as proxy:
         yield proxy

@@ -40,7 +40,7 @@ class ExchangeListener:
     @property
     def seconds_of_silence(self) -> float:
         """The longest silence that a client hears."""
-        return self._chosen().ping
+        return self._chosen().ping.seconds
 
     def asked(self, flow: HTTPFlow, host: str) -> None:
         """Keep the client's own `Host` until `host_of` asks for it; of a CONNECT nobody does."""
@@ -74,7 +74,7 @@ class ExchangeListener:
         """Return the head of a stream, if the client asked for one and the user wants it early."""
         kept = self._kept.get(flow.id)
         awaited = kept.awaited if kept else None
-        if kept is None or awaited is None or not self._chosen().early_start:
+        if kept is None or awaited is None or not self._chosen().ping.early:
             return None
         if not _wants_stream(awaited):
             return None

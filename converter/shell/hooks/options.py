@@ -14,6 +14,7 @@ from converter.recordings.recording import RecordingError
 from converter.shell.record.recording_work import make_folder
 
 _PREFIX = "think_"
+_types = {_PREFIX + option.name: option.type for option in settings.OPTIONS}
 _log = logging.getLogger(__name__)
 
 
@@ -62,6 +63,9 @@ def _refuse_unreadable() -> None:
     """Have mitmproxy stop on a value that it cannot read: by itself it would go on without this
     addon, and say nothing (12.2).
     """
+    for name, value in ctx.options.deferred.items():
+        if type(value) is int and _types.get(_spelled(name)) is str:
+            ctx.options.deferred[name] = str(value)  # think_ping: 5 in config.yaml
     try:
         ctx.options.process_deferred()
     except exceptions.OptionsError as error:

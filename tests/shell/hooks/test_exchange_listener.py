@@ -81,7 +81,7 @@ def test_silence_is_as_long_as_the_option_says() -> None:
 def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
     with running() as (addon, _):
         assert listener(addon).early(ask(addon, streaming())) is None
-    with running(early_start=True) as (addon, _):
+    with running(ping="10,early") as (addon, _):
         assert listener(addon).early(ask(addon, request(MESSAGES))) is None
         assert listener(addon).early(ask(addon, request(CHAT))) is None
         for flow in (ask(addon, streaming()), ask(addon, request(CHAT, STREAM))):
@@ -94,7 +94,7 @@ def test_a_stream_begins_early_only_when_somebody_wants_it() -> None:
 
 
 def test_an_error_that_comes_late_is_told_with_the_servers_words() -> None:
-    with running(early_start=True) as (addon, _):
+    with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
         head = listener(addon).early(flow)
         assert head
@@ -106,7 +106,7 @@ def test_an_error_that_comes_late_is_told_with_the_servers_words() -> None:
 
 
 def test_a_whole_reply_that_was_made_a_stream_goes_on_as_one() -> None:
-    with running(early_start=True) as (addon, _):
+    with running(ping="10,early") as (addon, _):
         flow = ask(addon, streaming())
         head = listener(addon).early(flow)
         assert head
