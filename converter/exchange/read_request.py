@@ -108,7 +108,7 @@ class ReadRequest:
         if self.served_model:
             conversation = replace(conversation, model=self.served_model)
         options = self.exchange.settings
-        settings = RequestSettings(options.history, options.order, server, parses)
+        settings = RequestSettings(options.history.thoughts, options.history.order, server, parses)
         body, notes = request_writer.write(conversation, settings)
         return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
 from converter.dialects.table import DIALECTS
@@ -34,6 +34,8 @@ from converter.servers.profiles import SERVERS, History, Order, Server
 _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
+_ORDERS = get_args(Order.__value__)
+_HISTORY = (*get_args(History.__value__), *_ORDERS)
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
@@ -62,6 +64,25 @@ def _read_native(written: object) -> frozenset[str]:
     for name in chosen:
         one_of(_NATIVE)(name)
     return frozenset(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenHistory:
+    """The way in which earlier turns are written: where their thoughts go, and where tool results
+    stand among the text of a user turn.
+    """
+
+    thoughts: History
+    order: Order
+
+
+def _read_history(written: object) -> WrittenHistory:
+    chosen = [one_of(_HISTORY)(name) for name in names(written)]
+    thoughts = [name for name in chosen if name not in _ORDERS] or ["tags"]
+    if len(thoughts) > 1:
+        raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
+    orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
+    return WrittenHistory(cast(History, thoughts[0]), cast(Order, orders[-1]))
 
 
 OPTIONS = (
@@ -132,10 +153,14 @@ OPTIONS = (
         read_server,
         (AUTO, *sorted(row.name for row in SERVERS)),
     ),
-    _choice(
-        "history", get_args(History.__value__), "where earlier thoughts go in a translated request"
+    Option(
+        "history",
+        Sequence[str],
+        ["tags"],
+        "where earlier thoughts go in a translated request, and tool results in a user turn",
+        _read_history,
+        _HISTORY,
     ),
-    _choice("order", get_args(Order.__value__), "tool results among the text of a user turn"),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
     Option(
         "ping",
@@ -180,6 +205,7 @@ REPLACED = {
     "memory_megabytes": "write think_limits=replies_mb=NUMBER",
     "keep": "write think_limits=flows=NUMBER and think_limits=flows_mb=NUMBER",
     "max_request": "write think_limits=request_mb=NUMBER",
+    "order": "write think_history=tools-first",
     "early_start": "write think_ping=10,early",
     "fast": "THINK_FAST=false in the environment has every frame parsed",
     "stats": "think_metrics counts all replies, and the page /think shows the last hour's",
@@ -194,6 +220,10 @@ def renamed(written: Mapping[str, object]) -> dict[str, object]:
         options["tools"] = "told"
     if native := [name for name in _NATIVE if written.get(name) == "native"]:
         options["native"] = native
+    if isinstance(thoughts := options.get("history"), str):
+        options["history"] = [thoughts]
+    if written.get("order") == "tools-first":
+        options["history"] = [*names(options.get("history")), "tools-first"]
     return options
 
 
@@ -223,8 +253,7 @@ class Settings:
     native: frozenset[str]
     limits: Limits
     server: Server | None
-    history: History
-    order: Order
+    history: WrittenHistory
     flows: str
     ping: Ping
     hosts: tuple[str, ...]

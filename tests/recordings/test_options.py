@@ -8,9 +8,9 @@ from converter.recordings.recording import RecordingError
 
 def test_values_have_the_type_of_their_option() -> None:
     written = ["think_tags=auto", "tags=<a> </a>", "think_attributes=false", "start=thinking"]
-    chosen = with_options({"order": "tools-first", "tags": ["think"]}, written)
+    chosen = with_options({"history": ["drop"], "tags": ["think"]}, written)
     assert chosen == {
-        "order": "tools-first",
+        "history": ["drop"],
         "tags": ["auto", "<a> </a>"],
         "attributes": False,
         "start": "thinking",
