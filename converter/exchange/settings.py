@@ -229,8 +229,8 @@ def renamed(written: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options as the machines take them: a field for each row. `fast`: rewrite frames of a known
-    shape without parsing them; tests set `THINK_FAST=false` in the environment.
+    """The options as the machines take them: a field for each row. `fast`: rewrite frames of a
+    known shape without parsing them; tests set `THINK_FAST=false` in the environment.
     """
 
     tags: tuple[ThinkTags, ...]

@@ -34,11 +34,20 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
         readers.read_folder(str(tmp_path / "file"))
 
 
-def test_a_number_is_whole_and_not_below_nought() -> None:
-    assert [readers.read_count(number) for number in (0, 7)] == [0, 7]
-    for written in (-1, 1.5, "7", True):
-        with pytest.raises(ValueError, match=repr(written)):
-            readers.read_count(written)
+@pytest.mark.parametrize(
+    ("written", "seconds", "early"),
+    [("0", 0, False), ("10", 10, False), (5, 5, False), ("7,early", 7, True)],
+)
+def test_a_ping_is_seconds_and_may_begin_a_stream(
+    written: object, seconds: int, early: bool
+) -> None:
+    assert readers.read_ping(written) == readers.Ping(seconds, early)
+
+
+@pytest.mark.parametrize("written", ["", "-1", "1.5", "early", "10,", "10,late", "²"])
+def test_all_else_is_no_ping(written: str) -> None:
+    with pytest.raises(ValueError, match="expected SECONDS or SECONDS,early, got"):
+        readers.read_ping(written)
 
 
 PLACES = {

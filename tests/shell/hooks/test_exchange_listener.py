@@ -74,7 +74,7 @@ def test_a_host_that_nobody_asks_for_is_forgotten_with_its_flow() -> None:
 
 
 def test_silence_is_as_long_as_the_option_says() -> None:
-    with running(ping=7) as (addon, _):
+    with running(ping="7") as (addon, _):
         assert listener(addon).seconds_of_silence == 7
 
 
