@@ -45,10 +45,11 @@ class Decoder(Protocol):
     def feed(self, frame: Frame) -> list[Event]:
         """Return what the frame says."""
 
-    def repeat(self, event: Text | Thinking) -> bool:
+    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
         """Take note of words in frames like the last one; return whether they would have been read
-        as this event.
+        as this event. Of a decoder without one, frames are to be read.
         """
+        return False
 
 
 class Encoder(Protocol):
@@ -65,10 +66,11 @@ class Encoder(Protocol):
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Write `events`; `raw`: the frame that says just them in the same dialect."""
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:
+    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Take note of words that are written like the last ones of this kind, in so many frames;
         return the number of the first, where frames are numbered.
         """
+        return 0
 
     def ping(self) -> list[bytes]:
         """Write a frame that says nothing, for silence; none where none may stand."""

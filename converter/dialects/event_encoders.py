@@ -5,7 +5,8 @@ reply, which is the stream, folded, so that the two cannot disagree.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from converter.model.events import Event, OpaqueFrame, WordKind
+from converter.dialects.dialect import Encoder
+from converter.model.events import Event, OpaqueFrame
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -31,7 +32,7 @@ class _FoldedReply(Protocol):
     def feed(self, event: Message) -> None: ...
 
 
-class _EventEncoder:
+class _EventEncoder(Encoder):
     def __init__(self, events: _ReplyEvents) -> None:
         self._events = events
 
@@ -42,10 +43,6 @@ class _EventEncoder:
     @property
     def failure(self) -> str:
         return self._events.failure
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of nothing, where all words come through `feed`."""
-        return 0
 
     def ping(self) -> list[bytes]:
         return []  # a whole body has no place for it

@@ -2,12 +2,30 @@
 
 Servers repeat themselves: of two frames in a row nothing but the words differs. So a frame that was
 read in full teaches its shape (all before and behind the words), and what came of it teaches how
-words of its kind are written. A later frame of this shape is taken only when its words are plain: a
-JSON string without unusual escapes, and without any character that a stage waits for, while no
-stage holds anything. The stages still get the words, but later, in one piece: before the next
-frame that is parsed, since until then they could do nothing but let them out. What comes out are
-the bytes that the full way would have written (`tests/reply/test_fast_path.py` compares them).
+words of its kind are written. `FastPath.rewrite` takes the next frames as long as they have this
+shape.
 """
+
+# Why a spliced frame equals the parsed one. The full way writes E(S(D(frame))): decoder, stages,
+# encoder. Each of the three does to a spliced frame what it did to the frame g that taught it:
+#
+# D  A frame f = before + words + behind has the same `before` and `behind` as g, where the words
+#    stood once (`_shape_of`). The words are plain: the inside of one JSON string, with no quotation
+#    mark, no control character and no escape but those on which all writers agree. So f is the same
+#    JSON as g but for this string. A decoder whose state depends on the words, because it merges
+#    what two fields say, is asked whether it would read them so (`Decoder.repeat`).
+# S  Each stage tells what plain words become, and which characters it waits for (`Stage.plain`); it
+#    tells nothing while it holds text. Words without these characters come out of it at once. The
+#    text cut anywhere makes the same message: so the stages may get the words later and in one
+#    piece, if it is before all that comes behind them (`settle`).
+# E  What was written for g is one frame, cut at its words into pieces; words are written as the
+#    same JSON string, because plain words have one spelling. A frame in which g's words stood twice
+#    by chance (`text`, `:`) is `_unsure` until other words came out as the pieces say. A number of
+#    the frame goes on by one, and an encoder that counts or keeps words is told of them
+#    (`Encoder.spliced`).
+#
+# Whatever fits no more goes the full way, after `settle`. `tests/reply/test_fast_path.py` holds the
+# two ways against each other, over all recordings and drawn ones.
 
 import json
 import re
@@ -16,6 +34,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from converter.dialects.dialect import Encoder
 from converter.model.events import Event, Opaque, Own, Text, Thinking, WordKind
 from converter.reply.text_pieces import LONGEST
 from converter.wire.splice import Splice, quoted, splice_of
@@ -43,7 +62,7 @@ class _Shape:
         return fitting and raw.startswith(self.before) and raw.endswith(self.behind)
 
 
-class Stages(Protocol):
+class Machines(Protocol):
     """A pipeline, of which most words go past the stages."""
 
     @property
@@ -58,13 +77,19 @@ class Stages(Protocol):
 
 
 class FastPath:
-    """The lessons of one stream. `counter`: the field that numbers the client's frames, if they
-    are numbered. `taken`: frames that went the fast way.
+    """The lessons of one stream. `tell` hears what each `rewrite` says. `counter`: the field that
+    numbers the client's frames, if they are numbered. `taken`: frames that went the fast way.
     """
 
-    def __init__(self, stages: Stages, counter: str = "") -> None:
+    def __init__(
+        self,
+        stages: Machines,
+        encoder: Encoder,
+        tell: Callable[[list[Event]], object],
+        counter: str = "",
+    ) -> None:
         self.taken = 0
-        self._stages = stages
+        self._stages, self.encoder, self._tell = stages, encoder, tell
         self._counter = quoted(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
         self._written: dict[WordKind, Splice | None] = {}
@@ -82,6 +107,19 @@ class FastPath:
     def changes(self) -> bool:
         """Tell whether frames with the last words do not go on as they came."""
         return self._becomes is not None and self._written[self._becomes] is not None
+
+    def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
+        """Return how many frames are taken from `begin` on, and what the client gets for them."""
+        words = self._words(raws, begin)
+        event = self._said(words) if words else None
+        if event is None:
+            return 0, b""
+        self.taken += len(words)
+        self._tell([event])
+        first = self.encoder.spliced(type(event), event.text, len(words))
+        splice = self._written[type(event)]
+        taken = raws[begin : begin + len(words)]
+        return len(words), splice.write(words, first) if splice else b"".join(taken)
 
     def settle(self) -> None:
         """Give the stages the words that went past them; what is plain may be another thing now."""
@@ -147,7 +185,7 @@ class FastPath:
         splice = self._written[type(words)]
         return splice.gives(out[0], words.text) if splice else quoted(words.text) in out[0]
 
-    def words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
+    def _words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain."""
         found: list[bytes] = []
         if not self._look():
@@ -166,7 +204,7 @@ class FastPath:
             found.append(words)
         return found
 
-    def said(self, words: Sequence[bytes]) -> Words | None:
+    def _said(self, words: Sequence[bytes]) -> Words | None:
         """Return the event that the stages make of words; None where they are to be parsed."""
         text = decoded(words)
         if text is None:
@@ -187,15 +225,6 @@ class FastPath:
         if not self._shape.dialect:
             return Thinking(text)
         return Thinking(text, own=Own(self._shape.dialect, dict.fromkeys(self._shape.names, text)))
-
-    def write(self, raws: Sequence[bytes], words: Sequence[bytes], first: int) -> bytes:
-        """Return what the client gets for frames with these words. `first`: the number of its first
-        frame.
-        """
-        self.taken += len(words)
-        assert self._becomes
-        splice = self._written[self._becomes]
-        return splice.write(words, first) if splice else b"".join(raws)
 
 
 def decoded(words: Sequence[bytes]) -> str | None:

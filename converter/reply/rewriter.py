@@ -58,7 +58,11 @@ class Rewriter:
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.wire.encoders[self._form](context)
         splices = settings.fast and server.wire.keeps_raw and not whole
-        self._fast = FastPath(self._pipeline, client.wire.counter) if splices else None
+        self._fast = (
+            FastPath(self._pipeline, self._encoder, self._noted, client.wire.counter)
+            if splices
+            else None
+        )
         self._keeps_thoughts = expected.budget is not None
         self.end, self.held = ReplyEnd(server.label.reply), self._pipeline.held
         self._begin()
@@ -86,6 +90,8 @@ class Rewriter:
     def go_on_from(self, begun: "Rewriter") -> None:
         """Write on where another has begun, which has sent signs of life and nothing else."""
         self._encoder = begun._encoder
+        if self._fast:
+            self._fast.encoder = begun._encoder
 
     @property
     def failure(self) -> str:
@@ -210,19 +216,17 @@ class Rewriter:
 
     def _hurry(self, fast: FastPath, raws: list[bytes], place: int, out: list[bytes]) -> int:
         """Rewrite frames of a known shape from `place` on without parsing; return how many."""
-        words = [] if self._broken else fast.words(raws, place)
-        event = fast.said(words) if words else None
-        if event is None:
+        if self._broken:
             return 0
-        taken = raws[place : place + len(words)]
         try:
-            self._noted([event])
-            first = self._encoder.spliced(type(event), event.text, len(words))
-            out.append(fast.write(taken, words, first))
-            self.changed = self.changed or fast.changes
+            taken, made = fast.rewrite(raws, place)
         except Exception as error:
-            out += self._fault(error, b"".join(taken))
-        return len(words)
+            out += self._fault(error, b"".join(raws[place:]))
+            return len(raws) - place
+        if taken:
+            out.append(made)
+            self.changed = self.changed or fast.changes
+        return taken
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:

@@ -8,6 +8,7 @@ all.
 
 from collections.abc import Callable, Iterator
 
+from converter.dialects.dialect import Decoder
 from converter.dialects.error_words import server_error
 from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
 from converter.model.events import (
@@ -46,7 +47,7 @@ _KINDS = ("text", "thinking", "tool_use")
 type Fields = dict[str, object]
 
 
-class AnthropicDecoder:
+class AnthropicDecoder(Decoder):
     """Frames in, events out; a whole message is one frame."""
 
     def __init__(self) -> None:
@@ -86,10 +87,6 @@ class AnthropicDecoder:
             return list(self._read(event, _frame(frame)))
         except MisshapenError:
             return [OpaqueFrame(_frame(frame), lost=True)]
-
-    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
-        """Return that frames of this dialect are to be read."""
-        return False
 
     def _read(self, event: object, own: Own) -> Iterator[Event]:
         if not isinstance(event, dict):

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
+from converter.dialects.dialect import Encoder
 from converter.dialects.openai_chat.chunks import Body, Chunker, failure_body
-from converter.model.events import Event, Failure, WordKind
+from converter.model.events import Event, Failure
 from converter.wire import json_text
 from converter.wire.sse import write_frame
 
@@ -14,7 +15,7 @@ _CHUNK, _WHOLE = "chat.completion.chunk", "chat.completion"
 PING = b": ping\n\n"
 
 
-class OpenAIStreamEncoder:
+class OpenAIStreamEncoder(Encoder):
     """Events in, frames out: none, one or more for one frame of the server's. `fields`: the names
     under which a client gets thinking.
     """
@@ -33,10 +34,6 @@ class OpenAIStreamEncoder:
         """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
         return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
 
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of nothing: the first of such words has changed all there is to change."""
-        return 0
-
     def ping(self) -> list[bytes]:
         """Return a frame that says nothing."""
         return [PING]
@@ -52,13 +49,14 @@ def _frame(made: Body | bytes | Failure) -> bytes:
     return write_frame(failure_body(made) if isinstance(made, Failure) else json_text.write(made))
 
 
-class OpenAIWholeEncoder:
+class OpenAIWholeEncoder(Encoder):
     """Events in, one body out, at `close`: the frames of a stream, folded; an error in its place
     when the reply failed.
     """
 
+    failure = ""
+
     def __init__(self, fields: Sequence[str]) -> None:
-        self.failure = ""
         self._chunker = Chunker(fields, _WHOLE)
         self._raw: list[bytes] = []
         self._body: Body | None = None
@@ -80,10 +78,6 @@ class OpenAIWholeEncoder:
             elif made:
                 self._raw.append(made)
         return []
-
-    def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
-        """Take note of nothing: no words go around a whole body."""
-        return 0
 
     def ping(self) -> list[bytes]:
         """Return nothing: a body has no place for it."""

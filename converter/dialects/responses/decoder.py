@@ -7,6 +7,7 @@ kind goes on whole, when it is finished. Events that only announce or repeat are
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from converter.dialects.dialect import Decoder
 from converter.dialects.error_words import server_error
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
 from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
@@ -51,7 +52,7 @@ class _Item:
     merger: ReasoningMerger | None = None
 
 
-class ResponsesDecoder:
+class ResponsesDecoder(Decoder):
     """Frames in, events out; nothing is raised."""
 
     def __init__(self) -> None:
@@ -84,10 +85,6 @@ class ResponsesDecoder:
             return list(self._read(_dict(event)))
         except (KeyError, TypeError, MisshapenError):
             return [OpaqueFrame(own, lost=True)]
-
-    def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
-        """Return that frames of this dialect are to be read."""
-        return False
 
     def _read(self, event: Fields) -> Iterator[Event]:
         kind = str(event.get("type") or "")
