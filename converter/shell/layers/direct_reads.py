@@ -16,12 +16,8 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 
 from converter.shell.layers.shortcut import Shortcut
+from converter.shell.layers.turns import LONG_READ
 from converter.shell.mitmproxy_internals import create_task, waits_for_data
-
-LONG_READ = 16 * 1024
-"""Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest
-frames. mitmproxy goes on with what has come, of one server up to 256 kB.
-"""
 
 
 class DirectReads(asyncio.Protocol):

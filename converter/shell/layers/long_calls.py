@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.contract import StreamFunction
-from converter.shell.layers.direct_reads import LONG_READ
-from converter.shell.layers.hooks import UnfinishedHook
+from converter.shell.layers.turns import LONG_READ, UnfinishedHook
 
 MOST_BEHIND = 64 * 1024
 """Bytes that may come meanwhile before the reading waits too: all that waits is rewritten in one go

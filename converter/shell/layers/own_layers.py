@@ -14,14 +14,14 @@ from converter.shell.layers.contract import Listener
 
 MISSING = mitmproxy_internals.missing()
 if not MISSING:
-    from converter.shell.layers.back_pressure import hold_back
-    from converter.shell.layers.direct_reads import LONG_READ
+    from converter.shell.layers import hook_table
     from converter.shell.layers.reply_layer import (
         LIVE,
         Quit,
         ReplyLayer,
         put_in_place,
     )
+    from converter.shell.layers.turns import give_turns
 
 SECONDS_TO_QUIT = 2.0
 """For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
@@ -50,6 +50,7 @@ class OwnLayers:
                 ", ".join(MISSING),
             )
             return
+        hook_table.put_in_place(ctx.master.addons)
         for layer in LIVE:
             layer.listener = self._listener
 
@@ -80,8 +81,9 @@ class OwnLayers:
             mitmproxy_internals.choose_layer(nextlayer)
             handlers = mitmproxy_internals.connection_handlers()
             handler = handlers.get(nextlayer.context.client.id)
-            if ours := put_in_place(nextlayer, self._listener, handler):
-                give_turns(ours)
+            ours = put_in_place(nextlayer, self._listener, handler)
+            if ours and handler:
+                give_turns(ours, handler)
 
     async def think_unfinished_hook(self, task: Awaitable[object]) -> None:
         """Have an exchange wait for what our layers have begun, and what is not over."""
@@ -92,26 +94,6 @@ class OwnLayers:
         if MISSING or not mitmproxy_internals.is_shutting_down():
             return None
         return break_off()
-
-
-def give_turns(layer: "ReplyLayer") -> None:
-    """Have other connections get their turn after each long read of this one's, and a server wait
-    with its reply: mitmproxy reads on while there is anything to read.
-    """
-    handler = mitmproxy_internals.connection_handlers().get(layer.client_id)
-    if handler is None:
-        return
-    drain = handler.drain_writers
-
-    async def drain_in_turn() -> None:
-        read = layer.last_from
-        if layer.last_read >= LONG_READ:
-            await asyncio.sleep(0)
-        await layer.long_calls.keep_up()
-        await hold_back(layer, read)
-        await drain()
-
-    handler.drain_writers = drain_in_turn
 
 
 async def break_off() -> None:

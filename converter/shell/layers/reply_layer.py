@@ -18,13 +18,13 @@ from converter.shell.layers.client_connection import (
     note_prior_knowledge,
 )
 from converter.shell.layers.contract import Listener
-from converter.shell.layers.direct_reads import LONG_READ, read_directly
-from converter.shell.layers.hooks import HookCaller
+from converter.shell.layers.direct_reads import read_directly
 from converter.shell.layers.long_calls import LongCalls
 from converter.shell.layers.plain_client import HTTP_1, PlainClient
 from converter.shell.layers.server_connection import take_over
 from converter.shell.layers.shortcut import Shortcut, find_shortcut
 from converter.shell.layers.stream_layer import StreamLayer, Tick
+from converter.shell.layers.turns import LONG_READ
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     GetHttpConnection,
@@ -52,7 +52,7 @@ class Quit(events.Event):
 
 class ReplyLayer(HttpLayer):
     """mitmproxy's HTTP layer with streams and server connections of ours. `handler`: what moves
-    the client's bytes and calls its hooks; without one all that is left to mitmproxy. `last_read`:
+    the client's bytes; without one all that is left to mitmproxy. `last_read`:
     the length of the last read, which was from `last_from`.
     """
 
@@ -63,7 +63,6 @@ class ReplyLayer(HttpLayer):
     ) -> None:
         super().__init__(context, mode)
         self.listener = listener
-        self.hooks = HookCaller(handler) if handler else None
         self._handler = handler
         self._shortcuts: dict[str, Shortcut] = {}
         self._timer: commands.RequestWakeup | None = None

@@ -5,6 +5,7 @@ mitmproxy's own methods stay as they are. Where one of them is about to send the
 that command alone is replaced (`_in_dialect`), after the stream function or the addon was asked.
 """
 
+import asyncio
 from collections.abc import Callable, Generator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ from converter.shell.mitmproxy_internals import (
     ResponseHeaders,
     ResponseProtocolError,
     SendHttp,
+    awaited_command,
+    is_paused,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ class StreamLayer(HttpStream):
         self._function: StreamFunction | None = None
         self._early: Response | None = None
         self._owns_server = False
+        self._resumed: asyncio.Future[None] | None = None
         self.spoke = monotonic()
         self.response_body_buf: BodyBuffer = BodyBuffer()  # type: ignore[no-untyped-call]  # theirs
 
@@ -69,9 +73,22 @@ class StreamLayer(HttpStream):
         """Note that the client was sent something."""
         self.spoke = monotonic()
 
+    async def resumed(self) -> None:
+        """Return when no hook is waited for, and all that came meanwhile was taken."""
+        while isinstance(awaited_command(self), commands.StartHook):
+            if self._resumed is None:
+                self._resumed = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._resumed)
+
+    def handle_event(self, event: events.Event) -> CommandGenerator[None]:
+        """Say when the exchange goes on after a hook."""
+        yield from super().handle_event(event)
+        if self._resumed and not is_paused(self):
+            self._resumed.set_result(None)
+            self._resumed = None
+
     def _handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        handling = self._tick() if isinstance(event, Tick) else super()._handle_event(event)
-        return self._layer.hooks.through(handling) if self._layer.hooks else handling
+        return self._tick() if isinstance(event, Tick) else super()._handle_event(event)
 
     def _tick(self) -> CommandGenerator[None]:
         if monotonic() < self.spoke + self._layer.listener.seconds_of_silence:
@@ -120,8 +137,7 @@ class StreamLayer(HttpStream):
 
     def flow_done(self) -> CommandGenerator[None]:
         """End the exchange, and its own connection: mitmproxy would leave it open."""
-        ends, hooks = super().flow_done(), self._layer.hooks
-        yield from hooks.ending(ends) if hooks else ends
+        yield from super().flow_done()
         if self._owns_server and self.child_layer is None:
             yield commands.CloseConnection(self.context.server)
 

@@ -16,7 +16,7 @@ from mitmproxy.log import ALERT
 from converter.observe.printable import bounded
 from converter.observe.thought_events import ThoughtEvent
 from converter.shell.keep.flow_record import in_short
-from converter.shell.layers.listeners import LISTENERS
+from converter.shell.layers.hook_table import TABLE
 from converter.shell.log_lines import LONGEST_LINE, in_a_line
 from converter.wire import json_text
 
@@ -47,7 +47,7 @@ class ThoughtTeller:
 
     def call(self, told: Sequence[ThoughtEvent]) -> None:
         """Call the hooks of other addons. `told`: thoughts of one exchange."""
-        if told and len(self._tasks) < MOST_WAITING and LISTENERS.of(ThoughtHook.name):
+        if told and len(self._tasks) < MOST_WAITING and TABLE.of(ThoughtHook.name):
             exchange = told[0]["taskId"]
             task = asyncio.ensure_future(_pass_on(told, self._last.get(exchange)))
             self._tasks.add(task)

@@ -10,7 +10,8 @@ from typing import Any
 
 from mitmproxy.proxy.events import DataReceived
 
-from converter.shell.layers.direct_reads import LONG_READ, DirectReads, read_directly
+from converter.shell.layers.direct_reads import DirectReads, read_directly
+from converter.shell.layers.turns import LONG_READ
 
 SECONDS = 5.0
 

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.layers.direct_reads import LONG_READ
-from converter.shell.layers.hooks import UnfinishedHook
 from converter.shell.layers.long_calls import MOST_BEHIND, MOST_SAID, LongCalls
+from converter.shell.layers.turns import LONG_READ, UnfinishedHook
 from tests.support.proxy_core import Marker
 
 

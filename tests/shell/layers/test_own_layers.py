@@ -13,9 +13,7 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.layers.modes import ReverseProxy
 from mitmproxy.test import taddons
 
-from converter.shell import mitmproxy_internals
 from converter.shell.layers import own_layers
-from converter.shell.layers.direct_reads import LONG_READ
 from converter.shell.layers.reply_layer import Quit, ReplyLayer
 from converter.shell.mitmproxy_internals import HttpLayer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
@@ -149,57 +147,3 @@ def test_a_client_that_takes_nothing_does_not_hold_mitmproxy_up(
         assert not quit_with(core).drained
         assert "did not take the last words" in caplog.text
         core.release()
-
-
-@pytest.mark.parametrize("length", [LONG_READ, LONG_READ - 1])
-def test_after_a_long_read_others_have_their_turn(
-    length: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
-
-    class Handler:
-        async def drain_writers(self) -> None:
-            said.append("drained")
-
-    async def drained(handler: Handler) -> None:
-        asyncio.get_running_loop().call_soon(said.append, "another")
-        await handler.drain_writers()
-
-    with Core() as core:
-        handler = Handler()
-        handlers = {core.layer.client_id: handler}
-        monkeypatch.setattr(mitmproxy_internals, "connection_handlers", lambda: handlers)
-        own_layers.give_turns(core.layer)
-        core.streams_with(Marker())
-        core.ask()
-        core.answer(HEAD)
-        core.answer(chunk(b"x" * length)[:length])
-        asyncio.run(drained(handler))
-    assert said[0] == ("another" if length >= LONG_READ else "drained")
-
-
-def test_a_server_waits_with_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-
-    class Handler:
-        async def drain_writers(self) -> None:
-            said.append("drained")
-
-    async def drained(core: Core, handler: Handler) -> None:
-        core.streams_with(Marker(is_long=True))
-        core.ask()
-        core.hold = "think_unfinished_hook"
-        core.answer(HEAD + chunk(b"a"))
-        task = asyncio.create_task(handler.drain_writers())
-        await asyncio.sleep(0.05)
-        assert not said
-        core.release()
-        await asyncio.wait_for(task, 5)
-
-    with Core() as core:
-        handler = Handler()
-        handlers = {core.layer.client_id: handler}
-        monkeypatch.setattr(mitmproxy_internals, "connection_handlers", lambda: handlers)
-        own_layers.give_turns(core.layer)
-        asyncio.run(drained(core, handler))
-    assert said == ["drained"]

@@ -8,9 +8,8 @@ import pytest
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy.events import HookCompleted
 
-from converter.shell.layers.back_pressure import hold_back
 from converter.shell.layers.client_connection import HTTP_2
-from converter.shell.layers.hooks import UnfinishedHook
+from converter.shell.layers.turns import LONG_READ, UnfinishedHook, give_turns, hold_back
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 SECONDS = 5.0
@@ -92,13 +91,20 @@ def test_a_server_on_whose_connection_others_may_wait_is_read_on() -> None:
     asyncio.run(goes_on())
 
 
-def test_what_never_comes_is_not_waited_for() -> None:
-    async def goes_on() -> None:
-        with waiting() as (core, hook):
-            hook.task.cancel()
-            await asyncio.wait_for(hold_back(core.layer, core.servers[-1]), SECONDS)
+def test_a_hook_of_an_addon_is_waited_for_too() -> None:
+    async def holds() -> None:
+        with Core() as core:
+            core.streams_with(Marker())
+            core.ask()
+            core.hold = "responseheaders"
+            core.answer(HEAD + chunk(b"a"))
+            held = asyncio.create_task(hold_back(core.layer, core.servers[-1]))
+            await asyncio.sleep(0.005)
+            assert not held.done()
+            core.release()
+            await asyncio.wait_for(held, SECONDS)
 
-    asyncio.run(goes_on())
+    asyncio.run(holds())
 
 
 def test_a_reply_that_flows_is_not_held_back() -> None:
@@ -111,3 +117,51 @@ def test_a_reply_that_flows_is_not_held_back() -> None:
             core.answer(END)
 
     asyncio.run(goes_on())
+
+
+@pytest.mark.parametrize("length", [LONG_READ, LONG_READ - 1])
+def test_after_a_long_read_others_have_their_turn(length: int) -> None:
+    said: list[str] = []
+
+    class Handler:
+        async def drain_writers(self) -> None:
+            said.append("drained")
+
+    async def drained(handler: Handler) -> None:
+        asyncio.get_running_loop().call_soon(said.append, "another")
+        await handler.drain_writers()
+
+    with Core() as core:
+        handler = Handler()
+        give_turns(core.layer, handler)
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD)
+        core.answer(chunk(b"x" * length)[:length])
+        asyncio.run(drained(handler))
+    assert said[0] == ("another" if length >= LONG_READ else "drained")
+
+
+def test_a_server_waits_with_its_reply() -> None:
+    said: list[str] = []
+
+    class Handler:
+        async def drain_writers(self) -> None:
+            said.append("drained")
+
+    async def drained(core: Core, handler: Handler) -> None:
+        core.streams_with(Marker(is_long=True))
+        core.ask()
+        core.hold = "think_unfinished_hook"
+        core.answer(HEAD + chunk(b"a"))
+        task = asyncio.create_task(handler.drain_writers())
+        await asyncio.sleep(0.05)
+        assert not said
+        core.release()
+        await asyncio.wait_for(task, 5)
+
+    with Core() as core:
+        handler = Handler()
+        give_turns(core.layer, handler)
+        asyncio.run(drained(core, handler))
+    assert said == ["drained"]
