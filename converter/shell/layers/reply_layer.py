@@ -18,13 +18,11 @@ from converter.shell.layers.client_connection import (
     note_prior_knowledge,
 )
 from converter.shell.layers.contract import Listener
-from converter.shell.layers.direct_reads import read_directly
 from converter.shell.layers.long_calls import LongCalls
 from converter.shell.layers.plain_client import HTTP_1, PlainClient
 from converter.shell.layers.server_connection import take_over
-from converter.shell.layers.shortcut import Shortcut, find_shortcut
+from converter.shell.layers.splice import splice
 from converter.shell.layers.stream_layer import StreamLayer, Tick
-from converter.shell.layers.turns import LONG_READ
 from converter.shell.mitmproxy_internals import (
     ErrorCode,
     GetHttpConnection,
@@ -33,7 +31,6 @@ from converter.shell.mitmproxy_internals import (
     HTTPMode,
     RegisterHttpConnection,
     ResponseProtocolError,
-    is_outermost,
     is_paused,
 )
 
@@ -64,7 +61,6 @@ class ReplyLayer(HttpLayer):
         super().__init__(context, mode)
         self.listener = listener
         self._handler = handler
-        self._shortcuts: dict[str, Shortcut] = {}
         self._timer: commands.RequestWakeup | None = None
         self._opening: dict[Connection, commands.OpenConnection] = {}
         self._watch: commands.RequestWakeup | None = None
@@ -80,24 +76,15 @@ class ReplyLayer(HttpLayer):
         return self.context.client.id
 
     def handle_event(self, event: events.Event) -> CommandGenerator[None]:
-        """Take a read the short way if there is one; mitmproxy never pauses this layer."""
+        """Note a read, and do what is ours; mitmproxy never pauses this layer."""
         if type(event) is events.DataReceived:
             self.last_read, self.last_from = len(event.data), event.connection
             self.long_calls.came(self.last_read)
-            shortcut = self._shortcuts.get(event.connection.id)
-            if shortcut and self.last_read <= LONG_READ and shortcut.is_open():
-                if shortcut.goes_on and (said := shortcut.take(event.data)):
-                    yield commands.SendData(self.context.client, said)
-                if shortcut.goes_on:
-                    return
-                del self._shortcuts[event.connection.id]
-                event = events.DataReceived(event.connection, b"")  # its end waits in the reader
         elif (own := self._own(event)) is not None:
             yield from own
             return
         yield from super().handle_event(event)
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
-            self._shortcuts.pop(event.connection.id, None)
             self._closed.add(event.connection)
 
     def is_shared(self, server: Connection) -> bool:
@@ -137,13 +124,10 @@ class ReplyLayer(HttpLayer):
         elif client.alpn in HTTP_1:  # a client playback has its own
             self.connections.setdefault(client, PlainClient(self.context.fork()))
 
-    def open_shortcut(self, stream: StreamLayer) -> None:
-        """Have the body of this reply take the short way, where there is one."""
-        server = stream.context.server
-        if shortcut := find_shortcut(self, stream):
-            self._shortcuts[server.id] = shortcut
-            if self._handler and is_outermost(self):
-                read_directly(self._handler, server, shortcut)
+    def splice(self, stream: StreamLayer) -> None:
+        """Have the body of this reply take the other lane, where it can."""
+        if self._handler:
+            splice(self._handler, self, stream)
 
     def make_stream(self, stream_id: int) -> CommandGenerator[None]:
         """Begin an exchange."""

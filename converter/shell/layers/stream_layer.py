@@ -127,7 +127,7 @@ class StreamLayer(HttpStream):
         if is_stream_function(self.flow.response.stream):
             self._function = self.flow.response.stream
         self.has_spoken()
-        self._layer.open_shortcut(self)
+        self._layer.splice(self)
 
     def make_server_connection(self) -> Generator[Any, Any, bool]:
         """Get a connection to the server, and note whether no other exchange will ever use it."""

@@ -1,6 +1,7 @@
 """Reads from socket to socket: only while nothing is to be waited for, and in order."""
 
 import asyncio
+import itertools
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -8,17 +9,22 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.events import DataReceived
 
-from converter.shell.layers.direct_reads import DirectReads, read_directly
+from converter.shell.layers.splice import Splice, find_carrier, join
 from converter.shell.layers.turns import LONG_READ
+from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, chunk
 
 SECONDS = 5.0
 
 
 @dataclass
 class Short:
-    """A short way that marks what it takes; `ends` is the read with the reply's end."""
+    """A carrier that marks what it takes; `ends` is the read with the reply's end."""
 
     ends: bytes = b"end"
     open: bool = True
@@ -51,7 +57,7 @@ class Ends:
     busy: asyncio.Event
 
     def begin(self) -> None:
-        read_directly(self.handler, self.connection, self.short)  # type: ignore[arg-type]
+        join(self.handler, self.connection, self.short)  # type: ignore[arg-type]
 
     def say(self, data: bytes) -> None:
         self.server.send(data)
@@ -231,7 +237,7 @@ async def test_a_second_reply_takes_the_place_of_the_first() -> None:
         assert await ends.heard(10) == b"<a>"
         assert first.taken == []
         transport = ends.handler.transports[ends.connection].writer.transport
-        assert not isinstance(transport.get_protocol().theirs, DirectReads)
+        assert not isinstance(transport.get_protocol().theirs, Splice)
 
 
 async def test_a_connection_that_is_no_socket_is_left_alone() -> None:
@@ -240,3 +246,122 @@ async def test_a_connection_that_is_no_socket_is_left_alone() -> None:
         ends.begin()
         ends.say(b"a")
         await ends.until(b"a")
+
+
+def carry(core: Core, data: bytes) -> None:
+    """One read from the server, as sockets would be given it; a part of it that ends the reply is the
+    layers'.
+    """
+    (stream,) = core.layer.streams.values()
+    carrier = find_carrier(core.layer, stream)
+    if carrier is None or not carrier.is_open():
+        core.answer(data)
+        return
+    if said := carrier.take(data):
+        core.writes.append(said)
+    if not carrier.goes_on:
+        core.answer(b"")
+
+
+def test_a_read_is_one_call_and_one_write() -> None:
+    with Core() as core:
+        function = Marker()
+        core.streams_with(function)
+        core.ask()
+        core.answer(HEAD)
+        core.heard()
+        carry(core, chunk(b"a") + chunk(b"b") + chunk(b"c"))
+        assert function.calls == [b"abc"]
+        assert core.writes == [chunk(b"<abc>")]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_carried_is_kept_where_streams_are(kept: bool) -> None:
+    with Core(store_streamed_bodies=kept) as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD)
+        carry(core, chunk(b"a"))
+        core.answer(END)
+        [flow] = core.flows
+    assert flow.response
+    assert flow.response.raw_content == (b"<a><end>" if kept else None)
+
+
+def test_data_with_the_end_is_heard_before_it() -> None:
+    with Core() as core:
+        core.streams_with(Marker())
+        core.ask()
+        core.answer(HEAD)
+        core.heard()
+        carry(core, chunk(b"a") + END)
+        assert core.heard() == chunk(b"<a>") + chunk(b"<end>") + END
+
+
+def test_a_stream_that_is_passed_on_is_carried_too() -> None:
+    with Core() as core:
+        core.streams_with(True)
+        core.ask()
+        core.answer(HEAD)
+        core.heard()
+        carry(core, chunk(b"a") + chunk(b"b"))
+        assert core.writes == [chunk(b"ab")]
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [(lambda data: data, {}), (Marker(), {"proxy_debug": True})],
+    ids=["another addon's", "debugged"],
+)
+def test_what_needs_more_work_is_not_carried(function: Any, options: dict[str, Any]) -> None:
+    with Core(**options) as core:
+        core.streams_with(function)
+        core.ask()
+        core.answer(HEAD)
+        assert find_carrier(core.layer, core.layer.streams[1]) is None
+
+
+def test_a_client_of_http_1_0_gets_bytes_without_framing() -> None:
+    def head(flow: HTTPFlow) -> None:
+        assert flow.response
+        flow.response.stream = Marker()
+        flow.response.headers.pop("transfer-encoding")
+
+    with Core() as core:
+        core.hooks["responseheaders"] = head
+        core.ask(REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        core.answer(HEAD)
+        core.heard()
+        carry(core, chunk(b"a") + chunk(b"b"))
+        assert core.heard() == b"<ab>"
+        core.answer(END)
+        assert core.heard() == b"<end>"
+        assert core.client in core.closed
+
+
+@given(
+    st.lists(st.tuples(st.binary(min_size=1, max_size=20), st.booleans()), max_size=6),
+    st.lists(st.integers(0, 200), max_size=6),
+    st.sampled_from([END, b"", b"zz\r\n", b"3\r\nab"]),
+)
+def test_the_client_hears_the_same_in_both_lanes(
+    said: list[tuple[bytes, bool]], cuts: list[int], end: bytes
+) -> None:
+    """Reads take the one lane, the other, or now this and now that."""
+    body = b"".join(chunk(words) for words, _ in said) + end
+    at = [0, *sorted(cut for cut in cuts if cut < len(body)), len(body)]
+    chosen = [which for _, which in said] or [True]
+    heard = []
+    for carried in ([False], [True], chosen):
+        with Core() as core:
+            function = Marker()
+            core.streams_with(function)
+            core.ask()
+            core.answer(HEAD)
+            lanes = itertools.cycle(carried)
+            for begin, stop in itertools.pairwise(at):
+                on_splice = next(lanes) and core.layer.streams
+                (carry if on_splice else Core.answer)(core, body[begin:stop])
+            core.server_closes()
+            heard.append((core.heard(), function.calls))
+    assert heard[1:] == heard[:1] * 2

@@ -1,0 +1,179 @@
+"""The splice: a read of a streaming reply, carried from one socket to the other at once.
+
+mitmproxy reads through asyncio's streams: bytes wait in a buffer, a task is woken in the loop's
+next turn, takes two locks, makes an event, passes it through eleven generators and drains all
+writers. That is more than half of a paced token's cost. Here the protocol of the server's
+connection is ours while a reply streams, and does at once what the layers would.
+
+Whatever there is to wait for, and a reply's end, is the layers': a task still at an earlier read,
+an exchange that is paused, a client that has not taken all, a read so long that others must have
+their turn. So back pressure, order and ends stay mitmproxy's. Both lanes read with one `WholeReads`
+from one buffer, so a stream may change lanes at any read.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from mitmproxy.connection import Connection
+from mitmproxy.proxy.events import DataReceived
+
+from converter.shell.layers.contract import StreamFunction, is_stream_function
+from converter.shell.layers.server_connection import ServerConnection, WholeReads
+from converter.shell.layers.turns import LONG_READ
+from converter.shell.mitmproxy_internals import (
+    Http1Server,
+    HttpLayer,
+    create_task,
+    is_outermost,
+    is_paused,
+    waits_for_data,
+)
+
+if TYPE_CHECKING:
+    from converter.shell.layers.stream_layer import StreamLayer
+
+
+class Carrier:
+    """Carries the data of one reply's body. `goes_on`: whether its end was not among the last."""
+
+    def __init__(
+        self,
+        stream: "StreamLayer",
+        server: ServerConnection,
+        function: StreamFunction | None,
+        chunked: bool,
+    ) -> None:
+        self._stream = stream
+        self._server = server
+        self._function = function
+        self._chunked = chunked
+        self._keeps = stream.context.options.store_streamed_bodies
+        self.goes_on = True
+
+    def is_open(self) -> bool:
+        """Tell whether the reply streams now, and the next call of its function is a short one; no
+        byte may be taken else.
+        """
+        if self._function and self._function.is_long:
+            return False
+        return self._stream.streams and not is_paused(self._stream)
+
+    def take(self, data: bytes) -> bytes:
+        """Return what the client's connection is to be sent for a read, perhaps nothing."""
+        server = self._server
+        server.buf += data
+        reader: WholeReads = server.body_reader  # type: ignore[assignment]
+        body = reader.take(server.buf)
+        self.goes_on = reader.after is None
+        said = b"".join(self._function(body)) if body and self._function else body
+        if not said:
+            return b""
+        self._stream.has_spoken()
+        if self._keeps:
+            self._stream.response_body_buf += said
+        return b"%x\r\n%s\r\n" % (len(said), said) if self._chunked else said
+
+
+class Splice(asyncio.Protocol):
+    """The protocol of a server's connection; `theirs` is the one whose place it takes."""
+
+    def __init__(self, handler: Any, server: Connection, carrier: Carrier) -> None:
+        self._handler = handler
+        self._server = server
+        self._carrier = carrier
+        self._reader = handler.transports[server].reader
+        self._transport = handler.transports[server].writer.transport
+        self._client = handler.transports[handler.client].writer.transport
+        self.theirs = self._transport.get_protocol()
+
+    def begin(self) -> None:
+        """Take the place."""
+        if isinstance(self.theirs, Splice):  # of an earlier reply, which ended in the layers
+            self.theirs = self.theirs.theirs
+        self._transport.set_protocol(self)
+        _read_at_once(self._transport, LONG_READ)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand on a read."""
+        if len(data) > LONG_READ or not self._is_free():
+            self.theirs.data_received(data)
+            return
+        self._handler.timeout_watchdog.register_activity()
+        if said := self._carrier.take(data):
+            self._client.write(said)
+        if not self._carrier.goes_on:
+            self._end()
+
+    def _is_free(self) -> bool:
+        """Tell whether nothing is to be waited for."""
+        client = self._client
+        return (
+            waits_for_data(self._reader)
+            and not client.get_write_buffer_size()
+            and not client.is_closing()
+            and self._carrier.is_open()
+        )
+
+    def _end(self) -> None:
+        """Give the place back, and have the layers see to the reply's end, which waits in them."""
+        self._transport.set_protocol(self.theirs)
+        _read_at_once(self._transport, None)
+        event, handler = DataReceived(self._server, b""), self._handler
+        peer = handler.client.peername
+        create_task(handler.server_event(event), name="end of reply", keep_ref=True, client=peer)
+
+    def eof_received(self) -> bool | None:
+        """Pass it on."""
+        ends: bool | None = self.theirs.eof_received()
+        return ends
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Pass it on."""
+        self.theirs.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        """Pass it on."""
+        self.theirs.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on."""
+        self.theirs.resume_writing()
+
+
+def _read_at_once(transport: Any, size: int | None) -> None:
+    """Have a transport read so many bytes at most, None: as many as it is used to. uvloop's cannot
+    be told; what it reads beyond `LONG_READ` takes mitmproxy's way.
+    """
+    if hasattr(transport, "max_size"):
+        transport.max_size = size or type(transport).max_size
+
+
+def splice(handler: Any, layer: HttpLayer, stream: "StreamLayer") -> None:
+    """Have the body of a reply whose head went out take this lane, where its bytes need no more
+    work than a carrier's. `handler`: what moves the client's bytes.
+    """
+    if is_outermost(layer) and (carrier := find_carrier(layer, stream)):
+        join(handler, stream.context.server, carrier)
+
+
+def join(handler: Any, server: Connection, carrier: Carrier) -> None:
+    """Have reads go from a server's socket to the client's, where both ends are plain sockets."""
+    ends = (handler.transports.get(server), handler.transports.get(handler.client))
+    if all(end and isinstance(end.writer, asyncio.StreamWriter) for end in ends):
+        Splice(handler, server, carrier).begin()
+
+
+def find_carrier(layer: HttpLayer, stream: "StreamLayer") -> Carrier | None:
+    """Return what can carry a reply's body; None where its bytes need more work."""
+    response = stream.flow.response
+    server = getattr(layer.connections.get(stream.context.server), "child_layer", None)
+    client = layer.connections.get(layer.context.client)
+    if response is None or layer.debug is not None:
+        return None
+    if not isinstance(server, ServerConnection) or type(client) is not Http1Server:
+        return None
+    function = response.stream if is_stream_function(response.stream) else None
+    if function is None and response.stream is not True:
+        return None  # another addon's, which may return what ours never does
+    framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
+    return Carrier(stream, server, function, "chunked" in framing.lower())
