@@ -170,7 +170,7 @@ def find_carrier(layer: HttpLayer, stream: "StreamLayer") -> Carrier | None:
     client = layer.connections.get(layer.context.client)
     if response is None or layer.debug is not None:
         return None
-    if not isinstance(server, ServerConnection) or type(client) is not Http1Server:
+    if not isinstance(server, ServerConnection) or not isinstance(client, Http1Server):
         return None
     function = response.stream if is_stream_function(response.stream) else None
     if function is None and response.stream is not True:

@@ -254,7 +254,8 @@ def carry(core: Core, data: bytes) -> None:
     """
     (stream,) = core.layer.streams.values()
     carrier = find_carrier(core.layer, stream)
-    if carrier is None or not carrier.is_open():
+    assert carrier
+    if not carrier.is_open():
         core.answer(data)
         return
     if said := carrier.take(data):
