@@ -33,6 +33,7 @@ from converter.shell.hooks.exchange_listener import ExchangeListener
 from converter.shell.hooks.reply_steps import Audience, ReplySteps
 from converter.shell.hooks.request_steps import RequestSteps
 from converter.shell.hooks.whole_bodies import must_hold_request
+from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_keeper import FlowKeeper
 from converter.shell.keep.flow_record import UNDER_WAY, FlowRecord
 from converter.shell.layers.own_layers import OwnLayers
@@ -136,7 +137,7 @@ class ThinkAddon:
         else:
             full = self._looked_at() or bool(self._settings.record)
             printed = self._terminal.prints
-            record = FlowRecord(exchange, headers, self._in_force, full, printed)
+            record = FlowRecord(exchange, BothSides(headers, full), self._in_force, printed)
             self._kept[flow.id] = record
             flow.request.headers["accept-encoding"] = "identity"
 

@@ -22,7 +22,7 @@ from mitmproxy.proxy.layers.http._hooks import (
 )
 from mitmproxy.test import taddons
 
-from tests.support.addon_flows import running, wait
+from tests.support.addon_flows import ASKED, EVENT_STREAM, request, response, running, wait
 from think_addon import ThinkAddon
 
 
@@ -144,3 +144,9 @@ def shown(
     """
     assert message
     return contentviews.prettify_message(message, flow_there, view)
+
+
+def exchanged(path: str, kind: str, chunks: list[bytes]) -> HTTPFlow:
+    """A flow after its exchange."""
+    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM})
+    return kept(asked, response(kind), *chunks)

@@ -103,7 +103,7 @@ class ReplySteps:
             initial = await self._client.initial_state(upstream, record.awaited.request.body)
             if initial is not record.awaited.initial:
                 record.awaited = replace(record.awaited, initial=initial)
-        record.answers(flow)
+        record.sides.answers(flow)
         messages.name_request(flow, record.exchange)
         readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
         if streamed and readable:
@@ -190,7 +190,7 @@ class ReplySteps:
     ) -> None:
         at = time.time() - flow.request.timestamp_start
         body = messages.body(response, notes)
-        record.came(body, at)
+        record.sides.came(body, at)
         assert record.awaited
         if record.awaited.wants_count(response.status_code, body):
             upstream = messages.upstream(flow, record.exchange)
@@ -200,7 +200,7 @@ class ReplySteps:
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)
-        repeated = record.asked if record.exchange.client.wire.retells else None
+        repeated = record.sides.asked if record.exchange.client.wire.retells else None
         size = len(body) + len((repeated and repeated.raw_content) or b"")
         made = await aside(size, rewrite)
         notes += made.notes

@@ -46,7 +46,7 @@ class RequestSteps:
 
     async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
-        record.asks(flow.request)
+        record.sides.asks(flow.request)
         notes: list[str] = []
         try:
             flow.response = await self._answered(flow, record, notes)

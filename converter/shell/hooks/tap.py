@@ -43,7 +43,8 @@ class Tap:
         self._began = began
         self._explain = explain
         self._told_again = kept is not None and kept.exchange.client.wire.retells
-        self._came = len(kept.asked.raw_content or b"") if kept and kept.asked else 0
+        asked = kept.sides.asked if kept else None
+        self._came = len(asked.raw_content or b"") if asked else 0
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
@@ -84,7 +85,7 @@ class Tap:
         said = [out] if out else []
         try:
             if self._kept:
-                self._kept.passed(chunk, said, at)
+                self._kept.sides.passed(chunk, said, at)
             self._tell()
         except Exception:
             # raised here, it would cost the client this chunk

@@ -1,17 +1,16 @@
-"""The record of an exchange, for people to look at: both requests, both replies, the server's
-chunks with their times.
+"""The record of an exchange under way, and what the flow tells of it in the end: a comment, a
+marker and notes.
 
-A flow shows what the client asked and got. What the server was asked and said is its backup, so
-that mitmproxy's own *Revert* shows that; both are saved with the flow. How the server's body was
-cut, and what decided its reading, is one JSON text in the flow's metadata: mitmproxy copies all
-metadata each time it looks at a flow, and a text costs nothing to copy.
+How the server's body was cut, and what decided its reading, is one JSON text in the flow's
+metadata: mitmproxy copies all metadata each time it looks at a flow, and a text costs nothing to
+copy.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mitmproxy.http import Headers, HTTPFlow, Request, Response
+from mitmproxy.http import HTTPFlow, Response
 
 from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
@@ -24,9 +23,8 @@ from converter.recordings.recording import Found
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import GENERIC, Server
-from converter.shell.messages import body, copied
-from converter.shell.mitmproxy_internals import forget_state_before
-from converter.wire.limits import BODY_LIMIT
+from converter.shell.keep.both_sides import BothSides
+from converter.shell.messages import body
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -42,31 +40,19 @@ LONGEST_REFUSAL = 200
 class FlowRecord:
     """One exchange while it runs.
 
-    `asked`: the client's request; `headers`: the client's own; `answered`: the server's response,
-    `chunks` its body so far, `cuts` the length of each and when it came. `options`: those in
-    force. `full`: the bodies are kept too, to be looked at; `printed`: what the client is told is
-    printed. `hints` and `notes`: what a person may and should know. `got`: what the client has got
-    of a stream; `given`: how much of it went out for each chunk, and at the end. `request`,
-    `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
-    `server_parses`: it was known to take thinking out of the text. `too_large`, `cut_off`: of
-    which only the beginning is kept. `early`: the client's stream was begun before the server's
-    head had come.
+    `sides`: what the client and the server have sent. `options`: those in force. `printed`: what
+    the client is told is printed. `hints` and `notes`: what a person may and should know.
+    `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
+    `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
+    not taken. `early`: the client's stream was begun before the server's head had come.
     """
 
     exchange: Exchange
-    headers: Headers
+    sides: BothSides
     options: Mapping[str, object]
-    full: bool = False
     printed: bool = False
     hints: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    asked: Request | None = None
-    sent: Request | None = None
-    answered: Response | None = None
-    chunks: list[bytes] = field(default_factory=list)
-    cuts: list[tuple[int, float]] = field(default_factory=list)
-    got: bytearray | None = None
-    given: list[int] = field(default_factory=list)
     request: ReadRequest | None = None
     awaited: AwaitedReply | None = None
     rewriter: Rewriter | None = None
@@ -74,47 +60,14 @@ class FlowRecord:
     server_parses: bool = False
     too_large: bool = False
     early: bool = False
-    cut_off: bool = False
-
-    def asks(self, request: Request) -> None:
-        """Keep the client's request, before anything is changed but the headers."""
-        self.asked = copied(request)
-        self.asked.headers = self.headers
-
-    def answers(self, flow: HTTPFlow) -> None:
-        """Keep the head of the server's response; now the flow shows the client's request."""
-        if flow.response and self.asked and self.sent is None:
-            self.answered = copied(flow.response)
-            self.sent, flow.request = flow.request, self.asked
-
-    def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
-        """Keep a chunk of a stream, and what went out for it."""
-        self.got = bytearray() if self.got is None else self.got
-        self.cut_off = self.cut_off or len(self.got) > BODY_LIMIT
-        if self.full and not self.cut_off:
-            self.came(chunk, at)
-            before = len(self.got)
-            for piece in pieces:
-                self.got += piece
-            self.given.append(len(self.got) - before)
-
-    def came(self, body: bytes, at: float) -> None:
-        """Keep bytes of the server's."""
-        if body and self.full:
-            self.chunks.append(body)
-            self.cuts.append((len(body), round(at, 4)))
 
     def finish(self, flow: HTTPFlow) -> None:
-        """Make the flow what is described above."""
-        if self.got is not None and flow.response and self.full:
-            flow.response.data.content = bytes(self.got)
-        if self.answered is None and self.asked and self.sent is None:  # the server never answered
-            self.sent, flow.request = flow.request, self.asked
+        """Have the flow show and tell the exchange, now that it is over."""
+        self.sides.show(flow)
         self._mark(flow)
-        if self.full:
+        if self.sides.full:
             flow.metadata[METADATA] = self._told(flow)
-        if self.full and not self.cut_off:
-            self._back_up(flow)
+        self.sides.back_up(flow)
         if flow.response and callable(flow.response.stream):
             # by its tap the flow would hold all of this, twice over, for as long as it is listed
             flow.response.stream = True
@@ -158,28 +111,6 @@ class FlowRecord:
         summary = self.rewriter.summary if self.rewriter else None
         return [in_words(summary.told())] if summary and summary.thoughts else []
 
-    def _back_up(self, flow: HTTPFlow) -> None:
-        if not (self.sent and self.asked) or (flow.response and not self.answered):
-            return
-        if self.answered:
-            # the chunks of a compressed reply are uncompressed
-            self.answered.headers.pop("content-encoding", None)
-            self.answered.raw_content = b"".join(self.chunks)
-            self.answered.timestamp_end = flow.response.timestamp_end if flow.response else None
-        if (_request(self.asked), _reply(flow.response)) != (
-            _request(self.sent),
-            _reply(self.answered),
-        ):
-            asked, got = self.asked, flow.response
-            flow.request, flow.response = self.sent, self.answered
-            try:
-                # a person who edited a held request has made one, and it holds no reply
-                forget_state_before(flow)
-                flow.backup()
-            finally:
-                # whatever happens: a whole reply is still to be sent
-                flow.request, flow.response = asked, got
-
     def _told(self, flow: HTTPFlow) -> str:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
         found = Found(
@@ -189,9 +120,11 @@ class FlowRecord:
             awaited.counted,
             awaited.prompted,
         )
-        noted = notes.Notes(self.cuts, flow.error.msg if flow.error else "", self.options, found)
+        noted = notes.Notes(
+            self.sides.cuts, flow.error.msg if flow.error else "", self.options, found
+        )
         told = notes.write(noted, self.summary(flow), comment=flow.comment, marker=flow.marked)
-        return notes.without_chunks(told) if self.cut_off else told
+        return notes.without_chunks(told) if self.sides.cut_off else told
 
 
 def client_left(flow: HTTPFlow) -> bool:
@@ -218,15 +151,6 @@ def in_short(note: str) -> str:
 
 UNDER_WAY: dict[str, FlowRecord] = {}
 """Exchanges under way, by their flows' ids. A script loaded anew finishes what it had begun."""
-
-
-def _request(request: Request) -> object:
-    """Return what tells one request from another, to who looks at them."""
-    return request.path, request.raw_content
-
-
-def _reply(response: Response | None) -> object:
-    return response and (response.status_code, response.raw_content)
 
 
 def notes_of(flow: HTTPFlow) -> dict[str, object]:

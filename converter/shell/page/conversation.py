@@ -101,14 +101,14 @@ class Follower:
     """A reply that still comes, read once as it grows."""
 
     def __init__(self, running: FlowRecord) -> None:
-        self._running = running
+        self._sides = running.sides
         self._reader = ReplyReader(AS_WRITTEN)
         self._read = 0
 
     @property
     def waiting(self) -> int:
         """The number of bytes that have come and are not read."""
-        return len(self._running.got or b"") - self._read
+        return len(self._sides.got or b"") - self._read
 
     @property
     def has_read(self) -> bool:
@@ -119,7 +119,7 @@ class Follower:
 
     def news(self) -> list[Values]:
         """Return what has been said since the last time."""
-        fresh = bytes((self._running.got or b"")[self._read :])
+        fresh = bytes((self._sides.got or b"")[self._read :])
         self._read += len(fresh)
         return shown.said(self._reader.feed(fresh)) if fresh else []
 

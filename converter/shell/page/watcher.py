@@ -161,9 +161,9 @@ class Watcher:
         return {"id": view.name, **view.whole.window(begin)}
 
     def _of_running_wire(self, view: _WireView, running: FlowRecord) -> Values | None:
-        total = len(running.given)
+        total = len(running.sides.given)
         begin = view.next if view.next is not None else max(0, total - wire.WINDOW)
-        steps = wire.of_running(running, begin)[: wire.WINDOW]
+        steps = wire.of_running(running.sides, begin)[: wire.WINDOW]
         first, view.told = not view.told, True
         view.next = begin + len(steps)
         if not steps and not first:

@@ -10,7 +10,7 @@ from mitmproxy.http import HTTPFlow
 from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.recordings.replay import replayed
-from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.keep.both_sides import BothSides
 from converter.shell.messages import content_of
 
 WINDOW = 500
@@ -81,7 +81,7 @@ def of_flow(flow: HTTPFlow) -> Callable[[], Wire]:
     return read
 
 
-def of_running(running: FlowRecord, begin: int) -> list[Step]:
+def of_running(running: BothSides, begin: int) -> list[Step]:
     """Return the steps of a reply that still comes, from the one with that number on."""
     got, at = running.got or b"", sum(running.given[:begin])
     steps = []

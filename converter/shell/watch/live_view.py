@@ -50,7 +50,7 @@ class Running:
     @property
     def size(self) -> int:
         """The number of bytes that the client has got."""
-        return len(self.kept.got or b"")
+        return len(self.kept.sides.got or b"")
 
     @property
     def over(self) -> bool:
@@ -71,9 +71,12 @@ class Running:
             self._readers[of_server] = self._reader(of_server)
         reader = self._readers[of_server]
         if of_server:
-            fresh, self._chunks = b"".join(self.kept.chunks[self._chunks :]), len(self.kept.chunks)
+            fresh, self._chunks = (
+                b"".join(self.kept.sides.chunks[self._chunks :]),
+                len(self.kept.sides.chunks),
+            )
         else:
-            fresh, self._bytes = bytes((self.kept.got or b"")[self._bytes :]), self.size
+            fresh, self._bytes = bytes((self.kept.sides.got or b"")[self._bytes :]), self.size
         if fresh:
             reader.feed(fresh)
         return reader.transcript()
@@ -154,8 +157,8 @@ async def _announce(flow: HTTPFlow, running: Running) -> None:
     bytes are others than before, so that the complete reply has to differ from all that was shown
     of it, or its end (times, tokens) would never be seen.
     """
-    if flow.response and running.kept.got:
-        flow.response.data.content = bytes(running.kept.got[:-1])
+    if flow.response and running.kept.sides.got:
+        flow.response.data.content = bytes(running.kept.sides.got[:-1])
         await ctx.master.addons.trigger_event(UpdateHook([flow]))
 
 

@@ -112,7 +112,7 @@ class Thinking(Contentview):
             running = self.replies.get(flow.id) if flow else None
             state = state_before(flow).get("request")
             before = Request.from_state({**state}) if state else None  # it consumes what it gets
-            other = running.kept.sent if running else before
+            other = running.kept.sides.sent if running else before
         return (content_of(other), other) if other else (data, message)
 
 

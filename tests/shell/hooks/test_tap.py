@@ -11,6 +11,7 @@ from converter.exchange import settings
 from converter.exchange.exchange import Exchange
 from converter.reply.rewriter import Rewriter
 from converter.shell.hooks.tap import LONG, Tap
+from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_record import FlowRecord
 from tests.support import endpoints
 from tests.support.frames import stream
@@ -103,7 +104,7 @@ def test_what_is_told_of_a_long_call_is_told_in_the_loop() -> None:
 @pytest.mark.parametrize(("dialect", "long"), [(OPENAI_CHAT, False), (by_name("responses"), True)])
 def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long: bool) -> None:
     exchange = Exchange(endpoints.CHAT, settings.read(), client=dialect)
-    kept = FlowRecord(exchange, Headers(), {})
-    kept.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
+    kept = FlowRecord(exchange, BothSides(Headers()), {})
+    kept.sides.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
     through = Tap(Rewriter(settings.read(), dialect, Form.STREAM), lambda: None, kept)
     assert through.is_long is long

@@ -1,6 +1,4 @@
-"""What a flow is after its exchange: what the client had is shown, what the server had is what
-*Revert* gives, saved or not.
-"""
+"""What a flow tells of its exchange: its comment, its marker and its notes, saved or not."""
 
 import gzip
 import json
@@ -18,7 +16,6 @@ from tests.support.addon_flows import (
     ASKED,
     CHAT,
     EVENT_STREAM,
-    JSON,
     MESSAGES,
     request,
     response,
@@ -27,23 +24,11 @@ from tests.support.addon_flows import (
     wait,
 )
 from tests.support.frames import data, stream, whole
-from tests.support.kept_flows import kept, pass_on, saved, watched
+from tests.support.kept_flows import exchanged, kept, pass_on, saved, watched
 
 THOUGHT = stream("<think>a</think>", "b")
 PLAIN = stream("b")
 BODY = whole("<think>a</think>b")
-EXCHANGES = {
-    "streamed, OpenAI": (CHAT, EVENT_STREAM, THOUGHT),
-    "streamed, Anthropic": (MESSAGES, EVENT_STREAM, THOUGHT),
-    "whole, OpenAI": (CHAT, JSON, [BODY]),
-    "whole, Anthropic": (MESSAGES, JSON, [BODY]),
-}
-EACH = pytest.mark.parametrize(("path", "kind", "chunks"), EXCHANGES.values(), ids=EXCHANGES)
-
-
-def exchanged(path: str, kind: str, chunks: list[bytes]) -> HTTPFlow:
-    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM})
-    return kept(asked, response(kind), *chunks)
 
 
 def bodies(flow: HTTPFlow) -> tuple[str, bytes | None, bytes | None]:
@@ -52,58 +37,6 @@ def bodies(flow: HTTPFlow) -> tuple[str, bytes | None, bytes | None]:
         flow.request.raw_content,
         flow.response.raw_content if flow.response else None,
     )
-
-
-@EACH
-def test_the_flow_shows_what_the_client_asked_and_got(
-    path: str, kind: str, chunks: list[bytes]
-) -> None:
-    shown, body, got = bodies(exchanged(path, kind, chunks))
-    assert (shown, json.loads(body or b"")) == (path, {**ASKED, "stream": kind is EVENT_STREAM})
-    assert got
-    assert b"<think>" not in got
-    assert (b"content_block" in got or b'"content": [' in got or b'"content":[' in got) is (
-        path == MESSAGES
-    )
-
-
-@EACH
-@pytest.mark.parametrize("from_file", [False, True], ids=["live", "from a file"])
-def test_revert_gives_what_the_server_was_asked_and_said(
-    path: str, kind: str, chunks: list[bytes], from_file: bool
-) -> None:
-    flow = exchanged(path, kind, chunks)
-    flow = saved(flow) if from_file else flow
-    assert flow.modified()
-    noted = flow.comment, flow.marked, flow.metadata[METADATA]
-    flow.revert()
-    shown, body, said = bodies(flow)
-    assert (shown, said) == (CHAT, b"".join(chunks))
-    assert json.loads(body or b"")["messages"][0]["content"] == "Hi"
-    assert (flow.comment, flow.marked, flow.metadata[METADATA]) == noted
-
-
-@EACH
-def test_a_flow_is_the_same_after_it_was_saved(path: str, kind: str, chunks: list[bytes]) -> None:
-    flow = exchanged(path, kind, chunks)
-    again = saved(flow)
-    assert bodies(again) == bodies(flow)
-    assert notes_of(again) == notes_of(flow)
-
-
-@EACH
-def test_the_flow_shows_the_clients_own_headers(path: str, kind: str, chunks: list[bytes]) -> None:
-    asked = request(path, {**ASKED, "stream": kind is EVENT_STREAM}, accept_encoding="gzip")
-    flow = kept(asked, response(kind), *chunks)
-    assert flow.request.headers["accept-encoding"] == "gzip"
-    flow.revert()
-    assert flow.request.headers["accept-encoding"] == "identity"
-
-
-def test_an_exchange_that_needed_no_change_has_nothing_to_revert_to() -> None:
-    flow = kept(request(CHAT, {**ASKED, "stream": True}), response(EVENT_STREAM), *PLAIN)
-    assert not flow.modified()
-    assert flow.marked == NOTHING
 
 
 def test_the_servers_chunks_are_noted_with_their_times() -> None:
@@ -214,7 +147,7 @@ FILTERS = {
 @pytest.mark.parametrize(("expression", "found"), FILTERS.items())
 def test_filters_find_what_comments_and_markers_say(expression: str, found: set[str]) -> None:
     flows = {
-        "moved": exchanged(*EXCHANGES["streamed, Anthropic"]),
+        "moved": exchanged(MESSAGES, EVENT_STREAM, THOUGHT),
         "nothing": kept(request(CHAT), response(), whole("b")),
         "trouble": misread(),
     }

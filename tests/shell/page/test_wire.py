@@ -22,7 +22,7 @@ def test_each_chunk_has_what_went_out_for_it() -> None:
 def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
     with watched() as there:
         flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
-        running = UNDER_WAY[flow.id]
+        running = UNDER_WAY[flow.id].sides
         pass_on(flow, *FRAMES[:3])
         first = of_running(running, 0)
         pass_on(flow, *FRAMES[3:])
