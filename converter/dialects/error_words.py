@@ -3,9 +3,10 @@ frame within a stream, of a body that came with status 200.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from converter.servers import context_length
 from converter.wire import json_text
 
 _PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
@@ -57,7 +58,8 @@ def _error_of(error: object) -> ServerError:
     message = _text(words or told)
     status, code = _status(error), error.get("code")
     name = code if isinstance(code, str) and not status else ""
-    return ServerError(message or NO_WORDS, str(kind) if named else "api_error", status, name)
+    words = context_length.named(message or NO_WORDS, error.get("code"), kind)
+    return ServerError(words, str(kind) if named else "api_error", status, name)
 
 
 def _text(said: object) -> str:
@@ -83,8 +85,17 @@ def server_words(body: bytes) -> str:
         for name in place:
             found = found.get(name) if isinstance(found, dict) else None
         if found:
-            return found if isinstance(found, str) else json_text.write(found).decode()
+            words = found if isinstance(found, str) else json_text.write(found).decode()
+            return context_length.named(words, *_names(said))
     return json_text.write(said).decode()[:_WORDS] if said else ""
+
+
+def _names(said: object) -> Iterator[object]:
+    """Yield the names that an error gives itself."""
+    error = said.get("error") if isinstance(said, dict) else None
+    for place in (error, said):
+        if isinstance(place, dict):
+            yield from (place.get("code"), place.get("type"), place.get("error_type"))
 
 
 def _plain(text: str) -> str:

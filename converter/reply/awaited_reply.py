@@ -78,7 +78,7 @@ class AwaitedReply:
         """Tell whether the server found the prompt too long without counting it: then the client
         needs a count to act on.
         """
-        if not self.request.exchange.translated or status != 400:
+        if not self.request.exchange.translated or status < 400:
             return False
         too_long = context_length.find(server_words(body))
         return too_long is not None and too_long.bound

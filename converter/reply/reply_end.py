@@ -19,6 +19,7 @@ from converter.model.events import (
     Thinking,
     ToolCall,
 )
+from converter.servers import context_length
 from converter.wire.sse import FRAME_LIMIT
 
 BAD_GATEWAY = 502
@@ -84,7 +85,11 @@ class ReplyEnd:
 
     @property
     def status(self) -> int:
-        """The HTTP status of that: what the server named, else that of a bad gateway."""
+        """The HTTP status of that: what the server named, else that of a bad gateway; of a prompt
+        too long 400, on which clients act.
+        """
+        if context_length.find(self.words):
+            return 400
         return (self.failure.status if self.failure else 0) or BAD_GATEWAY
 
     @property

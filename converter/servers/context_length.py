@@ -2,12 +2,14 @@
 others, Claude Code acts.
 
 On a prompt too long it compacts the conversation; on a prompt and reply too long together it asks
-for a shorter reply.
+for a shorter reply. The rows read what is said of both; all other words are read by their meaning,
+because each server and cloud has its own: something of the prompt, and that it exceeds a limit.
 """
 
 import re
 from dataclasses import dataclass
 
+TOO_LONG = "prompt is too long"
 _LIMIT = r"maximum context length (?:is|of) (?P<most>\d+) tokens"
 _ROWS = (
     # llama.cpp 11549
@@ -16,8 +18,9 @@ _ROWS = (
     rf"'max_tokens'.{{0,60}}is too large: (?P<asked>\d+)\..{{0,20}}{_LIMIT} "
     r"and your request has (?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. However, your request has (?P<tokens>\d+) input tokens",
-    rf"{_LIMIT}\. However, you requested \d+ tokens "
-    r"\((?P<tokens>\d+) in the messages, (?P<asked>\d+) in the completion\)",
+    # and OpenAI's completions
+    rf"{_LIMIT}[.,] [Hh]owever,? you requested \d+ tokens "
+    r"\((?P<tokens>\d+) in (?:the messages|your prompt)[,;] (?P<asked>\d+) \w+ the completion\)",
     # 0.32
     rf"{_LIMIT}\. However, your prompt contains (?P<least>at least )?(?P<tokens>\d+) input tokens",
     rf"{_LIMIT}\. .{{0,20}} requested (?P<asked>\d+) output tokens "
@@ -30,16 +33,77 @@ _ROWS = (
     rf"{_LIMIT}\. You requested a total of \d+ tokens: "
     r"(?P<tokens>\d+) tokens from the input.{0,20} and (?P<asked>\d+) tokens",
     # LM Studio
-    r"\(n_keep: (?P<tokens>\d+) >= n_ctx: (?P<most>\d+)\)",
+    r"\(n_keep: (?P<tokens>\d+) ?>= ?n_ctx: (?P<most>\d+)\)",
+    # Anthropic, and who repeats its words
+    r"prompt is too long: (?P<tokens>\d+) tokens > (?P<most>\d+)",
+    r"exceed context limit: (?P<tokens>\d+) \+ (?P<asked>\d+) > (?P<most>\d+)",
 )
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
 """Of more digits Python makes no number, and no server has as many tokens."""
+_LONGEST = 1000
+"""Characters of an error that are read: a server may repeat the request in it."""
+_PROMPT = r"(?:prompts?|inputs?|messages?|conversation|history|sequence|request(?:ed)?|tokens?)"
+_EXCEEDS = (
+    r"(?:exceed\w*|too (?:long|large|big|many|short|small)|(?:long|larg|great|bigg|high)er than|"
+    r"(?:no|not) (?:more|longer|larger|greater|enough)|(?:more|less|fewer|smaller|shorter) than|"
+    r"at most|only supports|over(?:flow|run)\w*|beyond|above|over (?:the|its)|surpass\w*|fits?|"
+    r"full|reached|ran out|however|but|while|whereas|given|received|reduce|shorten|truncat\w*|"
+    r"[<>]=?|超)"
+)
+_LIMIT_OF_CONTEXT = (
+    r"(?:context (?:\w+ )?(?:length|len|window|size|limit|space|capacity|budget|overflow|tokens?)|"
+    r"context (?:is |was )?(?:exceeded|full|too)|exceed\w* (?:the )?(?:\w+ )?context|"
+    r"n ctx|ctx size|"
+    r"max (?:model|seq|sequence|input|prompt|position|kv|total|context)\w*(?: \w+)? ?"
+    r"(?:len|length|tokens|size|embeddings|limit)|"
+    r"(?:max|maximum) (?:\w+ )?(?:model|context|prompt|input|sequence|message|position)s?"
+    r"(?: \w+)? (?:length|size|tokens?|limit)|"
+    r"(?:model'?s?|this model|model only) (?:\w+ ){0,3}(?:limit|supports up to|"
+    r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|(?:input|prompt) limit)"
+)
+_OF_CONTEXT, _BEYOND = re.compile(_LIMIT_OF_CONTEXT), re.compile(_EXCEEDS)
+_MEANINGS = tuple(
+    re.compile(meaning)
+    for meaning in (
+        rf"\b{_PROMPT}\b.{{0,80}}{_EXCEEDS}.{{0,200}}(?:tokens?|limit)\b",
+        rf"\btokens?\b.{{0,80}}{_EXCEEDS}.{{0,80}}(?:\d|limit|max)",
+        rf"\b{_PROMPT} (?:tokens? )?(?:length|size|count)\b.{{0,60}}{_EXCEEDS}",
+        r"\b(?:prompt|inputs?|messages?|conversation|history|context)(?: \w+){0,3} "
+        r"(?:too (?:long|large|big)|exceed\w*)",
+        r"(?:too many|number of) (?:\w+ )?tokens?.{0,60}(?:prompt|input|exceed|limit|max)",
+        r"prompt (?:has|contains|with) too many tokens|too many (?:input|prompt|context) tokens",
+        r"(?:reduce|shorten|shorter) (?:the |your )?(?:length of )?(?:the |your )?"
+        r"(?:input|prompt|messages|conversation|context)",
+        r"range of input length|(?:prompt|input|tokens?|上下文|输入).{0,12}(?:超长|超过|超出|过长)",
+    )
+)
+"""Over words in lower case, with blanks for underscores and hyphens."""
+_OTHER = re.compile(
+    r"per (?:sec|min|hour|day|month)|\b[tr]p[mdhs]\b|rate limit|quota|throttl|too many requests|"
+    r"out of memory|\bcuda\b|insufficient (?:funds|balance|credit)|deadline|\d{13}"
+)
+"""Limits of another kind, which a shorter prompt does not heal."""
+_REPLY = re.compile(
+    r"max (?:completion |output |new )?tokens|maximum tokens|n predict|budget tokens|"
+    r"(?:output|completion|generated|new) tokens"
+)
+_OF_PROMPT = re.compile(
+    r"\b(?:prompts?|inputs?|messages?|context|conversation|sequence|max model len|n ctx)\b"
+)
+_FIELD = re.compile(
+    r"string (?:too long|should)|string length|characters?\b|\d ?[kmg]i?b\b|bytes|images?\b|"
+    r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|metadata|"
+    r"entity too large|body"
+)
+"""Limits of single fields; beside such a word only the context's own name speaks."""
+_NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
+_NO_TOKENS = re.compile(r"(?:code|status|error|http)\W{0,4}\d+|(?:exceeded|length)\D{0,30} by \d+")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """Tokens of the prompt, most that fit, those asked for the reply. `bound`: the prompt may be
-    longer, nobody counted on.
+    """Tokens of the prompt, most that fit, those asked for the reply; 0: not told. `bound`: the
+    prompt may be longer, nobody counted on. `said`: the server's words, where it told no number.
     """
 
     tokens: int
@@ -47,10 +111,16 @@ class ContextOverflow:
     asked: int = 0
     bound: bool = False
 
+    said: str = ""
+
     def words(self) -> str:
         """Return what the API would say."""
+        if not self.most:
+            return self.said if self.said.startswith(TOO_LONG) else f"{TOO_LONG}: {self.said}"
+        if not self.tokens and not self.asked:
+            return f"{TOO_LONG}: more than {self.most} tokens > {self.most} maximum"
         if self.tokens >= self.most or not self.asked:
-            return f"prompt is too long: {self.tokens} tokens > {self.most} maximum"
+            return f"{TOO_LONG}: {self.tokens} tokens > {self.most} maximum"
         return (
             "input length and `max_tokens` exceed context limit: "
             f"{self.tokens} + {self.asked} > {self.most}, "
@@ -67,4 +137,42 @@ def find(message: str) -> ContextOverflow | None:
             return ContextOverflow(
                 tokens, int(said["most"]), asked, bound=not tokens or bool(said.get("least"))
             )
-    return None
+    return _by_meaning(message[:_LONGEST])
+
+
+def named(message: str, *names: object) -> str:
+    """Return an error's words, with the one of its `names` that alone says what it is, such as
+    `context_length_exceeded`.
+    """
+    if find(message) is None:
+        for name in names:
+            if isinstance(name, str) and _means(_plain(name)):
+                return f"{message} ({name})"
+    return message
+
+
+def _by_meaning(message: str) -> ContextOverflow | None:
+    plain = _plain(message)
+    if not _means(plain):
+        return None
+    found = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
+    numbers = sorted({int(number.replace(",", "")) for number in found}, reverse=True)
+    if not numbers:
+        return ContextOverflow(0, 0, said=message)
+    tokens, most = numbers[:2] if len(numbers) > 1 else (0, numbers[0])
+    return ContextOverflow(tokens, most, bound=not tokens)
+
+
+def _plain(message: str) -> str:
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", message)
+    bare = re.sub(r"[_`\"]|(?<=[a-z])-(?=[a-z])", " ", split.lower().replace("'", ""))
+    return " ".join(bare.split())
+
+
+def _means(plain: str) -> bool:
+    """Tell whether words say that a prompt is too long."""
+    if _OTHER.search(plain) or (_REPLY.search(plain) and not _OF_PROMPT.search(plain)):
+        return False
+    if _OF_CONTEXT.search(plain) and _BEYOND.search(plain):
+        return True
+    return not _FIELD.search(plain) and any(meaning.search(plain) for meaning in _MEANINGS)

@@ -49,6 +49,8 @@ def error_body(message: str, status: int = 400, param: str = "", code: str = "")
 def error_reply(status: int, body: bytes) -> tuple[int, Body]:
     """Return the client's status and body for a server's answer that is no reply."""
     words = server_words(body)
+    if context_length.find(words):
+        return 400, error_body(words)
     answered = f"the server answered with status {status}"
     if status < 400 or (status >= 500 and words):
         words = f"{answered}: {words}" if words else answered
