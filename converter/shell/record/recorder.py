@@ -41,7 +41,10 @@ either way: the process is as long in starting. In the thread no step of it take
 
 
 class Recorder:
-    """An addon of its own. What it was given is written when mitmproxy ends at the latest."""
+    """An addon of its own. What it was given is written when mitmproxy ends at the latest.
+
+    `ending`: whether mitmproxy is about to end.
+    """
 
     name = "think-recorder"
 
@@ -50,6 +53,7 @@ class Recorder:
         self._process = RecordingProcess()
         self._given = 0  # counted in mitmproxy's loop
         self._written = 0  # counted in the thread
+        self.ending = False
 
     def ended(self, flow: HTTPFlow) -> None:
         """Keep an exchange that is over, if all are kept."""
@@ -74,7 +78,10 @@ class Recorder:
         return future
 
     def done(self) -> None:
-        """Finish what is to be written."""
+        """Finish what is to be written, no longer in the nice process nor in short steps: no stream
+        waits now, and on a busy machine whoever ends mitmproxy would kill it before it is done.
+        """
+        self.ending = True
         if self._worker:
             self._worker.shutdown(wait=True)
             self._worker = None
@@ -93,6 +100,8 @@ class Recorder:
     def _write(self, flow: HTTPFlow, order: Order) -> Path:
         """Keep a flow, in the thread or in the process, which ends when nothing else waits."""
         try:
+            if self.ending:
+                return recording_work.keep(flow, order)
             data = in_short_steps(partial(_dumped, flow))
             if len(data) > LONG and self._process.runs():
                 return self._process.keep(data, order)

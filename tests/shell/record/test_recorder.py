@@ -7,6 +7,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
@@ -30,6 +31,7 @@ from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.harness import (
     ADDON,
     MITMDUMP,
+    SECONDS_TO_START,
     VARIANTS,
     LlamaServer,
     Program,
@@ -157,9 +159,9 @@ def _kept(folder: Path, flow: HTTPFlow) -> Path:
     with taddons.context() as context:
         context.options.add_option("think_record", str, str(folder), "")
         keeper = Recorder()
-        future = keeper.keep(flow, "kept")
+        kept = keeper.keep(flow, "kept").result(SECONDS_TO_START)
         keeper.done()
-        return future.result(0)
+        return kept
 
 
 def _flow(words: int) -> HTTPFlow:
@@ -191,6 +193,26 @@ def test_only_a_long_exchange_is_kept_by_a_process_which_ends_then(
     monkeypatch.setattr(recorder, "RecordingProcess", Noted)
     assert _kept(tmp_path, _flow(words)).exists()
     assert (done, ended) == (where, [0])
+
+
+def test_what_waits_when_mitmproxy_ends_is_kept_by_no_nice_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keeper = Recorder()
+
+    def keep(flow: HTTPFlow, order: Order) -> Path:
+        while not keeper.ending:
+            time.sleep(0.001)
+        return in_thread(flow, order)
+
+    in_thread = recording_work.keep
+    monkeypatch.setattr(recording_work, "keep", keep)
+    monkeypatch.setattr(RecordingProcess, "runs", lambda _: pytest.fail("a nice process"))
+    with taddons.context() as context:
+        context.options.add_option("think_record", str, str(tmp_path), "")
+        kept = [keeper.keep(_flow(words), f"of-{words}") for words in (10, 5000)]
+        keeper.done()
+        assert [future.result(0).exists() for future in kept] == [True, True]
 
 
 def test_without_a_process_the_thread_keeps_a_long_exchange(
