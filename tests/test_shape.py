@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -297,3 +297,41 @@ def test_no_file_names_the_place_where_it_was_written() -> None:
 
 def test_the_sources_are_among_the_files_that_are_kept() -> None:
     assert set(SOURCES) <= set(_kept())
+
+
+_CLOCKS = re.compile(
+    r"\b(time|loop)\.(monotonic|perf_counter|process_time|thread_time|time)(_ns)?\("
+)
+
+
+def _of_the_clock(function: ast.AST) -> set[str]:
+    """The names in a function whose values come from a clock."""
+    assigned = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
+    names: set[str] = set()
+    for _ in range(3):  # from one to the next
+        for node in ast.walk(function):
+            if isinstance(node, assigned) and node.value and _reads_a_clock(node.value, names):
+                names |= _names(node.targets if isinstance(node, ast.Assign) else [node.target])
+    return names
+
+
+def _reads_a_clock(node: ast.AST, names: set[str]) -> bool:
+    return bool(_CLOCKS.search(ast.unparse(node)) or _names([node]) & names)
+
+
+def _names(nodes: Sequence[ast.AST]) -> set[str]:
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def test_no_assert_reads_a_clock() -> None:
+    """How fast a machine is says nothing of the code: figures belong to `make bench`."""
+    found = [
+        f"{source.relative_to(ROOT)}:{node.lineno}"
+        for source in sorted((ROOT / "tests").rglob("*.py"))
+        for function in ast.walk(ast.parse(source.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (names := _of_the_clock(function)) is not None
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert) and _reads_a_clock(node.test, names)
+    ]
+    assert found == []

@@ -1,7 +1,7 @@
 """The pace at which a recorded reply is sent again."""
 
-import time
 from collections.abc import Iterator, Sequence
+from time import monotonic, sleep
 
 from converter.recordings.recording import Chunk
 
@@ -27,7 +27,7 @@ def read_pace(written: str) -> float:
 def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
     """Yield the chunks, each at its time. `arrived`: when the request came, monotonic."""
     for chunk in chunks:
-        wait = arrived + chunk.at / pace - time.monotonic()
+        wait = arrived + chunk.at / pace - monotonic()
         if wait > 0:
-            time.sleep(wait)
+            sleep(wait)
         yield chunk.data

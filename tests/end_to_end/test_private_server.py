@@ -4,7 +4,6 @@ itself does, and a server that answers none of them holds requests up once.
 
 import json
 import threading
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from converter.shell.probes.upstream_client import PATIENCE
 from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says, owned_by
 from tests.support.clients import Client, read_openai_stream
 from tests.support.frames import stream, whole
@@ -122,17 +120,13 @@ def test_a_server_that_answers_no_question_holds_requests_up_once(tmp_path: Path
     let_go = threading.Event()
     hangs = Says(steps=[let_go, b"{}"])
     paths = ("/v1/metadata", "/v1/models", "/version", "/api/version")
-    took = []
     with (
         ByPathServer({CHAT: ROWS[CHAT], **dict.fromkeys(paths, hangs)}) as server,
         _proxy(server, tmp_path, "http") as proxy,
     ):
         for _ in range(4):
-            begun = time.monotonic()
             assert _status(proxy) == 200
-            took.append(time.monotonic() - begun)
         let_go.set()
         told = [line for line in proxy.troubles() if "was asked what it is" in line]
-    assert PATIENCE <= took[0] < PATIENCE + 2
-    assert sum(took[1:]) < PATIENCE / 2
+    assert [server.paths().count(path) for path in paths] == [1, 1, 1, 1]
     assert len(told) == 1

@@ -49,7 +49,8 @@ class Looker:
         """The reply's view, once `text` is in it."""
         deadline = time.monotonic() + SECONDS_TO_START
         while text not in (view := self.view("response"))["text"]:
-            assert time.monotonic() < deadline, view
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"expected {text!r}, got {view}")
             time.sleep(0.02)  # a page is told; who only asks has to ask again
         return view
 

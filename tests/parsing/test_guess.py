@@ -1,7 +1,5 @@
 """A reply that is only guessed to begin in a thought: it never leaves the client without an answer."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,12 +51,6 @@ CASES = [
     ("nothing", "", "stop", []),
     ("half a closer", "Hello </thi", "stop", [text("Hello </thi")]),
 ]  # fmt: skip
-
-
-def test_blanks_at_the_end_cost_by_their_number() -> None:
-    began = time.process_time()
-    Guess().feed("x" + "\n" * 50_000)
-    assert time.process_time() - began < 2  # by the square it was 14
 
 
 @pytest.mark.parametrize(

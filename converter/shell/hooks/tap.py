@@ -1,9 +1,9 @@
 """The tap: what a streamed body passes through on its way to the client."""
 
 import logging
-import time
 from collections.abc import Callable
 from functools import partial
+from time import time
 
 from converter.reply.rewriter import Rewriter
 from converter.shell.aside import aside_of_streams
@@ -50,7 +50,7 @@ class Tap:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end.
         """
-        at = time.time() - self._began
+        at = time() - self._began
         return self._passed(chunk, self._rewritten(chunk, at), at)
 
     @property
@@ -61,7 +61,7 @@ class Tap:
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
-        at = time.time() - self._began
+        at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         return self._passed(chunk, pieces, at)
 
@@ -74,11 +74,11 @@ class Tap:
         if self._rewriter.closed:
             return []
         pieces = self._rewriter.abort(self._explain(reason))
-        return self._passed(b"", pieces, time.time() - self._began)
+        return self._passed(b"", pieces, time() - self._began)
 
     def ping(self) -> list[bytes]:
         """Return a sign of life, where one may stand."""
-        return self._passed(b"", self._rewriter.ping(), time.time() - self._began)
+        return self._passed(b"", self._rewriter.ping(), time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
         out = b"".join(pieces)

@@ -1,12 +1,12 @@
 """A row of the list: what an exchange is at, how long it took and what it cost, at any time."""
 
 import json
-import time
 from typing import Any
 
 import pytest
 from mitmproxy.http import HTTPFlow
 
+from converter.shell.hooks import tap
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.row import Row, is_listed, row
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
@@ -83,21 +83,20 @@ def test_what_is_asked_again_begins_anew() -> None:
     assert of(flow)["again"] is False
 
 
-def test_its_times_add_up() -> None:
+def test_its_times_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with watched() as there:
         flow = begun(there)
-        flow.request.timestamp_start = time.time() - 10
-        tap = flow.response and flow.response.stream
-        tap._began = flow.request.timestamp_start  # type: ignore[union-attr]
+        clock = [flow.request.timestamp_start + 10]
+        monkeypatch.setattr(tap, "time", lambda: clock[0])
         pass_on(flow, ROLE, *text("<think>Hm"))
-        tap._began -= 5  # type: ignore[union-attr]  # five seconds later
+        clock[0] += 5
         pass_on(flow, *text("</think>It"))
-        tap._began -= 2  # type: ignore[union-attr]
+        clock[0] += 2
         pass_on(flow, *END, b"")
         made = of(there.end(flow))
-    assert made["waited"] == pytest.approx(10, abs=0.5)
-    assert made["thought"] == pytest.approx(5, abs=0.5)
-    assert made["end"] == pytest.approx(17, abs=0.5)
+    assert made["waited"] == pytest.approx(10)
+    assert made["thought"] == pytest.approx(5)
+    assert made["end"] == pytest.approx(17)
 
 
 def test_a_whole_reply_is_waited_for() -> None:

@@ -2,6 +2,7 @@
 
 `make bench`, or `python -m tests.tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
 `make bench BENCH=gaps`, or `python -m tests.tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
+`make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
 """
 
 import argparse
@@ -12,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tests.tools.bench import gaps, peers, report
+from tests.tools.bench import gaps, lengths, peers, report
 from tests.tools.bench.contenders import BARE, Contender, rows
 from tests.tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tests.tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -154,6 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["gaps"]:
         return gaps.main(words[1:])
+    if words[:1] == ["lengths"]:
+        return lengths.main(words[1:])
     chosen = parse(words)
     run = Run(chosen)
     told = report.circumstances(chosen.source, run._repetitions)

@@ -1,8 +1,8 @@
 """Writes to a terminal or pipe that may be slow, or not read at all, without any waiting."""
 
 import threading
-import time
 from collections import deque
+from time import sleep
 from typing import TextIO
 
 LIMIT = 1 << 20
@@ -88,7 +88,7 @@ class Writer:
             while data:
                 written = self._raw.write(data[:_PIECE])
                 if written is None:  # full, and another program has made it non-blocking
-                    time.sleep(_PAUSE)
+                    sleep(_PAUSE)
                 data = data[written or 0 :]
         except (OSError, ValueError):
             # nobody is there any more, as mitmproxy will notice by its own lines

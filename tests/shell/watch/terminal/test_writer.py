@@ -3,12 +3,13 @@ said.
 """
 
 import os
-import time
 from collections.abc import Iterator
+from time import sleep
 from typing import TextIO
 
 import pytest
 
+from converter.shell.watch.terminal import writer as writers
 from converter.shell.watch.terminal.writer import LIMIT, Writer
 
 SECONDS = 30  # only a writer that never writes meets it
@@ -64,13 +65,21 @@ def test_a_full_pipe_keeps_nobody_waiting_and_loses_nothing_that_was_taken(pipe:
     assert writer.settle(SECONDS)
 
 
-def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(pipe: Pipe) -> None:
+def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
+    pipe: Pipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.set_blocking(pipe.file.fileno(), False)  # as programs do that share a terminal
     writer, text = Writer(pipe.file), "x" * 200_000 + "end"
-    before = time.process_time()
+    slept: list[float] = []
+
+    def noted(seconds: float) -> None:
+        slept.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(writers, "sleep", noted)
     writer.write(text)
     assert not writer.settle(1.0)
-    assert time.process_time() - before < 0.3
+    assert set(slept) == {writers._PAUSE}, "each look at the full pipe has its pause"
     assert pipe.read("end") == text
 
 

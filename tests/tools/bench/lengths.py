@@ -1,0 +1,97 @@
+"""Print what input of four times the length costs: `python -m tests.tools.bench lengths`.
+
+Each case is input that someone hostile, or a model that babbles, may write. The figure is the
+processor time at four times a length against that at the length itself: about 4 where the cost is
+level, 16 where it grows by the square. `STEEP` stands where it is more than `AIM`.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from converter.dialects.reasoning_fields import ReasoningMerger
+from converter.parsing.guess import Guess
+from converter.parsing.tag_matcher import AUTO, choose, tag_set
+from converter.parsing.think_parser import ThinkParser
+from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
+from converter.parsing.tool_calls.parser import ToolCallParser
+from converter.parsing.tool_calls.reading import Asked
+from converter.wire import json_text
+
+AIM = 7.0
+REPETITIONS = 3
+_CUT = 64
+_TOOLS = {"now": {}, "write_file": {"properties": {"content": {}, "tags": {"type": "array"}}}}
+
+
+def _merged(size: int) -> None:
+    merger = ReasoningMerger()
+    for _ in range(size // 20):
+        merger.feed("a", "0123456789")
+        merger.feed("b", "0123456789")
+
+
+def _guessed(size: int) -> None:
+    Guess().feed("x" + "\n" * size)
+
+
+def _rescued(size: int) -> None:
+    with suppress(json_text.UnreadableError):
+        json_text.rescue(b'{"a":"' + b'say \\"b\\" ' * (size // 10))
+
+
+def _called(text: str) -> Callable[[int], None]:
+    def work(size: int) -> None:
+        parser, whole = ToolCallParser(Asked(_TOOLS)), text * (size // len(text))
+        for at in range(0, size, _CUT):
+            parser.feed(whole[at : at + _CUT])
+        parser.close()
+
+    return work
+
+
+def _thought(text: str) -> Callable[[int], None]:
+    def work(size: int) -> None:
+        tags = tag_set(choose([AUTO]), tools_offered=True)
+        parser, whole = ThinkParser(tags), text * (size // len(text))
+        for at in range(0, size, _CUT):
+            parser.feed(whole[at : at + _CUT])
+        parser.flush()
+
+    return work
+
+
+_BEGUN = ('{"name": "now"', "\n", " now\n", "<", "`")
+CASES: Mapping[str, Callable[[int], None]] = {
+    "one thought under two names": _merged,
+    "line breaks in a guessed thought": _guessed,
+    "a cut string of JSON": _rescued,
+    **{f"calls: {mark}": _called(mark) for mark in (*OPENERS, *SECTIONS)},
+    **{f"calls: {mark} begun": _called(mark[:-1]) for mark in (*OPENERS, *SECTIONS)},
+    **{f"calls: <tool_call>{begun!r}": _called(f"<tool_call>{begun}") for begun in _BEGUN},
+    **{f"thoughts: {mark!r}": _thought(mark) for mark in ("<think>", "</think>", "<thinking a='")},
+}
+
+
+def _cost(work: Callable[[int], None], size: int) -> float:
+    times = []
+    for _ in range(REPETITIONS):
+        began = time.process_time()
+        work(size)
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def main(words: Sequence[str]) -> int:
+    """Print a line for each case whose name holds one of the words; return the exit status."""
+    steep = 0
+    for name, work in CASES.items():
+        if words and not any(word in name for word in words):
+            continue
+        size = 10_000
+        while (short := _cost(work, size)) < 0.005 and size < 1_000_000:
+            size *= 4
+        ratio = _cost(work, 4 * size) / max(short, 1e-9)
+        steep += ratio > AIM
+        print(f"{ratio:5.1f} {'STEEP' if ratio > AIM else '':6}{4 * size:>9,} characters  {name}")
+    return 1 if steep else 0
