@@ -22,9 +22,9 @@ class AnthropicStreamEncoder(EventStreamEncoder):
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:  # noqa: ARG002
         """Count words that are written like the last ones of this kind; a thread keeps them."""
-        event = self._message.spliced(kind, text)
-        if self._keeper:
-            self._keeper.feed(event)
+        for event in self._message.spliced(kind, text):
+            if self._keeper:
+                self._keeper.feed(event)
         return 0
 
     def ping(self) -> list[bytes]:

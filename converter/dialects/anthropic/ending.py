@@ -1,6 +1,5 @@
-"""The end of a message: why it stopped, what it cost, and, for the log, what had no place in it."""
+"""The end of a message: why it stopped, and what it cost."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from converter.model.events import Finish, Usage
@@ -12,21 +11,14 @@ STOP_REASONS = {
     "pause_turn": "pause_turn",  # a server's own, from its own Messages endpoint
 }
 _CALLS = ("tool_calls", "function_call")
-MOST_NAMES = 50
-"""Fields without a place that are told by name."""
 
 
 @dataclass(slots=True)
 class Ending:
-    """The end of a message, as far as it is known. `thought`, `said`: characters that went out as
-    thinking, and as anything else.
-    """
+    """The end of a message, as far as it is known."""
 
     finish: Finish | None = None
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
-    thought: int = 0
-    said: int = 0
-    left_out: set[str] = field(default_factory=set)
 
     @property
     def cuts_calls(self) -> bool:
@@ -35,35 +27,15 @@ class Ending:
         """
         return self.finish is not None and self.finish.reason in ("length", "stop")
 
-    def leave_out(self, names: set[str]) -> None:
-        """Note fields without a place, as far as they are to be told."""
-        if len(self.left_out) < MOST_NAMES:
-            self.left_out |= names
-
-    def count(self, delta: Mapping[str, object]) -> None:
-        """Count what a delta says; of arguments no blanks, which a stream has where a whole reply,
-        being JSON itself, has none.
-        """
-        self.said += len(str(delta.get("text") or "")) + len(
-            "".join(str(delta.get("partial_json") or "").split())
-        )
-        self.thought += len(str(delta.get("thinking") or ""))
-
-    def delta(self, called: bool) -> dict[str, object]:
-        """Return the `message_delta`."""
+    def delta(self, called: bool, thought: int, said: int) -> dict[str, object]:
+        """Return the `message_delta`. `thought`, `said`: characters that went out so."""
         reason, stop_sequence = stop(self.finish or Finish("stop"), called)
         delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
         return {
             "type": "message_delta",
             "delta": delta,
-            "usage": counts(self.usage, self.thought, self.said),
+            "usage": counts(self.usage, thought, said),
         }
-
-    @property
-    def notes(self) -> list[str]:
-        """The note on what had no place, in one line if there is any."""
-        names = ", ".join(sorted(self.left_out))
-        return [f"fields that a message has no place for: {names}"] if names else []
 
 
 def stop(finish: Finish, called: bool) -> tuple[str, str | None]:

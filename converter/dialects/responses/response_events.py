@@ -4,7 +4,7 @@ and `response.completed`, `incomplete` or `failed`.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from converter.dialects.left_out import left_out
+from converter.dialects.block_writer import left_out
 from converter.dialects.responses.compaction import NONE, summaries
 from converter.dialects.responses.context import ResponseContext, begun
 from converter.dialects.responses.decoder import NAME
@@ -79,8 +79,6 @@ def _thinking(usage: Usage, thought: int, said: int) -> int:
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"
 COUNTER = "sequence_number"
 """Numbers all events of a stream."""
-MOST_NAMES = 50
-"""Fields without a place that are told by name."""
 
 
 class ResponseEvents:
@@ -95,15 +93,12 @@ class ResponseEvents:
         self._finish: Finish | None = None
         self._usage: Usage | None = None
         self._own: Fields = {}
-        self._left_out: set[str] = set()
         self.failure = ""
 
     @property
     def notes(self) -> list[str]:
         """The notes on what was mended or left out, a line each."""
-        names = ", ".join(sorted(self._left_out))
-        said = [f"fields that a response has no place for: {names}"] if names else []
-        return [*said, *self._items.notes]
+        return self._items.notes
 
     @property
     def started(self) -> bool:
@@ -116,7 +111,7 @@ class ResponseEvents:
             return
         if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, Block)):
             yield from self.start()
-            yield from self._numbered(self._items.feed(event))
+            yield from self._numbered(self._items.write(event))
         else:
             yield from self._course(event)
 
@@ -140,10 +135,9 @@ class ResponseEvents:
             case Usage():
                 self._usage = event
             case MappedField():
-                self._left_out.add(event.key)
+                self._items.leave_out({event.key})
             case Opaque():
-                if len(self._left_out) < MOST_NAMES:
-                    self._left_out |= left_out(event)
+                self._items.leave_out(left_out(event))
 
     def spliced(self, kind: WordKind, text: str, frames: int) -> int:
         """Take words that go on in the open item, in so many events; return the first's number."""
@@ -175,7 +169,7 @@ class ResponseEvents:
     def _end(self, finish: Finish) -> Iterator[Json]:
         ending = outcome(finish, self._context.repeats)
         whole = ending["status"] == COMPLETED
-        yield from self._numbered(self._items.end(whole, COMPLETED if whole else INCOMPLETE))
+        yield from self._numbered(self._items.finish(whole, COMPLETED if whole else INCOMPLETE))
         if whole and self._items.cut:
             self.failure = CUT_CALL
             ending = {"status": "failed", "error": failure(CUT_CALL)}
@@ -188,7 +182,7 @@ class ResponseEvents:
 
     def _fail(self, message: str, kind: str = "", status: int = 0) -> Iterator[Json]:
         yield from self.start()
-        yield from self._numbered(self._items.end(False, INCOMPLETE))
+        yield from self._numbered(self._items.finish(False, INCOMPLETE))
         self.failure = message
         yield self._last({"status": "failed", "error": failure(message, kind, status)})
 

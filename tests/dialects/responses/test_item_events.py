@@ -14,8 +14,8 @@ from tests.support.strategies import law
 
 def fed(*content: Any) -> tuple[ItemEvents, list[dict[str, Any]]]:
     items = ItemEvents(ResponseContext())
-    events = [event for piece in content for event in items.feed(piece)]
-    return items, [*events, *items.end(True, "completed")]
+    events = [event for piece in content for event in items.write(piece)]
+    return items, [*events, *items.finish(True, "completed")]
 
 
 def test_what_was_said_and_thought_is_counted_without_blanks_of_json() -> None:

@@ -1,4 +1,4 @@
-from converter.dialects.left_out import left_out
+from converter.dialects.block_writer import left_out
 from converter.model.events import Opaque
 
 

@@ -1,11 +1,23 @@
 """Content that waits for a call's end, and blanks that wait for words."""
 
 from collections import deque
+from collections.abc import Callable
 from itertools import chain, repeat
+from typing import Any
 
 import pytest
 
-from converter.dialects.delayed import BLANKS_LIMIT, DELAYED_LIMIT, Blanks, InOrder
+from converter.dialects.anthropic.message_events import MessageEvents
+from converter.dialects.block_writer import (
+    BLANKS_LIMIT,
+    DELAYED_LIMIT,
+    Blanks,
+    BlockWriter,
+    InOrder,
+)
+from converter.dialects.dialect import ReplyContext
+from converter.dialects.responses.context import ResponseContext
+from converter.dialects.responses.item_events import ItemEvents
 from converter.dialects.tool_pieces import ToolPiece
 from converter.model.events import Text, Thinking, ToolCall
 from converter.wire.limits import TooMuchError
@@ -54,3 +66,30 @@ def test_more_blanks_than_are_held_begin_the_answer() -> None:
     blanks = Blanks()
     assert blanks.with_words("\n" * BLANKS_LIMIT) == ""
     assert blanks.with_words("\n") == "\n" * (BLANKS_LIMIT + 1)
+
+
+WRITERS = pytest.mark.parametrize(
+    "make",
+    [lambda: MessageEvents(ReplyContext()), lambda: ItemEvents(ResponseContext())],
+    ids=["message", "response"],
+)
+
+
+@WRITERS
+def test_what_had_no_place_is_named_in_one_line(make: Callable[[], BlockWriter[Any, Any]]) -> None:
+    writer = make()
+    assert writer.notes == []
+    writer.leave_out({"b", "a"})
+    assert writer.notes == [f"fields that a {writer.reply} has no place for: a, b"]
+
+
+@WRITERS
+def test_a_call_counts_the_same_however_its_arguments_are_spaced(
+    make: Callable[[], BlockWriter[Any, Any]],
+) -> None:
+    """Streamed they are the server's own JSON text, whole they are an object written anew."""
+    writers = [make(), make()]
+    arguments = ['{"city": "New York",\n "n": 1}', '{"city":"New York","n":1}']
+    for writer, text in zip(writers, arguments, strict=True):
+        deque(writer.write(ToolCall(0, "c", "f", text)))
+    assert writers[0].said == writers[1].said > 0
