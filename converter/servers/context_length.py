@@ -59,7 +59,8 @@ _LIMIT_OF_CONTEXT = (
     r"(?:max|maximum) (?:\w+ )?(?:model|context|prompt|input|sequence|message|position)s?"
     r"(?: \w+)? (?:length|size|tokens?|limit)|"
     r"(?:model'?s?|this model|model only) (?:\w+ ){0,3}(?:limit|supports up to|"
-    r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|(?:input|prompt) limit)"
+    r"max(?:imum)? length)|(?:input|prompt|total|model) tokens? (?:\w+ )?limit|token limit|"
+    r"(?:input|prompt) limit)"
 )
 _OF_CONTEXT, _BEYOND = re.compile(_LIMIT_OF_CONTEXT), re.compile(_EXCEEDS)
 _MEANINGS = tuple(
@@ -92,8 +93,8 @@ _OF_PROMPT = re.compile(
 )
 _FIELD = re.compile(
     r"string (?:too long|should)|string length|characters?\b|\d ?[kmg]i?b\b|bytes|images?\b|"
-    r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|metadata|"
-    r"entity too large|body"
+    r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
+    r"metadata|entity too large|body"
 )
 """Limits of single fields; beside such a word only the context's own name speaks."""
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
