@@ -1,12 +1,9 @@
-"""Several replies on one terminal, readable: one has it, and is printed as it comes; the others
-wait.
+"""Replies on one terminal, readable: one at a time, in the order in which they began.
 
-A reply that ends while another has the terminal is printed then, as a whole, under its own head.
-When the one that has the terminal ends, the oldest that waits gets it, with all that has come of it
-so far.
+The first is printed as it comes. The others wait for their turn, with all that has come of them so
+far; the page shows many at a time.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
@@ -23,9 +20,11 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 _LONGEST_NAME = 200
 """Characters of a path and of a model in a head."""
-WAITING_LIMIT = 1 << 19
-"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed. Half
-of what its writer lets wait: it takes all of them, or none.
+MOST_WAITING = 8
+"""Replies that wait for the terminal; what comes beside so many is not printed."""
+WAITING_LIMIT = 1 << 16
+"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed. All
+that waits is half of what the writer lets wait: it takes all of a text, or none.
 """
 MOST_AT_ONCE = 1 << 15
 """Characters that are printed of what is heard at once: 20 milliseconds where each is of another
@@ -35,79 +34,63 @@ _REST = "\n(the rest is not printed)\n"
 
 
 class _Reply:
-    """A reply that is being said. `path` and `model` are in its head."""
+    """A reply that is being said. `path` and `model` are in its head; `begun`: this is printed.
+    `over`: its end has come.
+    """
 
     def __init__(self, path: str, number: int, coloured: bool, width: int) -> None:
+        self.begun = self.over = False
         self._margin = Margin(width)
         self._path = path[:_LONGEST_NAME]
         self._number = number
         self._model = ""
         self._writer = TerminalWriter(coloured)
-        self._choices: dict[int, Accumulator] = {}
-        self._later: dict[int, list[News]] = defaultdict(list)
+        self._accumulator = Accumulator()
         self._waiting = StringIO(newline="")
+        self._full = False
 
     def restart(self) -> None:
         """Go on at the left edge: somebody else has ended the line."""
         self._margin.restart()
 
     def hear(self, events: Sequence[Event]) -> None:
-        """Take what is new. Of several choices the first is printed as it comes, the others after
-        it.
-        """
+        """Take what is new; of several choices the first is printed."""
         room = MOST_AT_ONCE
         for event in events:
             if isinstance(event, Start):
                 self._model = event.model[:_LONGEST_NAME] or self._model
-            choice = getattr(event, "choice", 0)
-            accumulator = self._choices.setdefault(choice, Accumulator(choice))
-            said = [_bounded(news, room) for news in accumulator.feed(event)]
-            room -= sum(map(_length, said))
-            self._say(choice, said)
+            if getattr(event, "choice", 0) == 0:
+                news = [_bounded(each, room) for each in self._accumulator.feed(event)]
+                room -= sum(map(_length, news))
+                self._wait(self._writer.feed(news))
 
     def close(self) -> None:
         """Take the end; fields of the server's own, told now, are nothing to print."""
-        for choice, accumulator in self._choices.items():
-            self._say(
-                choice,
-                [
-                    _bounded(said, MOST_AT_ONCE)
-                    for said in accumulator.close()
-                    if not isinstance(said.part, Field)
-                ],
-            )
-        for _, later in sorted(self._later.items()):
-            self._wait(self._writer.feed(later))
+        news = [each for each in self._accumulator.close() if not isinstance(each.part, Field)]
+        self._wait(self._writer.feed(_bounded(each, MOST_AT_ONCE) for each in news))
         self._wait(self._writer.close())
+        self.over = True
 
-    def head(self, goes_on: bool) -> str:
+    def head(self) -> str:
         """Return the line above its words."""
-        name = " ".join(
-            filter(
-                None, (f"#{self._number}", self._path, self._model, "goes on" if goes_on else "")
-            )
-        )
+        name = " ".join(filter(None, (f"#{self._number}", self._path, self._model)))
         return f"── {one_line(name)} ──"
 
     def _wait(self, text: str) -> None:
         """Have text printed as soon as the terminal is free. It gets its margin now: that of all
         that waits would take a tenth of a second.
         """
-        room = WAITING_LIMIT - self._waiting.tell()
-        if 0 < room < len(text):
-            text = text[:room].rpartition("\n")[0] + _REST
-        self._waiting.write(self._margin.feed(text) if room > 0 else "")
+        room = 0 if self._full else WAITING_LIMIT - self._waiting.tell()
+        if len(text) > room:
+            text = "" if self._full else text[:room].rpartition("\n")[0] + _REST
+            self._full = True
+        self._waiting.write(self._margin.feed(text))
 
     def take(self) -> str:
         """Return what could not be printed yet, once."""
+        self._full = False
         text, self._waiting = self._waiting.getvalue(), StringIO(newline="")
         return text
-
-    def _say(self, choice: int, said: list[News]) -> None:
-        if choice == min(self._choices):
-            self._wait(self._writer.feed(said))
-        else:
-            self._later[choice] += said
 
 
 def _bounded(news: News, room: int) -> News:
@@ -139,57 +122,59 @@ class Multiplexer:
     def __init__(self, coloured: bool, width: int = 0) -> None:
         self._coloured, self._width = coloured, width
         self._replies: dict[str, _Reply] = {}
-        self._begun: set[str] = set()
-        self._owner = ""
-        self._last = ""
+        self._passed_over: set[str] = set()
         self._open = False
         self._count = 0
 
     def hear(self, name: str, path: str, events: Sequence[Event]) -> str:
         """Return what to print now that the reply `name` has said more."""
-        if name not in self._replies:
-            self._count += 1
-            self._replies[name] = _Reply(path, self._count, self._coloured, self._width)
-        self._owner = self._owner or name
-        self._go_on(name).hear(events)
-        return self._shown(name) if self._owner == name else ""
+        if reply := self._replies.get(name) or self._begin(name, path):
+            reply.hear(events)
+        return self._shown()
 
     def end(self, name: str) -> str:
         """Return what to print now that the reply is over."""
+        self._passed_over.discard(name)
         if name not in self._replies:
             return ""
-        self._go_on(name).close()
-        out = self._shown(name) + self.interrupt()
-        del self._replies[name]
-        self._begun.discard(name)
-        if self._owner == name:
-            self._owner = next(iter(self._replies), "")
-            out += self._shown(self._owner) if self._owner else ""
+        self._replies[name].close()
+        out = self._shown()
+        while self._replies and self._first.over:
+            out += self.interrupt()
+            del self._replies[next(iter(self._replies))]
+            out += self._shown()
         return out
 
     def interrupt(self) -> str:
         """Return what ends a line that is still open, so that others may print theirs."""
-        was, self._open = self._open, False
-        return "\n" if was else ""
+        if not self._open:
+            return ""
+        self._open = False
+        self._first.restart()
+        return "\n"
 
-    def _go_on(self, name: str) -> _Reply:
-        """Return a reply that says more: one that is being printed may have to begin a line."""
-        reply = self._replies[name]
-        if self._owner == name and (name != self._last or not self._open):
-            reply.restart()
-        return reply
+    @property
+    def _first(self) -> _Reply:
+        return next(iter(self._replies.values()))
 
-    def _shown(self, name: str) -> str:
-        reply = self._replies[name]
-        text = reply.take()
+    def _begin(self, name: str, path: str) -> _Reply | None:
+        """Return a new reply; None for one that has come while too many waited."""
+        self._count += name not in self._passed_over
+        if name in self._passed_over or len(self._replies) > MOST_WAITING:
+            self._passed_over.add(name)
+            return None
+        self._replies[name] = _Reply(path, self._count, self._coloured, self._width)
+        return self._replies[name]
+
+    def _shown(self) -> str:
+        """Return what the first reply has to say, under its head."""
+        text = self._first.take() if self._replies else ""
         if not text:
             return ""
-        head = self._head(name, reply) if name != self._last else ""
-        self._last = name
-        self._begun.add(name)
+        head = "" if self._first.begun else self._head(self._first.head())
+        self._first.begun = True
         self._open = not text.removesuffix(_PLAIN).endswith("\n")
         return head + text
 
-    def _head(self, name: str, reply: _Reply) -> str:
-        line = reply.head(name in self._begun)
-        return self.interrupt() + (f"{_BOLD}{line}{_PLAIN}\n" if self._coloured else f"{line}\n")
+    def _head(self, line: str) -> str:
+        return f"{_BOLD}{line}{_PLAIN}\n" if self._coloured else f"{line}\n"

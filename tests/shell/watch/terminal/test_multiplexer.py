@@ -16,7 +16,7 @@ from converter.model.events import (
     ToolCall,
 )
 from converter.shell.watch.terminal import multiplexer
-from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE, Multiplexer
+from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE, MOST_WAITING, Multiplexer
 from converter.shell.watch.terminal.writer import LIMIT
 
 PATH = "/v1/messages"
@@ -49,17 +49,28 @@ def test_words_are_printed_as_they_come() -> None:
     ]
 
 
-def test_a_reply_that_ends_while_another_is_printed_comes_as_a_whole() -> None:
+def test_a_reply_that_ends_while_another_is_printed_waits_for_its_end() -> None:
     screen = Multiplexer(coloured=False)
     first = screen.hear("a", PATH, [Start("a", "one"), Thinking("I")])
-    assert screen.hear("b", PATH, _reply("two", "short", "done")) == ""
-    second = screen.end("b")
-    third = screen.hear("a", PATH, [Thinking(" go on")])
-    assert (first, second, third) == (
+    assert screen.hear("b", PATH, _reply("two", "short", "done")) + screen.end("b") == ""
+    assert (first, screen.hear("a", PATH, [Thinking(" go on")]), screen.end("a")) == (
         "── #1 /v1/messages one ──\n  │ I",
+        " go on",
         "\n── #2 /v1/messages two ──\n  │ short\n\n  done\n",
-        "── #1 /v1/messages one goes on ──\n   go on",
     )
+    assert screen.hear("c", PATH, [Text("c")]) == "── #3 /v1/messages ──\n  c"
+
+
+def test_only_so_many_replies_wait() -> None:
+    screen = Multiplexer(coloured=False)
+    names = [str(number) for number in range(1, MOST_WAITING + 4)]
+    for name in names:
+        screen.hear(name, PATH, [Text("words")])
+        screen.hear(name, PATH, [Text(" more")])
+    said = "".join(map(screen.end, names))
+    assert said.count("words more") == said.count("──") // 2 == MOST_WAITING
+    after = screen.hear("last", PATH, [Text("words")])
+    assert after.startswith(f"── #{len(names) + 1} ")
 
 
 def test_when_the_terminal_is_free_the_oldest_that_waits_gets_it() -> None:
@@ -85,14 +96,14 @@ def test_nothing_is_open_after_a_line_end() -> None:
     assert screen.interrupt() == ""
 
 
-def test_of_several_choices_the_first_is_printed_as_it_comes_and_the_others_after_it() -> None:
+def test_of_several_choices_the_first_is_printed() -> None:
     screen = Multiplexer(coloured=False)
     live = [
         screen.hear("a", PATH, [Text(f"x{number}", 0), Text(f"y{number}", 1)])
         for number in range(3)
     ]
     assert live[1:] == ["x1", "x2"]
-    assert screen.end("a") == "\n\n  choice 2\n  y0y1y2\n"
+    assert screen.end("a") == "\n"
 
 
 def test_a_tool_call_is_printed_with_its_arguments_laid_out() -> None:
@@ -151,28 +162,30 @@ def test_of_a_reply_that_waits_so_much_is_printed(monkeypatch: pytest.MonkeyPatc
     screen.hear("a", PATH, [Text("first")])
     for _ in range(50):
         screen.hear("b", PATH, [Text("a word\n")])
-    said = screen.end("b")
+    screen.end("b")
+    said = screen.end("a")
     assert len(said) < 200
     assert "(the rest is not printed)" in said
 
 
 def _waiting(events: Sequence[Event]) -> tuple[float, float, str]:
-    """The processor's seconds of what a reply says while another is printed, and of its end; and
-    all of it.
+    """The processor's seconds of what a reply says while another is printed, and of when that is
+    over; and all that is printed then.
     """
     screen = Multiplexer(coloured=False)
     screen.hear("a", PATH, [Text("first")])
     began = time.thread_time()
     for event in events:
         screen.hear("b", PATH, [event])
+    screen.end("b")
     heard = time.thread_time()
-    said = screen.end("b")
+    said = screen.end("a")
     return heard - began, time.thread_time() - heard, said
 
 
 def test_the_end_of_a_long_reply_that_waits_is_printed_at_once() -> None:
-    heard, ended, said = _waiting([Text("你好 some words\n")] * 20_000)
-    assert said.count("words") == 20_000
+    heard, ended, said = _waiting([Text("你好 some words\n")] * 4_000)
+    assert said.count("words") == 4_000
     assert ended < heard / 5
 
 

@@ -201,11 +201,12 @@ def test_replies_at_the_same_time_are_printed_one_after_another(tmp_path: Path) 
     order = [
         "── #1 /a",
         "│ one",
-        "\n── #2 /b",
-        f"  │ {THOUGHT}\n\n  hello\n",
+        "\n",
         "reply: /b",
-        "── #1 /a",
+        " thought",
         "first\n",
+        "── #2 /b",
+        f"  │ {THOUGHT}\n\n  hello\n",
         "reply: /a",
     ]
     assert re.search(".*".join(map(re.escape, order)), seen, re.DOTALL), seen
