@@ -174,7 +174,11 @@ def test_only_the_shell_meets_the_proxy(source: Path) -> None:
     assert not meets or _module(source) in PROXY_ALLOWED or _in_shell(source)
 
 
-INTERNALS = {"converter.shell.mitmproxy_internals", "converter.shell.page.mitmweb_internals"}
+INTERNALS = {
+    "converter.shell.layers.guard",
+    "converter.shell.mitmproxy_internals",
+    "converter.shell.page.mitmweb_internals",
+}
 PROXY_SOURCES = [
     source
     for source in SOURCES
@@ -185,7 +189,7 @@ PROXY_SOURCES = [
 
 @pytest.mark.parametrize("source", PROXY_SOURCES, ids=_module)
 def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> None:
-    """Our layers are children of mitmproxy's: what those override is named in `BUILT_UPON`."""
+    """Our layers are children of mitmproxy's: what those override is named in the guard."""
     tree = ast.parse(source.read_text())
     own = {"self", "cls", "super()"}
     private = [

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from converter.shell.mitmproxy_internals import ReceiveBuffer
+from converter.shell.layers.guard import ReceiveBuffer
 from converter.wire.limits import BODY_LIMIT
 
 

@@ -15,7 +15,8 @@ from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
+    MANY_STREAMS,
     ErrorCode,
     Http2Server,
     ReceiveHttp,
@@ -50,7 +51,7 @@ def let_all_streams_in(handler: Any) -> None:
     """Have all streams of a client get a connection to their server at once. `handler`: what moves
     the client's bytes, if that is not left to mitmproxy.
     """
-    if handler:
+    if handler and not MANY_STREAMS.lacks:
         handler.max_conns = defaultdict(lambda: Semaphore(MOST_STREAMS))
 
 

@@ -11,9 +11,9 @@ from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from converter.shell import mitmproxy_internals
 from converter.shell.hooks.server_faults import QUITTING
 from converter.shell.layers.contract import Listener
+from converter.shell.layers.guard import PARTS, PROMISES
 
-MISSING = mitmproxy_internals.missing()
-if not MISSING:
+if not PROMISES.lacks:
     from converter.shell.layers import hook_table
     from converter.shell.layers.reply_layer import (
         LIVE,
@@ -42,13 +42,15 @@ class OwnLayers:
         """Say what this mitmproxy lacks; be asked for connections that are open, if the script was
         loaded anew.
         """
-        if MISSING:
-            _log.warning(
-                "think: mitmproxy %s is not one of those that were read (no %s): broken streams"
-                " end without an error, and silent ones without pings",
-                version.VERSION,
-                ", ".join(MISSING),
-            )
+        for part in PARTS:
+            if part.lacks:
+                _log.warning(
+                    "think: mitmproxy %s is not one of those that were read (no %s): %s",
+                    version.VERSION,
+                    ", ".join(part.lacks),
+                    part.loses,
+                )
+        if PROMISES.lacks:
             return
         hook_table.put_in_place(ctx.master.addons)
         for layer in LIVE:
@@ -65,7 +67,7 @@ class OwnLayers:
         if "stream_large_bodies" in updated and ctx.options.stream_large_bodies:
             _log.warning("think: stream_large_bodies is switched off: a body may have to be whole")
             ctx.options.update(stream_large_bodies=None)
-        if "mode" in updated and not MISSING:
+        if "mode" in updated and not PROMISES.lacks:
             self._choose_strategy()
 
     def _choose_strategy(self) -> None:
@@ -77,7 +79,7 @@ class OwnLayers:
 
     def next_layer(self, nextlayer: NextLayer) -> None:
         """Replace mitmproxy's HTTP layer."""
-        if not MISSING:
+        if not PROMISES.lacks:
             mitmproxy_internals.choose_layer(nextlayer)
             handlers = mitmproxy_internals.connection_handlers()
             handler = handlers.get(nextlayer.context.client.id)
@@ -91,7 +93,7 @@ class OwnLayers:
 
     def done(self) -> Awaitable[None] | None:
         """Give every client a proper end when mitmproxy ends; a script loaded anew changes none."""
-        if MISSING or not mitmproxy_internals.is_shutting_down():
+        if PROMISES.lacks or not mitmproxy_internals.is_shutting_down():
             return None
         return break_off()
 

@@ -10,7 +10,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.mitmproxy_internals import Http1Server, h11
+from converter.shell.layers.guard import Http1Server, h11
 
 HTTP_1 = (None, b"", b"http/1.0", b"http/1.1")
 """What TLS has negotiated for such a client, or nothing has."""

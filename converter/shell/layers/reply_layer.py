@@ -19,12 +19,10 @@ from converter.shell.layers.client_connection import (
     note_prior_knowledge,
 )
 from converter.shell.layers.contract import Listener
-from converter.shell.layers.long_calls import LongCalls
-from converter.shell.layers.plain_client import HTTP_1, PlainClient
-from converter.shell.layers.server_connection import take_over
-from converter.shell.layers.splice import splice
-from converter.shell.layers.stream_layer import StreamLayer, Tick
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
+    HOOKS,
+    LINES,
+    TRAILERS,
     ErrorCode,
     GetHttpConnection,
     HttpClient,
@@ -35,6 +33,11 @@ from converter.shell.mitmproxy_internals import (
     create_task,
     is_paused,
 )
+from converter.shell.layers.long_calls import LongCalls
+from converter.shell.layers.plain_client import HTTP_1, PlainClient
+from converter.shell.layers.server_connection import take_over
+from converter.shell.layers.splice import splice
+from converter.shell.layers.stream_layer import StreamLayer, Tick
 
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""
@@ -86,7 +89,7 @@ class ReplyLayer(HttpLayer):
             yield from own
             return
         handling = super().handle_event(event)
-        yield from self._with_hooks(handling) if self._handler else handling
+        yield from self._with_hooks(handling) if self._handler and not HOOKS.lacks else handling
         if type(event) is events.ConnectionClosed and event.connection is not self.context.client:
             self._closed.add(event.connection)
 
@@ -148,7 +151,7 @@ class ReplyLayer(HttpLayer):
         if client.alpn == HTTP_2:
             self.connections[client] = ClientConnection(self.context.fork(), self._reads_of)
             let_all_streams_in(self._handler)
-        elif client.alpn in HTTP_1:  # a client playback has its own
+        elif client.alpn in HTTP_1 and not TRAILERS.lacks:  # a client playback has its own
             self.connections.setdefault(client, PlainClient(self.context.fork()))
 
     def splice(self, stream: StreamLayer) -> None:
@@ -265,7 +268,7 @@ def put_in_place(
     if theirs.mode is HTTPMode.transparent:  # a forward proxy is spoken to in HTTP/1, or over TLS
         note_prior_knowledge(nextlayer)
     ours = ReplyLayer(nextlayer.context, theirs.mode, listener, handler)
-    if handler:
+    if handler and not LINES.lacks:
         HeardLines(handler)
     if nextlayer.layer is theirs:
         nextlayer.layer = ours

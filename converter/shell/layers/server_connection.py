@@ -7,7 +7,8 @@ from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
+    CHUNKS,
     ChunkedReader,
     ErrorCode,
     Http1Client,
@@ -131,7 +132,7 @@ class ServerConnection(Http1Client):
 
     def read_body(self, event: events.Event) -> CommandGenerator[None]:
         """Read all of the body that has come as one event."""
-        if not isinstance(self.body_reader, WholeReads):
+        if not CHUNKS.lacks and not isinstance(self.body_reader, WholeReads):
             self.body_reader = WholeReads(self.body_reader)  # type: ignore[assignment]
         yield from super().read_body(event)
 

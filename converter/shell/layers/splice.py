@@ -18,9 +18,8 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 
 from converter.shell.layers.contract import StreamFunction, is_stream_function
-from converter.shell.layers.server_connection import ServerConnection, WholeReads
-from converter.shell.layers.turns import LONG_READ
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
+    SPLICE,
     Http1Server,
     HttpLayer,
     create_task,
@@ -28,6 +27,8 @@ from converter.shell.mitmproxy_internals import (
     is_paused,
     waits_for_data,
 )
+from converter.shell.layers.server_connection import ServerConnection, WholeReads
+from converter.shell.layers.turns import LONG_READ
 
 if TYPE_CHECKING:
     from converter.shell.layers.stream_layer import StreamLayer
@@ -152,6 +153,8 @@ def splice(handler: Any, layer: HttpLayer, stream: "StreamLayer") -> None:
     """Have the body of a reply whose head went out take this lane, where its bytes need no more
     work than a carrier's. `handler`: what moves the client's bytes.
     """
+    if SPLICE.lacks:
+        return
     if is_outermost(layer) and (carrier := find_carrier(layer, stream)):
         join(handler, stream.context.server, carrier)
 

@@ -18,7 +18,7 @@ from mitmproxy.proxy.layer import CommandGenerator
 from converter.shell.layers.body_buffer import BodyBuffer
 from converter.shell.layers.client_connection import is_stopped
 from converter.shell.layers.contract import StreamFunction, is_stream_function
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
     ErrorCode,
     HttpErrorHook,
     HttpResponseHook,

@@ -15,6 +15,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
 
 from converter.shell.layers.client_connection import HTTP_2
+from converter.shell.layers.guard import TURNS
 
 if TYPE_CHECKING:
     from converter.shell.layers.reply_layer import ReplyLayer
@@ -38,6 +39,8 @@ def give_turns(layer: "ReplyLayer", handler: Any) -> None:
     with its reply: mitmproxy reads on while there is anything to read. `handler`: what moves the
     client's bytes.
     """
+    if TURNS.lacks:
+        return
     drain = handler.drain_writers
 
     async def drain_in_turn() -> None:

@@ -23,7 +23,7 @@ from converter.shell.layers.client_connection import (
     let_all_streams_in,
     note_prior_knowledge,
 )
-from converter.shell.mitmproxy_internals import (
+from converter.shell.layers.guard import (
     ReceiveHttp,
     ResponseData,
     ResponseEndOfMessage,

@@ -14,8 +14,8 @@ from mitmproxy.proxy.layers.modes import ReverseProxy
 from mitmproxy.test import taddons
 
 from converter.shell.layers import own_layers
+from converter.shell.layers.guard import PROMISES, HttpLayer
 from converter.shell.layers.reply_layer import Quit, ReplyLayer
-from converter.shell.mitmproxy_internals import HttpLayer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 
@@ -79,7 +79,7 @@ def test_no_body_is_streamed_for_its_size(caplog: pytest.LogCaptureFixture) -> N
 def test_what_this_mitmproxy_lacks_is_said_and_its_own_layers_stay(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(own_layers, "MISSING", ["HttpLayer.make_stream"])
+    monkeypatch.setattr(PROMISES, "lacks", ["HttpLayer.make_stream"])
     with running("reverse:http://127.0.0.1:8000") as context:
         assert "(no HttpLayer.make_stream)" in caplog.text
         assert context.options.connection_strategy == "eager"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.http import Request
 
+from converter.shell.layers.guard import RequestData, RequestHeaders, h11
 from converter.shell.layers.server_connection import (
     LONGEST_HEAD,
     ServerConnection,
@@ -17,7 +18,6 @@ from converter.shell.layers.server_connection import (
     fault_of_head,
     usual_chunks,
 )
-from converter.shell.mitmproxy_internals import RequestData, RequestHeaders, h11
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 

@@ -8,8 +8,8 @@ from mitmproxy import flow as mitmproxy_flow
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.layers import body_buffer
+from converter.shell.layers.guard import ResponseData
 from converter.shell.layers.turns import UnfinishedHook
-from converter.shell.mitmproxy_internals import ResponseData
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 ABORTED = b"<held><abort: "
