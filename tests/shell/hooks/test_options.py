@@ -46,6 +46,7 @@ def test_a_bad_value_is_refused_by_the_options_name(name: str, value: object) ->
         ("think_tag=x", "no option think_tag; did you mean think_tags?"),
         ("think-tags=x", "no option think-tags; did you mean think_tags?"),
         ("think_pirnt=true", "no option think_pirnt; did you mean think_print?"),
+        ("think_order=tools-first", "no option think_order; write think_history=tools-first"),
         ("think_stats=true", "no option think_stats; think_metrics counts all replies"),
         ("think_zzz=x", "no option think_zzz; there are think_tags, think_start"),
     ],
@@ -57,6 +58,15 @@ def test_a_name_that_is_none_stops_the_start_with_the_next_best(
         proxy.exit_status()
     assert words in proxy.output
     assert "Error logged during startup, exiting..." in proxy.output
+
+
+def test_a_number_in_the_configuration_is_taken_for_a_text(tmp_path: Path) -> None:
+    folder = tmp_path / "mitmproxy"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("think_ping: 5\nthink_early_start: true\n")
+    with start_proxy(["regular"], [], tmp_path, "number") as proxy:
+        proxy.exit_status()
+    assert proxy.troubles() == ["think: no option think_early_start; write think_ping=10,early"]
 
 
 def test_options_of_others_are_none_of_our_business(tmp_path: Path) -> None:
