@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Mapping
 
-from converter.model.conversation import Data, Document, Link, Source, Stored, Text
+from converter.model.conversation import Data, Document, Link, Source, Stored, TextBlock
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
 
@@ -66,11 +66,11 @@ def source_of(url: str) -> Source:
     return Data(head.removeprefix("data:").removesuffix(";base64"), content)
 
 
-def readable(source: Source) -> tuple[Text, ...] | Source:
+def readable(source: Source) -> tuple[TextBlock, ...] | Source:
     """Return the text of bytes that are declared text, anything else as it is."""
     if not isinstance(source, Data) or not source.media_type.startswith(TEXT_TYPES):
         return source
     try:
-        return (Text(base64.b64decode(source.base64, validate=True).decode()),)
+        return (TextBlock(base64.b64decode(source.base64, validate=True).decode()),)
     except (binascii.Error, UnicodeDecodeError):
         return source

@@ -54,14 +54,14 @@ type Source = Data | Link | Stored
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBlock:
     """Something said."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingBlock:
     """A thought of an earlier reply. The signature says who vouches for it and never goes to a
     server.
     """
@@ -96,7 +96,7 @@ class Sound:
 class Document:
     """A document: what can be read in it, or where its bytes are when it is no text (a PDF)."""
 
-    content: tuple[Text | Image, ...] | Source
+    content: tuple[TextBlock | Image, ...] | Source
     title: str = ""
     context: str = ""
 
@@ -115,11 +115,13 @@ class ToolResult:
     """The result of a called tool."""
 
     tool_use_id: str
-    content: tuple[Text | Image | Sound | Document, ...] = ()
+    content: tuple[TextBlock | Image | Sound | Document, ...] = ()
     is_error: bool = False
 
 
-type Block = Text | Thinking | RedactedThinking | Image | Sound | Document | ToolUse | ToolResult
+type Block = (
+    TextBlock | ThinkingBlock | RedactedThinking | Image | Sound | Document | ToolUse | ToolResult
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from converter.recordings.redact.redactor import redacted_words
 from converter.recordings.replay import replayed
 from converter.recordings.whole_file import write_whole
 from converter.transcript import reply
-from converter.transcript.turns import Text, Thinking, Transcript
+from converter.transcript.turns import TextPart, ThinkingPart, Transcript
 
 SUFFIX = ".expected.json"
 JOINT = "\n\n"
@@ -76,8 +76,8 @@ def keep(recording_file: Path, recording: Recording, expected: Expectation) -> P
 def said_by(transcript: Transcript) -> Expectation:
     """Return the thinking and the text of a reply's first choice."""
     parts = [part for turn in transcript.turns if turn.choice == 0 for part in turn.parts]
-    thoughts = [part.text.strip("\r\n") for part in parts if isinstance(part, Thinking)]
-    texts = [part.text.strip("\r\n") for part in parts if isinstance(part, Text)]
+    thoughts = [part.text.strip("\r\n") for part in parts if isinstance(part, ThinkingPart)]
+    texts = [part.text.strip("\r\n") for part in parts if isinstance(part, TextPart)]
     return Expectation(JOINT.join(filter(None, thoughts)), JOINT.join(filter(None, texts)))
 
 

@@ -10,7 +10,7 @@ from converter.dialects.reasoning_fields import is_said
 from converter.model import events
 from converter.transcript.blocks import part_of
 from converter.transcript.items import parts_of_item
-from converter.transcript.turns import Failure, Field, Part, Text, Thinking, ToolCall
+from converter.transcript.turns import CallPart, FailurePart, Field, Part, TextPart, ThinkingPart
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
 """A number or more for each token: nobody reads them, and a reply has thousands."""
@@ -33,7 +33,7 @@ class News:
 class _Entry:
     """A part that grows, or one that came whole."""
 
-    kind: type[Text | Thinking | ToolCall] | None
+    kind: type[TextPart | ThinkingPart | CallPart] | None
     pieces: list[str] = field(default_factory=list)
     label: str = ""
     id: str = ""
@@ -42,9 +42,9 @@ class _Entry:
 
     def part(self) -> Part:
         self.pieces = ["".join(self.pieces)]
-        if self.kind is ToolCall:
-            return ToolCall(self.label, self.id, self.pieces[0], self.read_from)
-        if self.kind is Text or self.kind is Thinking:
+        if self.kind is CallPart:
+            return CallPart(self.label, self.id, self.pieces[0], self.read_from)
+        if self.kind is TextPart or self.kind is ThinkingPart:
             return self.kind(self.pieces[0], self.label)
         assert self.whole
         return self.whole
@@ -116,14 +116,16 @@ class Accumulator:
         return read(self, event) if read else []
 
     def _text(self, event: events.Text) -> list[News]:
-        return self._grow(Text, event.text, "refusal" if event.refusal else "")
+        return self._grow(TextPart, event.text, "refusal" if event.refusal else "")
 
     def _thinking(self, event: events.Thinking) -> list[News]:
-        return self._grow(Thinking, event.text)
+        return self._grow(ThinkingPart, event.text)
 
-    def _grow(self, kind: type[Text | Thinking], words: str, label: str = "") -> list[News]:
+    def _grow(self, kind: type[TextPart | ThinkingPart], words: str, label: str = "") -> list[News]:
         entry = self._open
-        fresh = entry is None or entry.kind is not kind or (kind is Text and entry.label != label)
+        fresh = (
+            entry is None or entry.kind is not kind or (kind is TextPart and entry.label != label)
+        )
         if entry is None or fresh:
             entry = self._open = _Entry(kind, label=label)
             self._entries.append(entry)
@@ -131,7 +133,7 @@ class Accumulator:
         return [News(kind(words, label), self._choice, fresh)]
 
     def _thinking_end(self, event: events.ThinkingEnd) -> list[News]:
-        if self._open and self._open.kind is Thinking:
+        if self._open and self._open.kind is ThinkingPart:
             known = [
                 event.thought_type or "",
                 "" if event.confidence is None else f"confidence {event.confidence}",
@@ -157,7 +159,7 @@ class Accumulator:
 
     def _begin_call(self, key: tuple[str, int]) -> _Entry:
         self._open = None
-        entry = self._calls[key] = _Entry(ToolCall)
+        entry = self._calls[key] = _Entry(CallPart)
         self._entries.append(entry)
         self._untold.append(entry)
         return entry
@@ -168,7 +170,7 @@ class Accumulator:
         return []
 
     def _failure(self, event: events.Failure) -> list[News]:
-        return self._append(Failure(event.message, event.kind))
+        return self._append(FailurePart(event.message, event.kind))
 
     def _append(self, part: Part) -> list[News]:
         self._open = None
@@ -210,7 +212,7 @@ class Accumulator:
 
     def _whole(self, part: Part, event: events.Block) -> list[News]:
         """A server's own tool is called as any other: its arguments come in pieces."""
-        if not isinstance(part, ToolCall):
+        if not isinstance(part, CallPart):
             return self._append(part)
         index = event.event.get("index")
         entry = self._begin_call(("tool_calls", index if isinstance(index, int) else 0))

@@ -11,7 +11,16 @@ from dataclasses import replace
 
 from converter.dialects.reasoning_fields import is_said, words_of
 from converter.observe.printable import in_json, size_of
-from converter.transcript.turns import Field, Media, Part, Raw, Text, Thinking, ToolCall, ToolResult
+from converter.transcript.turns import (
+    CallPart,
+    Field,
+    Media,
+    Part,
+    Raw,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
+)
 
 type Fields = Mapping[str, object]
 type Reader = Callable[[Fields], Iterator[Part]]
@@ -45,7 +54,7 @@ def json_of(value: object) -> str:
 
 def _parts(content: object, depth: int) -> Iterator[Part]:
     if isinstance(content, str):
-        yield Text(content)
+        yield TextPart(content)
     elif isinstance(content, list) and depth:
         for block in content:
             yield from _block(block, depth) if isinstance(block, dict) else _odd(block)
@@ -55,7 +64,7 @@ def _parts(content: object, depth: int) -> Iterator[Part]:
 
 def _odd(value: object) -> Iterator[Part]:
     if isinstance(value, str):
-        yield Text(value)
+        yield TextPart(value)
     elif value is not None:
         yield Raw(in_json(value))
 
@@ -94,7 +103,7 @@ def _reduced(kind: str) -> str:
 
 def _words(part: Part) -> str:
     match part:
-        case Text() | Raw() | Thinking():
+        case TextPart() | Raw() | ThinkingPart():
             return part.text
         case Media():
             return f"[{part.kind} {part.words}]"
@@ -112,11 +121,11 @@ def _string(block: Fields, name: str) -> str:
 
 
 def _text(block: Fields) -> Iterator[Part]:
-    yield Text(_string(block, "text"))
+    yield TextPart(_string(block, "text"))
 
 
 def _refusal(block: Fields) -> Iterator[Part]:
-    yield Text(_string(block, "refusal"), "refusal")
+    yield TextPart(_string(block, "refusal"), "refusal")
 
 
 def _thinking(block: Fields) -> Iterator[Part]:
@@ -124,16 +133,16 @@ def _thinking(block: Fields) -> Iterator[Part]:
     words = words_of(said)
     if said and not words:
         raise TypeError
-    yield Thinking(words)
+    yield ThinkingPart(words)
 
 
 def _redacted(block: Fields) -> Iterator[Part]:
-    yield Thinking("", f"only its vendor can read it, {size_of(_string(block, 'data'))} bytes")
+    yield ThinkingPart("", f"only its vendor can read it, {size_of(_string(block, 'data'))} bytes")
 
 
 def _tool_use(block: Fields) -> Iterator[Part]:
     given = block.get("input")
-    yield ToolCall(
+    yield CallPart(
         _string(block, "name"), _string(block, "id"), "" if given is None else json_of(given)
     )
 
@@ -142,7 +151,7 @@ def _tool_result(block: Fields, depth: int) -> Iterator[Part]:
     known = ("tool_use_id", "content", "is_error")
     id_, error = block.get("tool_use_id"), block.get("is_error")
     if isinstance(id_, str | None) and isinstance(error, bool | None):
-        yield ToolResult(
+        yield ResultPart(
             plain(list(_parts(block.get("content"), depth - 1))), id_ or "", error=bool(error)
         )
         yield from left_over(block, known)
@@ -190,14 +199,14 @@ def _sourced(block: Fields) -> Iterator[Part]:
             yield Media(kind, place=place, title=title)
         case "text":
             yield Media(kind, _string(source, "media_type"), title=title)
-            yield Text(_string(source, "data"), kind)
+            yield TextPart(_string(source, "data"), kind)
         case "content" if kind == "document":
             yield Media(kind, title=title)
             yield from _inner(source.get("content"))
         case _:
             raise ValueError
     if context:
-        yield Text(context, "context")
+        yield TextPart(context, "context")
     yield from left_over(source, ("media_type", "data", "url", "file_id", "content"))
 
 

@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from converter.dialects.reasoning_fields import is_said, words_of
 from converter.observe.printable import in_json, size_of
 from converter.transcript.blocks import json_of, left_over, parts_of, plain
-from converter.transcript.turns import Part, Raw, Text, Thinking, ToolCall, ToolResult, Turn
+from converter.transcript.turns import (
+    CallPart,
+    Part,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+)
 
 type Fields = Mapping[str, object]
 type Split = Callable[[str], list[Part]]
@@ -24,15 +32,15 @@ _NAMES = ("server_label", "namespace", "name")
 
 
 def _as_it_is(text: str) -> list[Part]:
-    return [Text(text)]
+    return [TextPart(text)]
 
 
-def turns_of(said: object, split: Split = _as_it_is) -> list[Turn]:
+def turns_of(said: object, split: Split = _as_it_is) -> list[ShownTurn]:
     """Return the turns of an input: a text, a list of items, or whatever stands in its place.
     `split` sets thinking apart that stands in the text of an assistant.
     """
     if isinstance(said, str):
-        return [Turn("user", (Text(said),))]
+        return [ShownTurn("user", (TextPart(said),))]
     turns: list[tuple[str, list[Part]]] = []
     for item in said if isinstance(said, list) else [said] if is_said(said) else []:
         role, parts = _read(item, split)
@@ -40,7 +48,7 @@ def turns_of(said: object, split: Split = _as_it_is) -> list[Turn]:
             turns[-1][1].extend(parts)
         else:
             turns.append((role, [*parts]))
-    return [Turn(role, tuple(parts)) for role, parts in turns]
+    return [ShownTurn(role, tuple(parts)) for role, parts in turns]
 
 
 def parts_of_item(item: Fields) -> list[Part]:
@@ -66,7 +74,7 @@ def _read(item: object, split: Split) -> tuple[str, Iterator[Part]]:
 
 def _message(item: Fields, split: Split) -> Iterator[Part]:
     for part in parts_of(item.get("content")):
-        yield from split(part.text) if isinstance(part, Text) and not part.place else [part]
+        yield from split(part.text) if isinstance(part, TextPart) and not part.place else [part]
     yield from left_over(item, (*_HEAD, "role", "content"))
 
 
@@ -75,7 +83,7 @@ def _thought(item: Fields) -> Iterator[Part]:
     raw, summary, sealed = (item.get(name) for name in ("content", "summary", "encrypted_content"))
     words = words_of(raw) or words_of(summary)
     hidden = isinstance(sealed, str) and sealed and not words
-    yield Thinking(words, f"sealed, {size_of(str(sealed))} bytes" if hidden else "")
+    yield ThinkingPart(words, f"sealed, {size_of(str(sealed))} bytes" if hidden else "")
     yield from left_over(item, (*_HEAD, "content", "summary", "encrypted_content"))
 
 
@@ -86,12 +94,12 @@ def _call(item: Fields, kind: str) -> Iterator[Part]:
         ".".join(names) or kind.removesuffix("_call"),
         item.get("call_id") or item.get("id"),
     )
-    yield ToolCall(name, str(call or ""), json_of(item[place]) if place else "")
+    yield CallPart(name, str(call or ""), json_of(item[place]) if place else "")
     yield from left_over(item, (*_HEAD, *_NAMES, "call_id", place))
 
 
 def _output(item: Fields) -> Iterator[Part]:
     given, call = item.get("output"), item.get("call_id")
     text = plain(parts_of([given] if isinstance(given, dict) else given))
-    yield ToolResult(text, str(call or ""), error=item.get("status") == "failed")
+    yield ResultPart(text, str(call or ""), error=item.get("status") == "failed")
     yield from left_over(item, (*_HEAD, "output", "call_id"))

@@ -19,7 +19,7 @@ from converter.reply.pipeline import Pipeline
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import Recogniser
-from converter.transcript.turns import Raw, Transcript, Turn
+from converter.transcript.turns import Raw, ShownTurn, Transcript
 from converter.transcript.word_runs import joined
 from converter.wire import json_text
 from converter.wire.sse import Frame
@@ -105,7 +105,7 @@ class ReplyReader:
     def transcript(self) -> Transcript:
         """Return all that has come so far."""
         turns = [
-            Turn(ASSISTANT, parts, choice)
+            ShownTurn(ASSISTANT, parts, choice)
             for choice, accumulator in self._choices.items()
             if (parts := accumulator.parts())
         ]

@@ -15,15 +15,15 @@ from converter.transcript.blocks import json_of, left_over, part_of, parts_of, p
 from converter.transcript.facts import of
 from converter.transcript.items import turns_of
 from converter.transcript.turns import (
+    CallPart,
     Field,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 from converter.wire import json_text
 
@@ -58,14 +58,14 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 def _request(body: Fields, chosen: Settings) -> Transcript:
     split = _splitter(chosen, body.get("model"))
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
-    turns = [Turn("system", tuple(parts_of(said))) for said in systems]
+    turns = [ShownTurn("system", tuple(parts_of(said))) for said in systems]
     messages = body.get("messages")
     turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
     turns += turns_of(body.get("input"), split)
     asked, long = _asked(body)
     if messages is not None and not isinstance(messages, list):
         long.append(Field("messages", messages))
-    turns += [Turn("settings", tuple(long))] if long else []
+    turns += [ShownTurn("settings", tuple(long))] if long else []
     return Transcript(tuple(turns), asked)
 
 
@@ -126,25 +126,27 @@ _IN_WORDS: dict[str, Callable[[object], str]] = {
 }
 
 
-def _turn(message: object, split: Split) -> Turn:
+def _turn(message: object, split: Split) -> ShownTurn:
     if not isinstance(message, dict):
-        return Turn("?", (Raw(in_json(message)),))
+        return ShownTurn("?", (Raw(in_json(message)),))
     role = message.get("role")
     if not isinstance(role, str) or not 0 < len(role) <= _LONGEST_SETTING:
-        return Turn("?", (*_said(message, None), *([Field("role", role)] if is_said(role) else [])))
+        return ShownTurn(
+            "?", (*_said(message, None), *([Field("role", role)] if is_said(role) else []))
+        )
     parts = list(
         _result(message)
         if role in _OF_TOOLS
         else _said(message, split if role in _THINKERS else None)
     )
-    return Turn(role, tuple(parts))
+    return ShownTurn(role, tuple(parts))
 
 
 def _result(message: Fields) -> Iterator[Part]:
     """A turn that holds what a tool gave."""
     id_, name = message.get("tool_call_id"), message.get("name")
     content = plain(parts_of(message.get("content")))
-    yield ToolResult(
+    yield ResultPart(
         content, id_ if isinstance(id_, str) else "", name if isinstance(name, str) else ""
     )
     yield from left_over(message, ("role", "content", *_strings(message, "tool_call_id", "name")))
@@ -157,10 +159,10 @@ def _strings(message: Fields, *names: str) -> list[str]:
 def _said(message: Fields, split: Split | None) -> Iterator[Part]:
     thoughts, taken = _thoughts(message)
     content = parts_of(message.get("content"))
-    native = bool(thoughts) or any(isinstance(part, Thinking) for part in content)
+    native = bool(thoughts) or any(isinstance(part, ThinkingPart) for part in content)
     yield from thoughts
     for part in content:
-        if split and not native and isinstance(part, Text) and not part.place:
+        if split and not native and isinstance(part, TextPart) and not part.place:
             yield from split(part.text)
         else:
             yield part
@@ -180,7 +182,7 @@ def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
     merger = ReasoningMerger()
     said = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
     told = [new for name, words in said.items() if (new := merger.feed(name, words))]
-    return [Thinking(words) for words in told], list(said)
+    return [ThinkingPart(words) for words in told], list(said)
 
 
 def _calls(message: Fields) -> Iterator[Part]:
@@ -198,7 +200,7 @@ def _call(call: object) -> Iterator[Part]:
         yield Raw(in_json(call))
         return
     given = inner.get("arguments", inner.get("input"))
-    yield ToolCall(
+    yield CallPart(
         str(inner.get("name") or ""),
         str(call.get("id") or ""),
         "" if given is None else json_of(given),

@@ -13,18 +13,18 @@ from converter.transcript import facts as in_words
 from converter.transcript.accumulator import News
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
+    CallPart,
     Facts,
-    Failure,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 
 type Values = dict[str, object]
@@ -33,7 +33,7 @@ PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Types that a browser decodes and does not run."""
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64."""
-_WORDS = (Text, Thinking)
+_WORDS = (TextPart, ThinkingPart)
 
 
 def transcript(shown: Transcript, more: Facts | None = None) -> Values:
@@ -52,7 +52,7 @@ def facts(shown: Transcript, more: Facts | None = None) -> list[list[str]]:
     return [list(row) for row in in_words.lines(in_words.together(shown.facts, more))]
 
 
-def turn(shown: Turn) -> Values:
+def turn(shown: ShownTurn) -> Values:
     """Return a turn."""
     return {
         "role": shown.role,
@@ -106,7 +106,7 @@ def _field(shown: Field) -> Values:
     return {"kind": "field", "name": shown.name, "text": without_base64(words)}
 
 
-def _result(shown: ToolResult) -> Values:
+def _result(shown: ResultPart) -> Values:
     text = without_base64(shown.text)
     return {
         "kind": "result",
@@ -118,17 +118,17 @@ def _result(shown: ToolResult) -> Values:
 
 
 _PARTS: Mapping[type[Part], Callable[[Any], Values]] = {
-    Thinking: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
-    Text: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
-    ToolCall: lambda shown: {
+    ThinkingPart: lambda shown: {"kind": "thinking", "note": shown.note, "text": shown.text},
+    TextPart: lambda shown: {"kind": "text", "note": shown.place, "text": shown.text},
+    CallPart: lambda shown: {
         "kind": "call",
         "name": shown.name,
         "id": shown.note,
         "text": without_base64(laid_out(shown.arguments)),
     },
-    ToolResult: _result,
+    ResultPart: _result,
     Media: _media,
     Field: _field,
-    Failure: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
+    FailurePart: lambda shown: {"kind": "error", "name": shown.kind, "text": shown.message},
     Raw: lambda shown: {"kind": "raw", "text": without_base64(laid_out(shown.text))},
 }

@@ -20,16 +20,16 @@ from converter.transcript import facts as in_words
 from converter.transcript.accumulator import News
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
+    CallPart,
     Facts,
-    Failure,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
     Transcript,
 )
 
@@ -81,14 +81,14 @@ class TerminalWriter:
     def _one(self, said: News) -> str:
         head = self.role(f"choice {said.choice + 1}") if said.choice != self._choice else ""
         self._choice = said.choice
-        if isinstance(said.part, Text | Thinking):
+        if isinstance(said.part, TextPart | ThinkingPart):
             return head + self._words(said.part, said.fresh)
         head += self._end() + self._apart()
         return head + "".join(
             self._styled(text, style) + "\n" for text, style in _lines(said.part) if text
         )
 
-    def _words(self, part: Text | Thinking, fresh: bool) -> str:
+    def _words(self, part: TextPart | ThinkingPart, fresh: bool) -> str:
         head = self._end() if fresh or self._kind is not type(part) else ""
         self._kind = type(part)
         text = self._held + part.text
@@ -96,7 +96,7 @@ class TerminalWriter:
         self._held = text[len(body) :]
         if not self._printed:
             body = body.lstrip(_LINE_ENDS)
-            note = part.note if isinstance(part, Thinking) else part.place
+            note = part.note if isinstance(part, ThinkingPart) else part.place
             head += self._apart() if body or note else ""
             body = f"({note}) {body}" if note else body
             self._held = self._held if body else ""
@@ -105,9 +105,9 @@ class TerminalWriter:
 
     def _shown(self, body: str, first: bool) -> str:
         text = visible(without_data(body))
-        if self._kind is Thinking:
+        if self._kind is ThinkingPart:
             text = (_BAR if first and text else "") + text.replace("\n", f"\n{_BAR}")
-        return self._styled(text, DIM if self._kind is Thinking else PLAIN)
+        return self._styled(text, DIM if self._kind is ThinkingPart else PLAIN)
 
     def _apart(self) -> str:
         gap, self._gap, self._begun = "\n" if self._gap else "", True, True
@@ -147,7 +147,7 @@ def _lines(part: Part) -> list[_Styled]:
 
 
 @_lines.register
-def _tool_call(part: ToolCall) -> list[_Styled]:
+def _tool_call(part: CallPart) -> list[_Styled]:
     return [
         (one_line(f"→ {part.name} {part.note}".rstrip()), CYAN),
         (_indented(laid_out(part.arguments)), PLAIN),
@@ -155,7 +155,7 @@ def _tool_call(part: ToolCall) -> list[_Styled]:
 
 
 @_lines.register
-def _tool_result(part: ToolResult) -> list[_Styled]:
+def _tool_result(part: ResultPart) -> list[_Styled]:
     head = " ".join(filter(None, ("←", "failed" if part.error else "", part.name, part.id)))
     return [(one_line(head), RED if part.error else CYAN), (_indented(part.text), PLAIN)]
 
@@ -172,7 +172,7 @@ def _field(part: Field) -> list[_Styled]:
 
 
 @_lines.register
-def _failure(part: Failure) -> list[_Styled]:
+def _failure(part: FailurePart) -> list[_Styled]:
     return [(visible(" ".join(filter(None, ("error", part.kind))) + f": {part.message}"), RED)]
 
 

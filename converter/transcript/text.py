@@ -27,18 +27,18 @@ from converter.observe.printable import (
 from converter.transcript import facts as in_words
 from converter.transcript.blocks import json_of
 from converter.transcript.turns import (
+    CallPart,
     Facts,
-    Failure,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 
 HIGHLIGHT: Final = "yaml"
@@ -96,11 +96,11 @@ def _quoted(line: str) -> str:
     return "'" + line.replace("'", "''") + "'"
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: ShownTurn) -> str:
     label = turn.role if not turn.choice else f"{turn.role} {turn.choice + 1}"
     parts = [part for part in turn.parts if not _is_blank(part)]
     match parts:
-        case [Text(place="") as only] if turn.role not in ("assistant", "model"):
+        case [TextPart(place="") as only] if turn.role not in ("assistant", "model"):
             return _scalar(label, visible(without_data(only.text)))
         case []:
             return f"{_key(label)}:\n"
@@ -109,7 +109,7 @@ def _turn(turn: Turn) -> str:
 
 
 def _is_blank(part: Part) -> bool:
-    return isinstance(part, Text) and not part.text.strip()
+    return isinstance(part, TextPart) and not part.text.strip()
 
 
 def _prefixed(text: str, prefix: str) -> str:
@@ -145,7 +145,7 @@ def _part(part: Part) -> str:
 
 
 @_part.register
-def _thinking(part: Thinking) -> str:
+def _thinking(part: ThinkingPart) -> str:
     note = f"  # {one_line(part.note)}" if part.note else ""
     return f"thinking:{note}\n" + _comment(visible(trimmed(part.text)))
 
@@ -156,12 +156,12 @@ def _comment(text: str) -> str:
 
 
 @_part.register
-def _text(part: Text) -> str:
+def _text(part: TextPart) -> str:
     return _scalar(part.place or "text", visible(without_data(part.text)))
 
 
 @_part.register
-def _tool_call(part: ToolCall) -> str:
+def _tool_call(part: CallPart) -> str:
     given = object_of(part.arguments)
     if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
         return _scalar_of(
@@ -186,7 +186,7 @@ def _argument(given: tuple[str, object]) -> str:
 
 
 @_part.register
-def _tool_result(part: ToolResult) -> str:
+def _tool_result(part: ResultPart) -> str:
     return _scalar_of(
         "failed" if part.error else "result",
         part.name,
@@ -208,7 +208,7 @@ def _field(part: Field) -> str:
 
 
 @_part.register
-def _failure(part: Failure) -> str:
+def _failure(part: FailurePart) -> str:
     return _scalar_of("error", part.kind, text=visible(part.message))
 
 

@@ -14,7 +14,7 @@ type Facts = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
+class ThinkingPart:
     """A thought. `note`: what else is known of it (its type, that only its vendor can read it)."""
 
     text: str
@@ -22,7 +22,7 @@ class Thinking:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextPart:
     """Something said. `place`: where it stood, when it was not the content (a refusal)."""
 
     text: str
@@ -30,7 +30,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class CallPart:
     """The model calls a tool. `arguments`: JSON text, as the model wrote it. `read_from`: where the
     call stood, if the server did not send it as one.
     """
@@ -47,7 +47,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ResultPart:
     """The result of a called tool; `id` is its call's. Pictures in it are a line each."""
 
     text: str
@@ -88,7 +88,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailurePart:
     """The server says that it failed."""
 
     message: str
@@ -102,11 +102,11 @@ class Raw:
     text: str
 
 
-type Part = Thinking | Text | ToolCall | ToolResult | Media | Field | Failure | Raw
+type Part = ThinkingPart | TextPart | CallPart | ResultPart | Media | Field | FailurePart | Raw
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShownTurn:
     """A speaker and the words. `choice`: which of several answers to the same request."""
 
     role: str
@@ -122,7 +122,7 @@ class Transcript:
     `beside`: fields about a reply that are none of it, a server's timings.
     """
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[ShownTurn, ...] = ()
     asked: Facts = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)
     rest: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from converter.command.announcement import (
 )
 from converter.dialects.endpoints import Purpose
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
-from converter.model.conversation import Text, Turn
+from converter.model.conversation import TextBlock, Turn
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def test_each_dialect_is_shown_by_a_request_that_its_reader_takes(dialect: Diale
     words = shlex.split(told[told.index(f"# Ask in the {dialect.label.title} dialect:") + 1])
     asked = dialect.requests.read(json.loads(words[-1]), {}, Purpose.REPLY, None)
     assert (asked.model, asked.stream) == ("m", True)
-    assert asked.turns == (Turn("user", (Text("12 * 7"),)),)
+    assert asked.turns == (Turn("user", (TextBlock("12 * 7"),)),)
 
 
 def test_mitmweb_is_named_when_there_is_one() -> None:

@@ -17,7 +17,7 @@ from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import by_name
 from converter.transcript import reply
-from converter.transcript.turns import Part, Text, Thinking, ToolCall
+from converter.transcript.turns import CallPart, Part, TextPart, ThinkingPart
 from converter.wire.sse import FrameDecoder, Framing
 from tests.support import endpoints
 from tests.support.frames import stream, whole
@@ -34,7 +34,7 @@ SERVERS_BYTES = {
     Form.STREAM: b"".join(f"data: {json.dumps(entry)}\n\n".encode() for entry in TOLD),
     Form.WHOLE: json.dumps({"told": TOLD}).encode(),
 }
-PARTS = [(Thinking, "hm"), (Text, "So"), (ToolCall, "look")]
+PARTS = [(ThinkingPart, "hm"), (TextPart, "So"), (CallPart, "look")]
 PAIRS = [
     pytest.param(
         server, client, server_form, form, id=f"{server}-{client}-{server_form.name}-{form.name}"
@@ -55,7 +55,7 @@ def _row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _words(part: Part) -> object:
-    return part.name if isinstance(part, ToolCall) else getattr(part, "text", "")
+    return part.name if isinstance(part, CallPart) else getattr(part, "text", "")
 
 
 def _sent(server: Dialect, form: Form) -> bytes:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from converter.dialects.openai_parts import document_of, read_arguments, readable, source_of
-from converter.model.conversation import Data, Document, Link, Stored, Text
+from converter.model.conversation import Data, Document, Link, Stored, TextBlock
 from converter.wire.checked import Fields
 
 
@@ -23,7 +23,7 @@ def test_a_data_url_is_its_bytes_and_any_other_a_link(url: str, source: object) 
 @pytest.mark.parametrize(
     ("file", "document"),
     [
-        ({"file_data": "data:text/csv;base64,YQ==", "filename": "a.csv"}, Document((Text("a"),), "a.csv")),
+        ({"file_data": "data:text/csv;base64,YQ==", "filename": "a.csv"}, Document((TextBlock("a"),), "a.csv")),
         ({"file_data": "YQ=="}, Document(Data("", "YQ=="))),
         ({"file_url": "http://h/a"}, Document(Link("http://h/a"))),
         ({"file_id": "f"}, Document(Stored("f"))),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from converter.model import conversation
-from converter.model.conversation import Conversation, RequestError, Text, Turn
+from converter.model.conversation import Conversation, RequestError, TextBlock, Turn
 
 SOURCE = Path(conversation.__file__)
 
@@ -26,7 +26,7 @@ def test_an_error_is_a_value_error() -> None:
 
 
 def test_a_conversation_cannot_be_changed() -> None:
-    asked = Conversation("tiny", (Turn("user", (Text("hi"),)),))
+    asked = Conversation("tiny", (Turn("user", (TextBlock("hi"),)),))
     with pytest.raises(FrozenInstanceError):
         asked.model = "other"  # type: ignore[misc]
 

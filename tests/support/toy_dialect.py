@@ -8,7 +8,7 @@ from typing import Any
 from converter.dialects.dialect import Answers, Dialect, Form, Label, ReplyContext, Requests, Wire
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.model.conversation import Conversation, RequestError, Turn
-from converter.model.conversation import Text as Words
+from converter.model.conversation import TextBlock as Words
 from converter.model.events import (
     End,
     Event,

@@ -9,19 +9,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from converter.transcript.turns import (
-    Failure,
+    CallPart,
+    FailurePart,
     Field,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
     Transcript,
 )
 from tests.support.strategies import TEXTS
 
-SAID = (Text, Thinking, ToolResult, Raw)
+SAID = (TextPart, ThinkingPart, ResultPart, Raw)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
     lambda inner: (
@@ -124,7 +124,7 @@ def words(transcript: Transcript) -> str:
 
 def _words(part: Part) -> Iterator[str]:
     match part:
-        case ToolCall():
+        case CallPart():
             yield from (part.name, part.id, part.arguments)
         case Field():
             yield from (
@@ -133,9 +133,9 @@ def _words(part: Part) -> Iterator[str]:
                 if isinstance(part.value, str)
                 else json.dumps(part.value, ensure_ascii=False),
             )
-        case Failure():
+        case FailurePart():
             yield from (part.message, part.kind)
-        case Text() | Thinking() | ToolResult() | Raw():
+        case TextPart() | ThinkingPart() | ResultPart() | Raw():
             yield part.text
         case _:
             yield part.words
@@ -148,9 +148,9 @@ def parts(transcript: Transcript) -> list[Part]:
 def thought_and_said(transcript: Transcript, choice: int = 0) -> tuple[str, str]:
     """What is thinking in one choice, and what is text, each in one string."""
     of_choice = [part for turn in transcript.turns if turn.choice == choice for part in turn.parts]
-    thought = "".join(part.text for part in of_choice if isinstance(part, Thinking))
-    return thought, "".join(part.text for part in of_choice if isinstance(part, Text))
+    thought = "".join(part.text for part in of_choice if isinstance(part, ThinkingPart))
+    return thought, "".join(part.text for part in of_choice if isinstance(part, TextPart))
 
 
 def calls(transcript: Transcript) -> list[tuple[str, Any]]:
-    return [(part.name, part.arguments) for part in parts(transcript) if isinstance(part, ToolCall)]
+    return [(part.name, part.arguments) for part in parts(transcript) if isinstance(part, CallPart)]

@@ -2,7 +2,7 @@
 
 from converter.model import events
 from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
-from converter.transcript.turns import Failure, Field, Text, Thinking, ToolCall
+from converter.transcript.turns import CallPart, FailurePart, Field, TextPart, ThinkingPart
 
 
 def fed(*said: events.Event) -> tuple[Accumulator, list[News]]:
@@ -18,20 +18,20 @@ def test_words_go_on_until_something_else_comes() -> None:
         events.Thinking("more"),
         events.Text("Hi"),
     )
-    assert growing.parts() == (Thinking("deep"), Thinking("more"), Text("Hi"))
+    assert growing.parts() == (ThinkingPart("deep"), ThinkingPart("more"), TextPart("Hi"))
     assert said == [
-        News(Thinking("de")),
-        News(Thinking("ep"), fresh=False),
-        News(Thinking("more")),
-        News(Text("Hi")),
+        News(ThinkingPart("de")),
+        News(ThinkingPart("ep"), fresh=False),
+        News(ThinkingPart("more")),
+        News(TextPart("Hi")),
     ]
 
 
 def test_parts_may_be_asked_for_at_any_time() -> None:
     growing, _ = fed(events.Text("a"))
-    assert growing.parts() == (Text("a"),)
+    assert growing.parts() == (TextPart("a"),)
     growing.feed(events.Text("b"))
-    assert growing.parts() == growing.parts() == (Text("ab"),)
+    assert growing.parts() == growing.parts() == (TextPart("ab"),)
 
 
 def test_a_call_is_told_once_it_is_complete() -> None:
@@ -42,14 +42,14 @@ def test_a_call_is_told_once_it_is_complete() -> None:
     ]
     growing, said = fed(*pieces)
     assert said == []
-    assert growing.parts() == (ToolCall("look", "a", '{"at":1}'),)
-    assert growing.feed(events.Finish("tool_calls")) == [News(ToolCall("look", "a", '{"at":1}'))]
+    assert growing.parts() == (CallPart("look", "a", '{"at":1}'),)
+    assert growing.feed(events.Finish("tool_calls")) == [News(CallPart("look", "a", '{"at":1}'))]
     assert growing.finish == "tool_calls"
 
 
 def test_a_call_that_nothing_follows_is_told_at_the_end() -> None:
     growing, _ = fed(events.ToolCall(0, "a", "look", "{}"))
-    assert growing.close() == [News(ToolCall("look", "a", "{}"))]
+    assert growing.close() == [News(CallPart("look", "a", "{}"))]
     assert growing.close() == []
 
 
@@ -59,7 +59,7 @@ def test_calls_at_one_index_are_told_apart_by_their_ids() -> None:
         events.ToolCall(0, "b", "see", "["),
         events.ToolCall(0, "b", "", "]"),
     )
-    assert growing.parts() == (ToolCall("look", "a", "{"), ToolCall("see", "b", "[]"))
+    assert growing.parts() == (CallPart("look", "a", "{"), CallPart("see", "b", "[]"))
 
 
 def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
@@ -72,7 +72,7 @@ def test_a_custom_call_has_its_name_and_input_elsewhere() -> None:
             own=events.Own("openai", {"tool_calls": {"custom": {"name": "sh", "input": "ls"}}}),
         )
     )
-    assert growing.parts() == (ToolCall("sh", "a", "ls"),)
+    assert growing.parts() == (CallPart("sh", "a", "ls"),)
 
 
 def test_text_of_another_field_is_a_part_of_its_own() -> None:
@@ -81,12 +81,12 @@ def test_text_of_another_field_is_a_part_of_its_own() -> None:
         events.Text("No.", refusal=True),
         events.Text("x", own=events.Own("openai")),
     )
-    assert growing.parts() == (Text("Hi"), Text("No.", "refusal"), Text("x"))
+    assert growing.parts() == (TextPart("Hi"), TextPart("No.", "refusal"), TextPart("x"))
 
 
 def test_an_attribute_form_says_more() -> None:
     growing, _ = fed(events.Thinking("deep"), events.ThinkingEnd(0, "plan", 0.7))
-    assert growing.parts() == (Thinking("deep", "plan, confidence 0.7"),)
+    assert growing.parts() == (ThinkingPart("deep", "plan, confidence 0.7"),)
 
 
 def test_fields_of_the_servers_own_come_last() -> None:
@@ -97,7 +97,7 @@ def test_fields_of_the_servers_own_come_last() -> None:
         events.Text("Hi"),
         events.Opaque("openai", {"x": "b", "y": {"z": 1}}, {"y2": None}),
     )
-    assert growing.parts() == (Text("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
+    assert growing.parts() == (TextPart("Hi"), Field("x", "ab"), Field("y", {"z": 1}))
     assert [new.part for new in [*said, *growing.close()]] == list(growing.parts())
 
 
@@ -138,15 +138,15 @@ def test_a_block_of_the_messages_api_is_read() -> None:
         ),
     )
     assert growing.parts() == (
-        ToolCall("web_search", "s", '{"query": "x"}'),
+        CallPart("web_search", "s", '{"query": "x"}'),
         Field("citations.citation", "c"),
     )
 
 
 def test_a_failure_is_a_part() -> None:
     growing, said = fed(events.Text("Hi"), events.Failure("broken", "api_error"))
-    assert growing.parts() == (Text("Hi"), Failure("broken", "api_error"))
-    assert said[-1] == News(Failure("broken", "api_error"))
+    assert growing.parts() == (TextPart("Hi"), FailurePart("broken", "api_error"))
+    assert said[-1] == News(FailurePart("broken", "api_error"))
 
 
 def test_gathered_values_are_kept_when_they_change() -> None:
@@ -161,6 +161,6 @@ def test_a_call_says_where_it_was_read_from() -> None:
     growing.feed(events.ToolCall(0, "c", "f", "", read_from="text (hermes)"))
     growing.feed(events.ToolCall(0, "", "", "{}"))
     (call,) = growing.parts()
-    assert isinstance(call, ToolCall)
-    assert call == ToolCall("f", "c", "{}", "text (hermes)")
+    assert isinstance(call, CallPart)
+    assert call == CallPart("f", "c", "{}", "text (hermes)")
     assert call.note == "c, read from text (hermes)"

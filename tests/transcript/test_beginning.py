@@ -5,7 +5,7 @@ import pytest
 from converter.transcript import beginning as module
 from converter.transcript import reply
 from converter.transcript.beginning import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
-from converter.transcript.turns import Text, Thinking
+from converter.transcript.turns import TextPart, ThinkingPart
 from tests.support.frames import stream, whole
 
 
@@ -32,8 +32,8 @@ def test_a_stream_is_cut_between_two_frames() -> None:
     assert len(begun) <= 3000
     assert body.startswith(begun)
     thinking, text = said(begun)
-    assert thinking == Thinking("deep")
-    assert isinstance(text, Text)
+    assert thinking == ThinkingPart("deep")
+    assert isinstance(text, TextPart)
     assert text.text.startswith("word word word")
 
 
@@ -42,8 +42,8 @@ def test_a_whole_body_is_closed_where_it_is_cut(content: str) -> None:
     begun = beginning(whole(f"<think>deep</think>{content}"))
     assert len(begun) < 3100
     thinking, text = said(begun)
-    assert thinking == Thinking("deep")
-    assert isinstance(text, Text)
+    assert thinking == ThinkingPart("deep")
+    assert isinstance(text, TextPart)
     assert content.startswith(text.text)
 
 

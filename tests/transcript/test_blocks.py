@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from converter.transcript.blocks import parts_of, plain
-from converter.transcript.turns import Field, Media, Raw, Text, Thinking, ToolCall, ToolResult
+from converter.transcript.turns import (
+    CallPart,
+    Field,
+    Media,
+    Raw,
+    ResultPart,
+    TextPart,
+    ThinkingPart,
+)
 
 PICTURE = base64.b64encode(bytes(1500)).decode()
 SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
@@ -15,29 +23,32 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
 @pytest.mark.parametrize(
     ("block", "parts"),
     [
-        ({"type": "text", "text": "Hi"}, [Text("Hi")]),
-        ({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}, [Text("Hi")]),
-        ({"type": "text", "text": "Hi", "x_new": "word"}, [Text("Hi"), Field("x_new", "word")]),
-        ({"type": "output_text", "text": "Hi"}, [Text("Hi")]),
-        ({"type": "refusal", "refusal": "No."}, [Text("No.", "refusal")]),
-        ({"type": "thinking", "thinking": "deep", "signature": "s"}, [Thinking("deep")]),
-        ({"type": "thinking", "thinking": [{"type": "text", "text": "deep"}]}, [Thinking("deep")]),
+        ({"type": "text", "text": "Hi"}, [TextPart("Hi")]),
+        ({"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}, [TextPart("Hi")]),
+        ({"type": "text", "text": "Hi", "x_new": "word"}, [TextPart("Hi"), Field("x_new", "word")]),
+        ({"type": "output_text", "text": "Hi"}, [TextPart("Hi")]),
+        ({"type": "refusal", "refusal": "No."}, [TextPart("No.", "refusal")]),
+        ({"type": "thinking", "thinking": "deep", "signature": "s"}, [ThinkingPart("deep")]),
+        (
+            {"type": "thinking", "thinking": [{"type": "text", "text": "deep"}]},
+            [ThinkingPart("deep")],
+        ),
         (
             {"type": "redacted_thinking", "data": "AAAA"},
-            [Thinking("", "only its vendor can read it, 3 bytes")],
+            [ThinkingPart("", "only its vendor can read it, 3 bytes")],
         ),
         (
             {"type": "tool_use", "id": "a", "name": "look", "input": {"at": 1}},
-            [ToolCall("look", "a", '{\n  "at": 1\n}')],
+            [CallPart("look", "a", '{\n  "at": 1\n}')],
         ),
         (
             {"type": "server_tool_use", "id": "a", "name": "web_search", "input": {}},
-            [ToolCall("web_search", "a", "{}")],
+            [CallPart("web_search", "a", "{}")],
         ),
-        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ToolResult("wet", "a")]),
+        ({"type": "tool_result", "tool_use_id": "a", "content": "wet"}, [ResultPart("wet", "a")]),
         (
             {"type": "tool_result", "tool_use_id": "a", "is_error": True},
-            [ToolResult("", "a", error=True)],
+            [ResultPart("", "a", error=True)],
         ),
         ({"type": "image", "source": SOURCE}, [Media("image", "image/png", 1500)]),
         (
@@ -74,7 +85,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
                 "title": "T",
                 "source": {"type": "text", "media_type": "text/plain", "data": "words"},
             },
-            [Media("document", "text/plain", title="T"), Text("words", "document")],
+            [Media("document", "text/plain", title="T"), TextPart("words", "document")],
         ),
         (
             {
@@ -82,7 +93,7 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
                 "context": "c",
                 "source": {"type": "content", "content": [{"type": "text", "text": "w"}]},
             },
-            [Media("document"), Text("w"), Text("c", "context")],
+            [Media("document"), TextPart("w"), TextPart("c", "context")],
         ),
     ],
 )
@@ -115,8 +126,8 @@ def test_what_cannot_be_read_is_shown_raw(block: object) -> None:
 
 
 def test_a_content_of_any_shape_is_told() -> None:
-    assert parts_of("words") == [Text("words")]
-    assert parts_of(["words", None]) == [Text("words")]
+    assert parts_of("words") == [TextPart("words")]
+    assert parts_of(["words", None]) == [TextPart("words")]
     assert parts_of(None) == []
     assert parts_of({"a": 1}) == [Raw('{\n  "a": 1\n}')]
 
@@ -124,7 +135,7 @@ def test_a_content_of_any_shape_is_told() -> None:
 def test_a_result_with_a_picture_is_one_text() -> None:
     content = [{"type": "text", "text": "seen:"}, {"type": "image", "source": SOURCE}]
     assert parts_of([{"type": "tool_result", "tool_use_id": "a", "content": content}]) == [
-        ToolResult("seen:\n[image image/png 1.5 kB]", "a")
+        ResultPart("seen:\n[image image/png 1.5 kB]", "a")
     ]
     assert plain([Field("a", 1), Raw("b")]) == "a: 1\nb"
 

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from converter.observe.printable import in_json
 from converter.transcript import request, terminal, text
 from converter.transcript.items import parts_of_item, turns_of
-from converter.transcript.turns import Field, Raw, Text, Thinking, ToolCall, ToolResult, Turn
+from converter.transcript.turns import (
+    CallPart,
+    Field,
+    Raw,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+)
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
 
@@ -25,34 +33,34 @@ def said(item: dict[str, Any]) -> tuple[object, ...]:
 
 
 def test_a_text_is_a_users_turn() -> None:
-    assert turns_of("hi") == [Turn("user", (Text("hi"),))]
+    assert turns_of("hi") == [ShownTurn("user", (TextPart("hi"),))]
 
 
 def test_what_the_model_wrote_and_what_its_tools_gave_is_a_turn_each() -> None:
     asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
     answer = {"role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
     assert turns_of([asked, asked, THOUGHT, CALL, OUTPUT, OUTPUT, answer]) == [
-        Turn("user", (Text("hi"),)),
-        Turn("user", (Text("hi"),)),
-        Turn("assistant", (Thinking("hm"), ToolCall("f", "c", '{"a":1}'))),
-        Turn("tool", (ToolResult("ok", "c"), ToolResult("ok", "c"))),
-        Turn("assistant", (Text("done"),)),
+        ShownTurn("user", (TextPart("hi"),)),
+        ShownTurn("user", (TextPart("hi"),)),
+        ShownTurn("assistant", (ThinkingPart("hm"), CallPart("f", "c", '{"a":1}'))),
+        ShownTurn("tool", (ResultPart("ok", "c"), ResultPart("ok", "c"))),
+        ShownTurn("assistant", (TextPart("done"),)),
     ]
 
 
 @pytest.mark.parametrize(
     ("item", "parts"),
     [
-        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (Thinking("hm"),)),
-        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (Thinking("", "sealed, 3 bytes"),)),
-        (CALL | {"namespace": "mcp"}, (ToolCall("mcp.f", "c", '{"a":1}'),)),
+        ({"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}, (ThinkingPart("hm"),)),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "Z0FB"}, (ThinkingPart("", "sealed, 3 bytes"),)),
+        (CALL | {"namespace": "mcp"}, (CallPart("mcp.f", "c", '{"a":1}'),)),
         (
             {"type": "mcp_call", "id": "m", "server_label": "files", "name": "g", "arguments": "{}", "output": "x"},
-            (ToolCall("files.g", "m", "{}"), Field("output", "x")),
+            (CallPart("files.g", "m", "{}"), Field("output", "x")),
         ),
-        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (ToolCall("g", "c", "ls"),)),
-        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (ToolCall("shell", "c", in_json({"commands": ["ls"]})),)),
-        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ToolResult("a", "c", error=True),)),
+        ({"type": "custom_tool_call", "call_id": "c", "name": "g", "input": "ls"}, (CallPart("g", "c", "ls"),)),
+        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, (CallPart("shell", "c", in_json({"commands": ["ls"]})),)),
+        (OUTPUT | {"output": [{"type": "input_text", "text": "a"}], "status": "failed"}, (ResultPart("a", "c", error=True),)),
         ({"type": "item_reference", "id": "rs_1"}, (Raw(in_json({"type": "item_reference", "id": "rs_1"})),)),
     ],
 )  # fmt: skip
@@ -63,12 +71,12 @@ def test_an_item_is_read(item: dict[str, Any], parts: tuple[object, ...]) -> Non
 def test_thinking_in_an_assistants_text_is_set_apart() -> None:
     item = {"role": "assistant", "content": "<think>hm</think>Hello"}
     (turn,) = request.read(json.dumps({"input": [item]}).encode()).turns
-    assert turn == Turn("assistant", (Thinking("hm"), Text("Hello")))
+    assert turn == ShownTurn("assistant", (ThinkingPart("hm"), TextPart("Hello")))
 
 
 def test_an_item_of_a_reply_is_read_alike() -> None:
     search = {"type": "web_search_call", "id": "w", "action": {"query": "q"}}
-    assert parts_of_item(search) == [ToolCall("web_search", "w", in_json({"query": "q"}))]
+    assert parts_of_item(search) == [CallPart("web_search", "w", in_json({"query": "q"}))]
 
 
 def test_a_request_shows_its_instructions_and_its_turns() -> None:

@@ -17,7 +17,15 @@ from converter.observe.printable import in_json
 from converter.parsing.reading import Expected
 from converter.transcript import reply, terminal, text
 from converter.transcript.reply import ReplyReader
-from converter.transcript.turns import Failure, Field, Part, Text, Thinking, Transcript, Turn
+from converter.transcript.turns import (
+    FailurePart,
+    Field,
+    Part,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
+    Transcript,
+)
 from tests.support import recorded
 from tests.support.frames import DONE, HEAD, data, delta, stream, whole
 from tests.support.frames_of import OPENAI, STREAM, WHOLE, passed, rewriter
@@ -98,7 +106,7 @@ def test_every_rendering_takes_every_recording(name: str) -> None:
     said = [
         word
         for part in parts(transcript)
-        if isinstance(part, Text | Thinking)
+        if isinstance(part, TextPart | ThinkingPart)
         for word in part.text.split()
     ]
     for word in said:
@@ -169,15 +177,15 @@ def test_each_choice_is_a_turn() -> None:
         [delta(0, content="<think>a</think>b"), delta(1, content="c"), delta(0, content="d")]
     )
     assert reply.read(body).turns == (
-        Turn("assistant", (Thinking("a"), Text("bd"))),
-        Turn("assistant", (Text("c"),), 1),
+        ShownTurn("assistant", (ThinkingPart("a"), TextPart("bd"))),
+        ShownTurn("assistant", (TextPart("c"),), 1),
     )
 
 
 def test_tags_are_text_where_the_reply_brings_thinking_of_its_own() -> None:
     body = b"".join([delta(reasoning_content="deep"), delta(content="<think>said</think>")])
     assert reply.read(body).turns == (
-        Turn("assistant", (Thinking("deep"), Text("<think>said</think>"))),
+        ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>said</think>"))),
     )
 
 
@@ -225,27 +233,27 @@ def test_a_stream_of_nothing_known_is_shown_raw() -> None:
 @pytest.mark.parametrize(
     ("body", "failure"),
     [
-        ({"error": {"message": "too long", "type": "invalid"}}, Failure("too long", "invalid")),
+        ({"error": {"message": "too long", "type": "invalid"}}, FailurePart("too long", "invalid")),
         (
             {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}},
-            Failure("busy", "overloaded_error"),
+            FailurePart("busy", "overloaded_error"),
         ),
-        ({"error": "words"}, Failure("words", "api_error")),
+        ({"error": "words"}, FailurePart("words", "api_error")),
     ],
 )
-def test_errors_are_told(body: dict[str, Any], failure: Failure) -> None:
+def test_errors_are_told(body: dict[str, Any], failure: FailurePart) -> None:
     for raw in (json.dumps(body).encode(), data(body)):
         assert parts(reply.read(raw)) == [failure]
 
 
 def test_an_error_within_a_stream_comes_behind_what_was_said() -> None:
     body = b"".join([*stream("<think>deep")[:2], data({"error": {"message": "gone"}})])
-    assert parts(reply.read(body)) == [Thinking("deep"), Failure("gone", "api_error")]
+    assert parts(reply.read(body)) == [ThinkingPart("deep"), FailurePart("gone", "api_error")]
 
 
 def test_fields_of_the_servers_own_are_told() -> None:
     body = whole("Hi", plan=["a", "b"], annotations=[])
-    assert parts(reply.read(body)) == [Text("Hi"), Field("plan", ["a", "b"])]
+    assert parts(reply.read(body)) == [TextPart("Hi"), Field("plan", ["a", "b"])]
     beside = reply.read(data({**HEAD, "choices": [], "usage": {}, "timings": {"n": 1}}))
     assert (beside.turns, beside.beside) == ((), (Field("timings", {"n": 1}),))
 
@@ -263,7 +271,7 @@ def test_items_that_only_their_dialect_has_are_told() -> None:
 def test_odd_frames_stand_whole_in_the_rest() -> None:
     odd = data({"choices": "none"}).decode()
     seen = reply.read(b"".join([delta(content="Hi"), odd.encode(), b"data: \xff\n\n", DONE]))
-    assert parts(seen) == [Text("Hi")]
+    assert parts(seen) == [TextPart("Hi")]
     assert seen.rest == (odd, "data: \\xff\n\n")
 
 
@@ -308,8 +316,8 @@ def test_blocks_of_servers_tools_are_told() -> None:
 def test_the_map_of_the_settings_counts() -> None:
     chosen = settings.read({"map": ["musings=thinking:thinking", "plan=plan:steps"]})
     assert parts(reply.read(whole("Hi", musings="deep", plan=["a"]), chosen)) == [
-        Thinking("deep"),
-        Text("Hi"),
+        ThinkingPart("deep"),
+        TextPart("Hi"),
         Field("plan.steps", ["a"]),
     ]
 
@@ -334,19 +342,19 @@ def test_what_is_told_live_is_what_stands_in_the_end(drawn: Reply) -> None:
         if new.fresh:
             before.append(new.part)
         else:
-            assert isinstance(new.part, Text | Thinking)
+            assert isinstance(new.part, TextPart | ThinkingPart)
             before[-1] = type(new.part)(words(_turn(before[-1:])) + new.part.text)
     told = [str(part) for kept in grown.values() for part in kept]
     assert sorted(told) == sorted(str(_without_note(part)) for part in parts(reader.transcript()))
 
 
 def _turn(kept: list[Part]) -> Transcript:
-    return Transcript((Turn("", tuple(kept)),))
+    return Transcript((ShownTurn("", tuple(kept)),))
 
 
 def _without_note(part: Part) -> Part:
     """A thought's kind may come with its end, when its words have been told."""
-    return Thinking(part.text) if isinstance(part, Thinking) else part
+    return ThinkingPart(part.text) if isinstance(part, ThinkingPart) else part
 
 
 @law(200)

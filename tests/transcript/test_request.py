@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from converter.exchange import settings
 from converter.transcript import request, terminal, text
 from converter.transcript.turns import (
+    CallPart,
     Field,
     Media,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 from tests.support import recorded
 from tests.support.strategies import law
@@ -29,7 +29,7 @@ def read(**body: Any) -> Transcript:
     return request.read(json.dumps(body).encode())
 
 
-def turn(**message: Any) -> Turn:
+def turn(**message: Any) -> ShownTurn:
     (read_turn,) = read(messages=[message]).turns
     return read_turn
 
@@ -37,27 +37,30 @@ def turn(**message: Any) -> Turn:
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ({"role": "user", "content": "Hi"}, Turn("user", (Text("Hi"),))),
-        ({"role": "developer", "content": "Be kind."}, Turn("developer", (Text("Be kind."),))),
+        ({"role": "user", "content": "Hi"}, ShownTurn("user", (TextPart("Hi"),))),
+        (
+            {"role": "developer", "content": "Be kind."},
+            ShownTurn("developer", (TextPart("Be kind."),)),
+        ),
         (
             {"role": "assistant", "content": "<think>\ndeep\n</think>\n\nHello"},
-            Turn("assistant", (Thinking("deep"), Text("\n\nHello"))),
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("\n\nHello"))),
         ),
         (
             {"role": "assistant", "content": "<think>a</think><think>b</think>c"},
-            Turn("assistant", (Thinking("a"), Thinking("b"), Text("c"))),
+            ShownTurn("assistant", (ThinkingPart("a"), ThinkingPart("b"), TextPart("c"))),
         ),
         (
             {"role": "assistant", "content": "deep</think>Hello"},
-            Turn("assistant", (Thinking("deep"), Text("Hello"))),
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
         ),
         (
             {"role": "user", "content": "<think>a</think>"},
-            Turn("user", (Text("<think>a</think>"),)),
+            ShownTurn("user", (TextPart("<think>a</think>"),)),
         ),
         (
             {"role": "assistant", "content": "<think>no</think>", "reasoning_content": "deep"},
-            Turn("assistant", (Thinking("deep"), Text("<think>no</think>"))),
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>no</think>"))),
         ),
         (
             {
@@ -66,7 +69,7 @@ def turn(**message: Any) -> Turn:
                 "reasoning": "deep",
                 "reasoning_content": "deep",
             },
-            Turn("assistant", (Thinking("deep"), Text("Hello"))),
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hello"))),
         ),
         (
             {
@@ -76,7 +79,7 @@ def turn(**message: Any) -> Turn:
                     {"type": "text", "text": "<think>x"},
                 ],
             },
-            Turn("assistant", (Thinking("deep"), Text("<think>x"))),
+            ShownTurn("assistant", (ThinkingPart("deep"), TextPart("<think>x"))),
         ),
         (
             {
@@ -90,7 +93,7 @@ def turn(**message: Any) -> Turn:
                     }
                 ],
             },
-            Turn("assistant", (ToolCall("look", "a", '{"at":1}'),)),
+            ShownTurn("assistant", (CallPart("look", "a", '{"at":1}'),)),
         ),
         (
             {
@@ -99,28 +102,34 @@ def turn(**message: Any) -> Turn:
                     {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
                 ],
             },
-            Turn("assistant", (ToolCall("sh", "a", "ls"),)),
+            ShownTurn("assistant", (CallPart("sh", "a", "ls"),)),
         ),
         (
             {"role": "assistant", "function_call": {"name": "look", "arguments": "{}"}},
-            Turn("assistant", (ToolCall("look", "", "{}"),)),
+            ShownTurn("assistant", (CallPart("look", "", "{}"),)),
         ),
-        ({"role": "assistant", "refusal": "No."}, Turn("assistant", (Text("No.", "refusal"),))),
+        (
+            {"role": "assistant", "refusal": "No."},
+            ShownTurn("assistant", (TextPart("No.", "refusal"),)),
+        ),
         (
             {"role": "tool", "tool_call_id": "a", "content": "wet"},
-            Turn("tool", (ToolResult("wet", "a"),)),
+            ShownTurn("tool", (ResultPart("wet", "a"),)),
         ),
         (
             {"role": "function", "name": "look", "content": "wet"},
-            Turn("function", (ToolResult("wet", name="look"),)),
+            ShownTurn("function", (ResultPart("wet", name="look"),)),
         ),
         (
             {"role": "user", "content": "Hi", "name": "Ann"},
-            Turn("user", (Text("Hi"), Field("name", "Ann"))),
+            ShownTurn("user", (TextPart("Hi"), Field("name", "Ann"))),
         ),
-        ({"role": "user", "content": "Hi", "x": None}, Turn("user", (Text("Hi"),))),
-        ({"content": "Hi"}, Turn("?", (Text("Hi"),))),
-        ({"role": ["user"], "content": "Hi"}, Turn("?", (Text("Hi"), Field("role", ["user"])))),
+        ({"role": "user", "content": "Hi", "x": None}, ShownTurn("user", (TextPart("Hi"),))),
+        ({"content": "Hi"}, ShownTurn("?", (TextPart("Hi"),))),
+        (
+            {"role": ["user"], "content": "Hi"},
+            ShownTurn("?", (TextPart("Hi"), Field("role", ["user"]))),
+        ),
         (
             {
                 "role": "user",
@@ -128,12 +137,12 @@ def turn(**message: Any) -> Turn:
                     {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
                 ],
             },
-            Turn("user", (Media("image", "image/png", 3),)),
+            ShownTurn("user", (Media("image", "image/png", 3),)),
         ),
-        ({"role": "assistant", "tool_calls": "none"}, Turn("assistant", (Raw('"none"'),))),
+        ({"role": "assistant", "tool_calls": "none"}, ShownTurn("assistant", (Raw('"none"'),))),
     ],
 )
-def test_a_turn_is_read(message: dict[str, Any], expected: Turn) -> None:
+def test_a_turn_is_read(message: dict[str, Any], expected: ShownTurn) -> None:
     assert turn(**message) == expected
 
 
@@ -182,13 +191,16 @@ def test_the_system_turn_of_messages_comes_first() -> None:
         "system": [{"type": "text", "text": "Be kind."}],
         "messages": [{"role": "user", "content": "Hi"}],
     }
-    assert read(**body).turns == (Turn("system", (Text("Be kind."),)), Turn("user", (Text("Hi"),)))
+    assert read(**body).turns == (
+        ShownTurn("system", (TextPart("Be kind."),)),
+        ShownTurn("user", (TextPart("Hi"),)),
+    )
 
 
 def test_a_long_setting_stands_below_the_turns() -> None:
     schema = {"type": "object", "description": "d" * 300}
     assert read(messages=[], response_format=schema) == Transcript(
-        (Turn("settings", (Field("response_format", schema),)),)
+        (ShownTurn("settings", (Field("response_format", schema),)),)
     )
 
 
@@ -197,7 +209,7 @@ def test_the_tags_are_those_of_the_settings() -> None:
         {"messages": [{"role": "assistant", "content": "<hm>deep</hm>Hello <think>"}]}
     ).encode()
     (read_turn,) = request.read(body, settings.read({"tags": ["<hm> </hm>"]})).turns
-    assert read_turn.parts == (Thinking("deep"), Text("Hello <think>"))
+    assert read_turn.parts == (ThinkingPart("deep"), TextPart("Hello <think>"))
 
 
 @pytest.mark.parametrize(
@@ -217,8 +229,10 @@ def test_an_empty_body_asks_nothing() -> None:
 
 
 def test_messages_of_odd_shape_are_told() -> None:
-    assert read(messages={"a": "b"}).turns == (Turn("settings", (Field("messages", {"a": "b"}),)),)
-    assert read(messages=["a"]).turns == (Turn("?", (Raw('"a"'),)),)
+    assert read(messages={"a": "b"}).turns == (
+        ShownTurn("settings", (Field("messages", {"a": "b"}),)),
+    )
+    assert read(messages=["a"]).turns == (ShownTurn("?", (Raw('"a"'),)),)
 
 
 @law(300)

@@ -8,33 +8,33 @@ from hypothesis import given
 from converter.transcript import request, shown
 from converter.transcript.accumulator import News
 from converter.transcript.turns import (
-    Failure,
+    CallPart,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 from tests.support.transcript_samples import CONTENT
 
 PARTS: tuple[tuple[Part, dict[str, object]], ...] = (
-    (Thinking("deep", "a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
-    (Text("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
+    (ThinkingPart("deep", "a note"), {"kind": "thinking", "note": "a note", "text": "deep"}),
+    (TextPart("No.", "refusal"), {"kind": "text", "note": "refusal", "text": "No."}),
     (
-        ToolCall("f", "1", '{"a":1}'),
+        CallPart("f", "1", '{"a":1}'),
         {"kind": "call", "name": "f", "id": "1", "text": '{\n  "a": 1\n}'},
     ),
     (
-        ToolResult("7 degrees", "1", "f", error=True),
+        ResultPart("7 degrees", "1", "f", error=True),
         {"kind": "result", "name": "f", "id": "1", "text": "7 degrees", "failed": True},
     ),
     (Field("x", {"a": 1}), {"kind": "field", "name": "x", "text": '{"a": 1}'}),
-    (Failure("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
+    (FailurePart("full", "busy"), {"kind": "error", "name": "busy", "text": "full"}),
     (Raw("{"), {"kind": "raw", "text": "{"}),
     (Media("image", place="http://a/b.png"), {"kind": "media", "text": "image http://a/b.png"}),
 )
@@ -78,12 +78,12 @@ def _image(url: str) -> dict[str, object]:
 
 def test_words_that_come_in_pieces_are_one() -> None:
     news = [
-        News(Thinking("a")),
-        News(Thinking("b"), fresh=False),
-        News(Text("c")),
-        News(Text("d"), fresh=False),
-        News(Text("e")),
-        News(Text("f"), choice=1, fresh=False),
+        News(ThinkingPart("a")),
+        News(ThinkingPart("b"), fresh=False),
+        News(TextPart("c")),
+        News(TextPart("d"), fresh=False),
+        News(TextPart("e")),
+        News(TextPart("f"), choice=1, fresh=False),
         News(Raw("g")),
     ]
     told = [
@@ -100,7 +100,7 @@ def test_words_that_come_in_pieces_are_one() -> None:
 
 def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
     whole = Transcript(
-        (Turn("user", (Text("hi"),)),),
+        (ShownTurn("user", (TextPart("hi"),)),),
         {"model": "small", "n": 2},
         {"finish": "stop"},
         ("odd",),
@@ -108,7 +108,7 @@ def test_a_transcript_has_what_was_asked_its_turns_and_how_it_ended() -> None:
     )
     assert shown.transcript(whole, {"end": 1.0}) == {
         "asked": [["model", "small"], ["n", "2"]],
-        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(Text("hi"))]}],
+        "turns": [{"role": "user", "choice": 0, "parts": [shown.part(TextPart("hi"))]}],
         "facts": [["stop", "stop"], ["times", "end 1.00 s"]],
         "beside": [{"kind": "field", "name": "timings", "text": "1"}],
         "rest": [{"kind": "raw", "text": "odd"}],

@@ -11,17 +11,17 @@ from converter.transcript.accumulator import News
 from converter.transcript.reply import ReplyReader
 from converter.transcript.terminal import TerminalWriter
 from converter.transcript.turns import (
-    Failure,
+    CallPart,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 from tests.support.frames import stream
 from tests.support.strategies import TEXTS, cut, law
@@ -36,20 +36,20 @@ def shown(*parts: Part) -> str:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
-        (Text("\n\nHi\nthere"), "Hi\nthere"),
-        (Thinking("deep\ndeeper"), "│ deep\n│ deeper"),
-        (Thinking("deep", "plan"), "│ (plan) deep"),
-        (Text("No.", "refusal"), "(refusal) No."),
-        (ToolCall("look", "a", '{"at":1}'), '→ look a\n  {\n    "at": 1\n  }\n'),
-        (ToolCall("look"), "→ look\n"),
-        (ToolResult("wet\ncold", "a"), "← a\n  wet\n  cold\n"),
-        (ToolResult("gone", "a", error=True), "← failed a\n  gone\n"),
+        (TextPart("\n\nHi\nthere"), "Hi\nthere"),
+        (ThinkingPart("deep\ndeeper"), "│ deep\n│ deeper"),
+        (ThinkingPart("deep", "plan"), "│ (plan) deep"),
+        (TextPart("No.", "refusal"), "(refusal) No."),
+        (CallPart("look", "a", '{"at":1}'), '→ look a\n  {\n    "at": 1\n  }\n'),
+        (CallPart("look"), "→ look\n"),
+        (ResultPart("wet\ncold", "a"), "← a\n  wet\n  cold\n"),
+        (ResultPart("gone", "a", error=True), "← failed a\n  gone\n"),
         (Media("image", "image/png", 12_345), "[image image/png 12.3 kB]\n"),
         (Field("x", [1]), "x: [1]\n"),
         (Field("x", ["long"] * 90), "x: [\n" + ",\n".join(['  "long"'] * 90) + "\n]\n"),
-        (Failure("broken", "api_error"), "error api_error: broken\n"),
+        (FailurePart("broken", "api_error"), "error api_error: broken\n"),
         (Raw("data: \x1b]0;x\x07"), "data: ␛]0;x␇\n"),
-        (Text("\n"), ""),
+        (TextPart("\n"), ""),
     ],
 )
 def test_each_part_has_its_lines(part: Part, lines: str) -> None:
@@ -58,7 +58,7 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 def test_colours_only_when_asked_for() -> None:
     transcript = Transcript(
-        (Turn("assistant", (Thinking("deep"), Text("Hi"))),), facts={"model": "m"}
+        (ShownTurn("assistant", (ThinkingPart("deep"), TextPart("Hi"))),), facts={"model": "m"}
     )
     assert terminal.write(transcript) == "assistant\n│ deep\n\nHi\n\nmodel: m\n"
     assert terminal.write(transcript, colour=True) == (
@@ -68,7 +68,8 @@ def test_colours_only_when_asked_for() -> None:
 
 def test_a_request_begins_with_its_settings() -> None:
     transcript = Transcript(
-        (Turn("user", (Text("Hi"),)), Turn("user", (Text("a"),), 1)), {"model": "m", "stream": True}
+        (ShownTurn("user", (TextPart("Hi"),)), ShownTurn("user", (TextPart("a"),), 1)),
+        {"model": "m", "stream": True},
     )
     assert terminal.write(transcript) == "model: m\nstream: true\n\nuser\nHi\n\nuser 2\na\n"
 
@@ -84,7 +85,7 @@ def test_words_come_as_they_are_told() -> None:
 
 
 def test_words_of_another_choice_are_told_apart() -> None:
-    said = [News(Text("a")), News(Text("b"), 1), News(Text("c"), 0, fresh=False)]
+    said = [News(TextPart("a")), News(TextPart("b"), 1), News(TextPart("c"), 0, fresh=False)]
     assert TerminalWriter().feed(said) == "a\n\nchoice 2\nb\n\nchoice 1\nc"
 
 
@@ -92,10 +93,10 @@ def test_words_of_another_choice_are_told_apart() -> None:
 @given(st.text() | TEXTS, st.data())
 def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
     pieces = draw.draw(cut(said)) if said else []
-    grown = [News(Thinking(piece), fresh=not number) for number, piece in enumerate(pieces)]
+    grown = [News(ThinkingPart(piece), fresh=not number) for number, piece in enumerate(pieces)]
     writer = TerminalWriter()
     assert writer.feed(grown) + writer.close() == terminal.write(
-        Transcript((Turn("x", (Thinking(said),)),))
+        Transcript((ShownTurn("x", (ThinkingPart(said),)),))
     ).removeprefix("x\n")
 
 
@@ -108,15 +109,16 @@ def test_cut_anywhere_it_shows_the_same(said: str, draw: st.DataObject) -> None:
 )
 def test_no_escape_sequence_but_ours_reaches_the_terminal(said: str) -> None:
     parts = (
-        Text(said),
-        Thinking(said, said),
-        ToolCall(said, said, said),
-        ToolResult(said, said, said),
+        TextPart(said),
+        ThinkingPart(said, said),
+        CallPart(said, said, said),
+        ResultPart(said, said, said),
         Field(said, said),
     )
-    more = (Raw(said), Failure(said, said), Media(said, said, place=said, title=said))
+    more = (Raw(said), FailurePart(said, said), Media(said, said, place=said, title=said))
     written = terminal.write(
-        Transcript((Turn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)), colour=True
+        Transcript((ShownTurn(said, (*parts, *more)),), {said: said}, {said: said}, (said,)),
+        colour=True,
     )
     left = OURS.sub("", written).replace("\n", "").replace("\t", "")
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", left)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from converter.transcript import text
 from converter.transcript.turns import (
-    Failure,
+    CallPart,
+    FailurePart,
     Field,
     Media,
     Part,
     Raw,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
+    ResultPart,
+    ShownTurn,
+    TextPart,
+    ThinkingPart,
     Transcript,
-    Turn,
 )
 from tests.support.strategies import law
 from tests.support.transcript_samples import JSON
@@ -34,7 +34,7 @@ DATA = "A" * 4000
 
 
 def shown(*parts: Part) -> str:
-    written = text.write(Transcript((Turn("assistant", parts),)))
+    written = text.write(Transcript((ShownTurn("assistant", parts),)))
     assert written.startswith("assistant:\n")
     return written.removeprefix("assistant:\n")
 
@@ -42,42 +42,45 @@ def shown(*parts: Part) -> str:
 @pytest.mark.parametrize(
     ("part", "lines"),
     [
-        (Text("Hi"), "  text: |\n    Hi\n"),
-        (Text("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
-        (Text("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
-        (Text("No.", "refusal"), "  refusal: |\n    No.\n"),
-        (Thinking("deep\n\n# deeper: x"), "  thinking:\n    #│ deep\n    #│\n    #│ # deeper: x\n"),
-        (Thinking("deep", "plan"), "  thinking:  # plan\n    #│ deep\n"),
+        (TextPart("Hi"), "  text: |\n    Hi\n"),
+        (TextPart("\n\nHi\n\nthere\n"), "  text: |\n    Hi\n\n    there\n"),
+        (TextPart("  indented\nnot"), "  text: |2\n      indented\n    not\n"),
+        (TextPart("No.", "refusal"), "  refusal: |\n    No.\n"),
         (
-            Thinking("", "only its vendor can read it"),
+            ThinkingPart("deep\n\n# deeper: x"),
+            "  thinking:\n    #│ deep\n    #│\n    #│ # deeper: x\n",
+        ),
+        (ThinkingPart("deep", "plan"), "  thinking:  # plan\n    #│ deep\n"),
+        (
+            ThinkingPart("", "only its vendor can read it"),
             "  thinking:  # only its vendor can read it\n",
         ),
-        (ToolCall("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
+        (CallPart("look", "a", '{"at":"sky"}'), "  call look:  # a\n    at: sky\n"),
         (
-            ToolCall("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
+            CallPart("look", "", '{"at":"1","n":1,"x":{"y":[]}}'),
             "  call look:\n    at: '1'\n    n: 1\n    x: {\"y\": []}\n",
         ),
         (
-            ToolCall("write", "a", '{"text":"a\\n  b"}'),
+            CallPart("write", "a", '{"text":"a\\n  b"}'),
             "  call write:  # a\n    text: |\n      a\n        b\n",
         ),
-        (ToolCall("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
-        (ToolCall("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
-        (ToolCall("look", "a", '{"a: b":1}'), '  call look a: |\n    {\n      "a: b": 1\n    }\n'),
-        (ToolCall("look at: it", "a", ""), "  # look at: it a\n  call: ''\n"),
-        (ToolResult("wet\nand cold", "a"), "  result a: |\n    wet\n    and cold\n"),
-        (ToolResult("gone", error=True), "  failed: |\n    gone\n"),
+        (CallPart("look", "a", "[1]"), "  call look a: |\n    [\n      1\n    ]\n"),
+        (CallPart("look", "a", '{"at":1,"at":2}'), '  call look a: |\n    {"at":1,"at":2}\n'),
+        (CallPart("look", "a", '{"a: b":1}'), '  call look a: |\n    {\n      "a: b": 1\n    }\n'),
+        (CallPart("look at: it", "a", ""), "  # look at: it a\n  call: ''\n"),
+        (ResultPart("wet\nand cold", "a"), "  result a: |\n    wet\n    and cold\n"),
+        (ResultPart("gone", error=True), "  failed: |\n    gone\n"),
         (Media("image", "image/png", 12_345), "  image: image/png 12.3 kB\n"),
         (Media("image", place="https://h/c.png?a=1"), "  image: 'https://h/c.png?a=1'\n"),
         (Field("x", "word"), "  x: word\n"),
         (Field("x", "two\nlines"), "  x: |\n    two\n    lines\n"),
         (Field("odd: name", {"a": [1]}), "  'odd: name': {\"a\": [1]}\n"),
         (Field("n" * 300, 1), f"  field: |\n    {'n' * 300}: 1\n"),
-        (Failure("broken", "api_error"), "  error api_error: |\n    broken\n"),
+        (FailurePart("broken", "api_error"), "  error api_error: |\n    broken\n"),
         (Raw(f'{{"data": "{DATA}"}}'), '  unread: |\n    {"data": "[base64, 3.0 kB]"}\n'),
-        (Text("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
-        (Text("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
-        (Text("\n\n"), ""),
+        (TextPart("\x1b[2J\u202e"), "  text: |\n    ␛[2J\\u202e\n"),
+        (TextPart("x" * 5000), f"  text: |\n    {'x' * 5000}\n"),
+        (TextPart("\n\n"), ""),
     ],
 )
 def test_each_part_has_its_lines(part: Part, lines: str) -> None:
@@ -86,8 +89,8 @@ def test_each_part_has_its_lines(part: Part, lines: str) -> None:
 
 def test_a_request_reads_from_top_to_bottom() -> None:
     turns = (
-        Turn("system", (Text("Be kind."),)),
-        Turn("user", (Text("Hi"), Media("image", "image/png", 3))),
+        ShownTurn("system", (TextPart("Be kind."),)),
+        ShownTurn("user", (TextPart("Hi"), Media("image", "image/png", 3))),
     )
     asked = {
         "model": "m",
@@ -111,7 +114,9 @@ def test_facts_from_elsewhere_are_told_as_well() -> None:
 def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None:
     beside = (Field("timings", {"n": 1, "ms": [2.5]}), Field("long", ["x"] * 200))
     written = text.write(
-        Transcript((Turn("assistant", (Text("Hi"),)),), facts={"model": "m"}, beside=beside)
+        Transcript(
+            (ShownTurn("assistant", (TextPart("Hi"),)),), facts={"model": "m"}, beside=beside
+        )
     )
     assert (
         '  text: |\n    Hi\n\nmodel: m\ntimings: {"n": 1, "ms": [2.5]}\nlong: |\n  [\n    "x",\n'
@@ -121,7 +126,7 @@ def test_what_stands_beside_a_reply_comes_last_in_a_line_where_it_fits() -> None
 
 def test_choices_are_numbered() -> None:
     assert (
-        text.write(Transcript((Turn("assistant", (Text("a"),), 1),)))
+        text.write(Transcript((ShownTurn("assistant", (TextPart("a"),), 1),)))
         == "assistant 2:\n  text: |\n    a\n"
     )
 
@@ -160,25 +165,27 @@ _LIKE_YAML = st.lists(
     max_size=12,
 ).map("".join)
 _PARTS = st.one_of(
-    st.builds(Text, _LIKE_YAML, st.sampled_from(["", "refusal"])),
-    st.builds(Thinking, _LIKE_YAML, _LIKE_YAML),
-    st.builds(ToolCall, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
-    st.builds(ToolResult, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
+    st.builds(TextPart, _LIKE_YAML, st.sampled_from(["", "refusal"])),
+    st.builds(ThinkingPart, _LIKE_YAML, _LIKE_YAML),
+    st.builds(CallPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML),
+    st.builds(ResultPart, _LIKE_YAML, _LIKE_YAML, _LIKE_YAML, st.booleans()),
     st.builds(Media, _LIKE_YAML, _LIKE_YAML),
     st.builds(
-        ToolCall,
+        CallPart,
         st.just("look"),
         _LIKE_YAML,
         st.dictionaries(_LIKE_YAML, _LIKE_YAML | JSON, max_size=3).map(json.dumps),
     ),
     st.builds(Field, _LIKE_YAML, _LIKE_YAML | JSON),
-    st.builds(Failure, _LIKE_YAML, _LIKE_YAML),
+    st.builds(FailurePart, _LIKE_YAML, _LIKE_YAML),
     st.builds(Raw, _LIKE_YAML),
 )
 _TRANSCRIPTS = st.builds(
     Transcript,
     st.lists(
-        st.builds(Turn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)),
+        st.builds(
+            ShownTurn, _LIKE_YAML, st.lists(_PARTS, max_size=3).map(tuple), st.integers(0, 1)
+        ),
         max_size=3,
     ).map(tuple),
     st.dictionaries(_LIKE_YAML, _LIKE_YAML | st.integers() | st.booleans(), max_size=2),
@@ -202,9 +209,12 @@ def test_the_highlighter_sees_thinking_and_text_as_what_they_are(
     thought: str, said: str, result: str
 ) -> None:
     turns = (
-        Turn("assistant", (Thinking(f"t{thought}"), Text(f"s{said}"), ToolCall("look", "a", said))),
-        Turn("tool", (ToolResult(result),)),
-        Turn("assistant", (Text("LAST"),)),
+        ShownTurn(
+            "assistant",
+            (ThinkingPart(f"t{thought}"), TextPart(f"s{said}"), CallPart("look", "a", said)),
+        ),
+        ShownTurn("tool", (ResultPart(result),)),
+        ShownTurn("assistant", (TextPart("LAST"),)),
     )
     written = text.write(Transcript(turns, facts={"model": "END"}))
     chunks = highlight(written, text.HIGHLIGHT)

@@ -17,8 +17,8 @@ from converter.model.conversation import (
     Role,
     Source,
     Stored,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
 )
@@ -53,7 +53,7 @@ SERVER_BLOCKS = frozenset(
 
 def read_blocks[B](
     owner: Fields, name: str, readers: Mapping[str, Reader[B]], left_out: list[str] | None = None
-) -> tuple[B | Text, ...]:
+) -> tuple[B | TextBlock, ...]:
     """The blocks of a field that is a string or an array of blocks; none when it is absent.
 
     A block that only Anthropic's servers can use, or that nobody knows, adds its type to
@@ -62,10 +62,10 @@ def read_blocks[B](
     """
     content = owner.values.get(name)
     if isinstance(content, str):
-        return (Text(content),)
+        return (TextBlock(content),)
     if content is not None and not isinstance(content, list):
         raise owner.error(name, "Input should be a valid string or an array")
-    blocks: list[B | Text] = []
+    blocks: list[B | TextBlock] = []
     for block in owner.children(name):
         kind = block.required("type", str)
         if kind in readers:
@@ -93,25 +93,25 @@ def _unexpected(kind: str, readers: Mapping[str, object]) -> str:
     return f"Input tag {kind!r} does not match any of the expected tags: {expected}"
 
 
-def _text(block: Fields) -> Text:
-    return Text(block.required("text", str))
+def _text(block: Fields) -> TextBlock:
+    return TextBlock(block.required("text", str))
 
 
-def _thinking(block: Fields) -> Thinking:
+def _thinking(block: Fields) -> ThinkingBlock:
     # The API requires a signature; clients of local servers, which sign nothing, send none.
-    return Thinking(block.required("thinking", str), block.optional("signature", str) or "")
+    return ThinkingBlock(block.required("thinking", str), block.optional("signature", str) or "")
 
 
 def _redacted_thinking(block: Fields) -> RedactedThinking:
     return RedactedThinking(block.required("data", str))
 
 
-def _compaction(block: Fields) -> Text:
-    return Text(block.optional("content", str) or "")
+def _compaction(block: Fields) -> TextBlock:
+    return TextBlock(block.optional("content", str) or "")
 
 
-def _tool_reference(block: Fields) -> Text:
-    return Text(f"Tool: {block.required('tool_name', str)}")
+def _tool_reference(block: Fields) -> TextBlock:
+    return TextBlock(f"Tool: {block.required('tool_name', str)}")
 
 
 def _search_result(block: Fields) -> Document:
@@ -177,43 +177,43 @@ def _image_data(source: Fields) -> Source:
     return Data(media_type, source.required("data", str))
 
 
-def _document_data(source: Fields) -> tuple[Text | Image, ...] | Source:
+def _document_data(source: Fields) -> tuple[TextBlock | Image, ...] | Source:
     media_type = source.one_of("media_type", (PDF, "text/plain"))
     content = _bytes(source)
     if media_type == PDF:
         return Data(media_type, source.required("data", str))
     try:
-        return (Text(content.decode()),)
+        return (TextBlock(content.decode()),)
     except UnicodeDecodeError as error:
         raise source.error("data", "Input should be UTF-8 text") from error
 
 
-def _plain_text(source: Fields) -> tuple[Text | Image, ...]:
+def _plain_text(source: Fields) -> tuple[TextBlock | Image, ...]:
     source.one_of("media_type", ("text/plain",))
-    return (Text(source.required("data", str)),)
+    return (TextBlock(source.required("data", str)),)
 
 
-def _inner_blocks(source: Fields) -> tuple[Text | Image, ...]:
+def _inner_blocks(source: Fields) -> tuple[TextBlock | Image, ...]:
     return read_blocks(source, "content", INNER_BLOCKS)
 
 
-INNER_BLOCKS: dict[str, Reader[Text | Image]] = {"text": _text, "image": _image}
+INNER_BLOCKS: dict[str, Reader[TextBlock | Image]] = {"text": _text, "image": _image}
 IMAGE_SOURCES: dict[str, Reader[Source]] = {"base64": _image_data, "url": _link, "file": _stored}
-DOCUMENT_SOURCES: dict[str, Reader[tuple[Text | Image, ...] | Source]] = {
+DOCUMENT_SOURCES: dict[str, Reader[tuple[TextBlock | Image, ...] | Source]] = {
     "base64": _document_data,
     "text": _plain_text,
     "content": _inner_blocks,
     "url": _link,
     "file": _stored,
 }
-RESULT_BLOCKS: dict[str, Reader[Text | Image | Document]] = {
+RESULT_BLOCKS: dict[str, Reader[TextBlock | Image | Document]] = {
     "text": _text,
     "image": _image,
     "document": _document,
     "search_result": _search_result,
     "tool_reference": _tool_reference,
 }
-SYSTEM_BLOCKS: dict[str, Reader[Text]] = {"text": _text}
+SYSTEM_BLOCKS: dict[str, Reader[TextBlock]] = {"text": _text}
 ROLE_BLOCKS: dict[str, dict[str, Reader[Block]]] = {
     "user": {
         "text": _text,

@@ -23,7 +23,7 @@ from converter.model.conversation import (
     Conversation,
     Role,
     Sampling,
-    Text,
+    TextBlock,
     ThinkingMode,
     ThinkingSwitch,
     Tool,
@@ -134,13 +134,15 @@ def _turn(message: Fields, left_out: list[str]) -> Turn:
 def _without_billing(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Take Claude Code's lines out of a system message; a block of nothing else goes."""
     cleaned = (
-        replace(block, text=BILLING_LINES.sub("", block.text)) if isinstance(block, Text) else block
+        replace(block, text=BILLING_LINES.sub("", block.text))
+        if isinstance(block, TextBlock)
+        else block
         for block in blocks
     )
     return tuple(
         block
         for block, before in zip(cleaned, blocks, strict=True)
-        if block == before or not isinstance(block, Text) or block.text.strip()
+        if block == before or not isinstance(block, TextBlock) or block.text.strip()
     )
 
 

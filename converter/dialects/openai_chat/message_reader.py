@@ -16,15 +16,15 @@ from converter.model.conversation import (
     Document,
     Image,
     Sound,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
 )
 from converter.wire.checked import Fields
 
-type Part = Text | Thinking | Image | Sound | Document
+type Part = TextBlock | ThinkingBlock | Image | Sound | Document
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
@@ -64,16 +64,18 @@ class Messages:
         call = message.optional("tool_call_id", str) or ""
         if role == "function":
             call = self._legacy.get(message.optional("name", str) or "", call)
-        parts = tuple(part for part in self._parts(message) if not isinstance(part, Thinking))
-        first = parts[0].text if parts and isinstance(parts[0], Text) else ""
+        parts = tuple(part for part in self._parts(message) if not isinstance(part, ThinkingBlock))
+        first = parts[0].text if parts and isinstance(parts[0], TextBlock) else ""
         if not first.startswith(f"{TOOL_ERROR}\n"):
             return ToolResult(call, parts)
-        return ToolResult(call, (Text(first.removeprefix(f"{TOOL_ERROR}\n")), *parts[1:]), True)
+        return ToolResult(
+            call, (TextBlock(first.removeprefix(f"{TOOL_ERROR}\n")), *parts[1:]), True
+        )
 
     def _assistant(self, message: Fields) -> tuple[Block, ...]:
         blocks: list[Block] = [*_thoughts(message.values), *self._parts(message)]
         if refusal := message.optional("refusal", str):
-            blocks.append(Text(refusal))
+            blocks.append(TextBlock(refusal))
         blocks += map(self._call, message.children("tool_calls"))
         if legacy := message.child("function_call"):
             call = self._call(Fields({"function": legacy.values}, message.place))
@@ -97,7 +99,7 @@ class Messages:
         if content is None or content == "":
             return ()
         if isinstance(content, str):
-            return (Text(content),)
+            return (TextBlock(content),)
         return tuple(
             block for part in message.children("content") if (block := self._part(part)) is not None
         )
@@ -110,7 +112,7 @@ class Messages:
         return None
 
 
-def _thoughts(message: Mapping[str, object]) -> list[Thinking]:
+def _thoughts(message: Mapping[str, object]) -> list[ThinkingBlock]:
     """Return the thinking in the reasoning fields; several often say the same."""
     merger = ReasoningMerger()
     thoughts = [
@@ -118,23 +120,23 @@ def _thoughts(message: Mapping[str, object]) -> list[Thinking]:
         for name in REASONING_FIELDS
         if (words := words_of(message.get(name)))
     ]
-    return [Thinking(text) for text in thoughts if text]
+    return [ThinkingBlock(text) for text in thoughts if text]
 
 
 # Content parts.
 
 
-def _text(part: Fields) -> Text:
-    return Text(part.optional("text", str) or "")
+def _text(part: Fields) -> TextBlock:
+    return TextBlock(part.optional("text", str) or "")
 
 
-def _refusal(part: Fields) -> Text:
-    return Text(part.optional("refusal", str) or "")
+def _refusal(part: Fields) -> TextBlock:
+    return TextBlock(part.optional("refusal", str) or "")
 
 
-def _thinking(part: Fields) -> Thinking:
+def _thinking(part: Fields) -> ThinkingBlock:
     """Mistral's API: a list of text parts; others: a string."""
-    return Thinking(words_of(part.values.get("thinking") or part.values.get("text")))
+    return ThinkingBlock(words_of(part.values.get("thinking") or part.values.get("text")))
 
 
 def _image(part: Fields) -> Image:

@@ -21,15 +21,15 @@ from converter.model.conversation import (
     Link,
     Sound,
     Stored,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
 )
 from converter.servers.profiles import GENERIC, History, Order, Server
 
-type Part = Text | Image | Sound
+type Part = TextBlock | Image | Sound
 """A part of a message that a server can be given."""
 
 DETAILS = {"low": "low", "high": "high", "original": "high"}
@@ -43,7 +43,7 @@ NOT_REACHABLE = "[{} was attached as a stored file, which this server cannot rea
 def part_of(block: Part) -> dict[str, object]:
     """Return the part of a message that holds a text, an image or a sound."""
     match block:
-        case Text(text):
+        case TextBlock(text):
             return {"type": "text", "text": text}
         case Sound(Data(media_type, content)):
             kind = media_type.removeprefix("audio/")
@@ -67,12 +67,12 @@ def readable(blocks: Iterable[Block], links: bool) -> Iterator[Part]:
     """
     for block in blocks:
         match block:
-            case Text() | Sound():
+            case TextBlock() | Sound():
                 yield block
             case Image(Stored(file_id)):
-                yield Text(NOT_REACHABLE.format(f"the image {file_id}"))
+                yield TextBlock(NOT_REACHABLE.format(f"the image {file_id}"))
             case Image(Link(url)) if not links:
-                yield Text(f"[image: {url}]")
+                yield TextBlock(f"[image: {url}]")
             case Image():
                 yield block
             case Document():
@@ -83,20 +83,20 @@ def _document(block: Document, links: bool) -> Iterator[Part]:
     name = f'the document "{block.title}"' if block.title else "a document"
     match block.content:
         case Data(media_type, _):
-            yield Text(NOT_READABLE.format(f"{name} ({media_type})"))
+            yield TextBlock(NOT_READABLE.format(f"{name} ({media_type})"))
         case Stored():
-            yield Text(NOT_REACHABLE.format(name))
+            yield TextBlock(NOT_REACHABLE.format(name))
         case Link(url):
-            yield Text(NOT_READABLE.format(f"{name} ({url})"))
+            yield TextBlock(NOT_READABLE.format(f"{name} ({url})"))
         case content:
             head = (
                 "<document>",
                 f"title: {block.title}" if block.title else "",
                 f"context: {block.context}" if block.context else "",
             )
-            yield Text("\n".join(line for line in head if line))
+            yield TextBlock("\n".join(line for line in head if line))
             yield from readable(content, links)
-            yield Text("</document>")
+            yield TextBlock("</document>")
 
 
 type Message = dict[str, object]
@@ -155,12 +155,12 @@ def _split_system(conversation: Conversation) -> tuple[str, list[Turn]]:
 
 
 def _texts(turn: Turn) -> list[str]:
-    return [block.text for block in turn.blocks if isinstance(block, Text)]
+    return [block.text for block in turn.blocks if isinstance(block, TextBlock)]
 
 
 def _as_user(turn: Turn) -> Turn:
     said = join_texts(_texts(turn))
-    return Turn("user", (Text(INLINE_SYSTEM.format(said)),) if said else ())
+    return Turn("user", (TextBlock(INLINE_SYSTEM.format(said)),) if said else ())
 
 
 def join_texts(texts: Iterable[str]) -> str:
@@ -183,7 +183,7 @@ def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Messa
     of_tool_turns = settings.server.tool_turn_history if calls else ""
     field = of_tool_turns or settings.history
     message: Message = {"role": "assistant", "content": join_texts(_said(blocks, field))}
-    thoughts = join_texts(block.text for block in blocks if isinstance(block, Thinking))
+    thoughts = join_texts(block.text for block in blocks if isinstance(block, ThinkingBlock))
     if field not in ("tags", "drop") and (thoughts or of_tool_turns):
         message[field] = thoughts
     return [message | ({"tool_calls": calls} if calls else {})]
@@ -191,9 +191,9 @@ def _assistant(blocks: Sequence[Block], settings: RequestSettings) -> list[Messa
 
 def _said(blocks: Iterable[Block], field: str) -> Iterator[str]:
     for block in blocks:
-        if isinstance(block, Text):
+        if isinstance(block, TextBlock):
             yield block.text
-        elif isinstance(block, Thinking) and field == "tags" and block.text.strip():
+        elif isinstance(block, ThinkingBlock) and field == "tags" and block.text.strip():
             yield f"<think>{block.text}</think>"
 
 
@@ -233,7 +233,7 @@ def _unfolded(blocks: Iterable[Block], links: bool) -> Iterator[Part | ToolResul
             yield ToolResult(block.tool_use_id, content, block.is_error)
             for part in content:
                 if name := NAMES.get(type(part)):
-                    waiting += [Text(ABOVE.format(name, block.tool_use_id)), part]
+                    waiting += [TextBlock(ABOVE.format(name, block.tool_use_id)), part]
         else:
             yield from waiting
             waiting = []
@@ -247,7 +247,7 @@ def _tool_messages(blocks: Iterable[Part | ToolResult]) -> list[Message]:
 
 def _tool_message(block: ToolResult) -> Message:
     texts = [
-        part.text if isinstance(part, Text) else BELOW.format(NAMES[type(part)])
+        part.text if isinstance(part, TextBlock) else BELOW.format(NAMES[type(part)])
         for part in block.content
     ]
     content = join_texts(texts) or NO_OUTPUT
@@ -262,9 +262,10 @@ def _user_message(blocks: Iterable[Part | ToolResult]) -> list[Message]:
     parts = [
         block
         for block in blocks
-        if isinstance(block, (Image, Sound)) or (isinstance(block, Text) and block.text.strip())
+        if isinstance(block, (Image, Sound))
+        or (isinstance(block, TextBlock) and block.text.strip())
     ]
-    if not all(isinstance(part, Text) for part in parts):
+    if not all(isinstance(part, TextBlock) for part in parts):
         return [{"role": "user", "content": [part_of(part) for part in parts]}]
-    text = join_texts(part.text for part in parts if isinstance(part, Text))
+    text = join_texts(part.text for part in parts if isinstance(part, TextBlock))
     return [{"role": "user", "content": text}] if text else []

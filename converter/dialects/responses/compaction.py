@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from converter.dialects.responses import thoughts
 from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json, OutputItem, added
-from converter.model.conversation import Text
+from converter.model.conversation import TextBlock
 
 ITEM = "compaction"
 TRIGGER = "compaction_trigger"
@@ -67,10 +67,10 @@ def answer(response: Json, repeated: Iterable[Json], name: str) -> Json:
     }
 
 
-def read(sealed: str) -> Text | None:
+def read(sealed: str) -> TextBlock | None:
     """Return the summary in an item's content; None for one that was made elsewhere."""
     text = thoughts.decode(sealed)
-    return None if text is None else Text(HEAD + text)
+    return None if text is None else TextBlock(HEAD + text)
 
 
 class Compaction(OutputItem):

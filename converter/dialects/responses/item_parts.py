@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from converter.dialects.openai_parts import document_of, source_of
-from converter.model.conversation import Data, Document, Image, Sound, Stored, Text
+from converter.model.conversation import Data, Document, Image, Sound, Stored, TextBlock
 from converter.wire.checked import Fields
 
-type Part = Text | Image | Sound | Document
+type Part = TextBlock | Image | Sound | Document
 
 
 def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
@@ -15,7 +15,7 @@ def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
     if content is None:
         return []
     if isinstance(content, str):
-        return [Text(content)]
+        return [TextBlock(content)]
     parts: list[Part] = []
     for part in item.children(name):
         kind = part.optional("type", str) or "input_text"
@@ -26,8 +26,8 @@ def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
     return parts
 
 
-def _text(part: Fields) -> Text:
-    return Text(part.optional("text", str) or "")
+def _text(part: Fields) -> TextBlock:
+    return TextBlock(part.optional("text", str) or "")
 
 
 def _image(part: Fields) -> Image:
@@ -44,7 +44,7 @@ def _audio(part: Fields) -> Sound:
 
 _PARTS: dict[str, Callable[[Fields], Part]] = {
     **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), _text),
-    "refusal": lambda part: Text(part.optional("refusal", str) or ""),
+    "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
     "input_image": _image,
     "computer_screenshot": _image,
     "input_file": document_of,

@@ -15,8 +15,8 @@ from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
 from converter.model.conversation import (
     Block,
     Role,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
@@ -139,7 +139,7 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
         parts = [*item.children("content")] or item.children("summary")
         text = "\n\n".join(part.optional("text", str) or "" for part in parts)
     if text:
-        yield Thinking(text)
+        yield ThinkingBlock(text)
     elif sealed:
         left_out.add(SEALED)
 
@@ -155,7 +155,7 @@ def _output(item: Fields, items: Items) -> list[Part]:
 
 def _found_tools(item: Fields, items: Items) -> list[Part]:
     found = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
-    return [Text(f"Tools found: {', '.join(found) or 'none'}")]
+    return [TextBlock(f"Tools found: {', '.join(found) or 'none'}")]
 
 
 def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
@@ -168,7 +168,7 @@ def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
 def _shell(item: Fields, items: Items) -> list[Part]:
     if isinstance(item.values.get("output"), str):
         return _output(item, items)
-    return [Text(_shell_words(output)) for output in item.children("output")]
+    return [TextBlock(_shell_words(output)) for output in item.children("output")]
 
 
 def _shell_words(output: Fields) -> str:
@@ -180,7 +180,7 @@ def _shell_words(output: Fields) -> str:
 
 
 def _patch(item: Fields, items: Items) -> list[Part]:
-    return _output(item, items) or [Text(item.optional("status", str) or "completed")]
+    return _output(item, items) or [TextBlock(item.optional("status", str) or "completed")]
 
 
 _OUTPUTS: dict[str, Callable[[Fields, Items], list[Part]]] = {
@@ -191,7 +191,7 @@ _OUTPUTS: dict[str, Callable[[Fields, Items], list[Part]]] = {
     "tool_search_output": _found_tools,
     "shell_call_output": _shell,
     "apply_patch_call_output": _patch,
-    "program_output": lambda item, _: [Text(item.optional("result", str) or "")],
+    "program_output": lambda item, _: [TextBlock(item.optional("result", str) or "")],
 }
 
 
@@ -211,9 +211,9 @@ def _other_use(item: Fields, kind: str) -> tuple[str, Mapping[str, object]]:
 def _found(value: object) -> Iterator[Part]:
     """Return what a call gave: text, or whatever it is, as JSON."""
     if isinstance(value, str):
-        yield Text(value)
+        yield TextBlock(value)
     elif value:
-        yield Text(json_text.write(value).decode())
+        yield TextBlock(json_text.write(value).decode())
 
 
 _SERVER_CALLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {

@@ -19,7 +19,7 @@ from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
-    Text,
+    TextBlock,
     ThinkingSwitch,
     Tool,
     ToolChoice,
@@ -106,7 +106,7 @@ def read(
     form = _format(request)
     choice, toolbox.tools = _choice(request, toolbox, notes)
     if compacts := compaction.TRIGGER in map(kind_of, entries):
-        reading.turns.append(Turn("user", (Text(compaction.PROMPT),)))
+        reading.turns.append(Turn("user", (TextBlock(compaction.PROMPT),)))
         choice, toolbox.tools = None, []
     conversation = replace(
         _asked(request, form),

@@ -20,7 +20,7 @@ from converter.shell.watch.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.shown import Values
-from converter.transcript.turns import Thinking, Transcript
+from converter.transcript.turns import ThinkingPart, Transcript
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -176,9 +176,12 @@ def _thoughts_kept_back(
     got: Transcript, facts: Mapping[str, object], sent: _Body | None
 ) -> list[str]:
     """Return the thoughts of a reply whose client got none, though the model had some."""
-    has_thoughts = any(isinstance(part, Thinking) for turn in got.turns for part in turn.parts)
+    has_thoughts = any(isinstance(part, ThinkingPart) for turn in got.turns for part in turn.parts)
     if has_thoughts or sent is None or not facts.get("thoughts"):
         return []
     return [
-        part.text for turn in sent.read().turns for part in turn.parts if isinstance(part, Thinking)
+        part.text
+        for turn in sent.read().turns
+        for part in turn.parts
+        if isinstance(part, ThinkingPart)
     ]

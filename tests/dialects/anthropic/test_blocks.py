@@ -11,8 +11,8 @@ from converter.model.conversation import (
     RedactedThinking,
     RequestError,
     Stored,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
 )
@@ -39,21 +39,21 @@ def source(kind: str, **fields: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("role", "block", "expected"),
     [
-        ("user", {"type": "text", "text": " hi\n", **CACHE}, Text(" hi\n")),
-        ("assistant", {"type": "text", "text": "hi", "citations": None}, Text("hi")),
+        ("user", {"type": "text", "text": " hi\n", **CACHE}, TextBlock(" hi\n")),
+        ("assistant", {"type": "text", "text": "hi", "citations": None}, TextBlock("hi")),
         (
             "assistant",
             {"type": "thinking", "thinking": "\nhm", "signature": "sig"},
-            Thinking("\nhm", "sig"),
+            ThinkingBlock("\nhm", "sig"),
         ),
-        ("assistant", {"type": "thinking", "thinking": "hm"}, Thinking("hm", "")),
+        ("assistant", {"type": "thinking", "thinking": "hm"}, ThinkingBlock("hm", "")),
         ("assistant", {"type": "redacted_thinking", "data": "x"}, RedactedThinking("x")),
         (
             "assistant",
             {"type": "tool_use", "id": "a", "name": "f", "input": {"x": [1]}, **CACHE},
             ToolUse("a", "f", {"x": [1]}),
         ),
-        ("assistant", {"type": "compaction", "content": "before"}, Text("before")),
+        ("assistant", {"type": "compaction", "content": "before"}, TextBlock("before")),
         (
             "user",
             {"type": "image", "source": source("base64", media_type="image/png", data=PNG)},
@@ -77,7 +77,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
                 "context": "C",
                 "source": source("text", media_type="text/plain", data="body"),
             },
-            Document((Text("body"),), "T", "C"),
+            Document((TextBlock("body"),), "T", "C"),
         ),
         (
             "user",
@@ -87,7 +87,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
                     "base64", media_type="text/plain", data=base64.b64encode("ä".encode()).decode()
                 ),
             },
-            Document((Text("ä"),)),
+            Document((TextBlock("ä"),)),
         ),
         (
             "user",
@@ -100,7 +100,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
         (
             "user",
             {"type": "document", "source": source("content", content="inner")},
-            Document((Text("inner"),)),
+            Document((TextBlock("inner"),)),
         ),
         (
             "user",
@@ -111,7 +111,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
                     content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
                 ),
             },
-            Document((Text("a"), Text("b"))),
+            Document((TextBlock("a"), TextBlock("b"))),
         ),
         (
             "user",
@@ -131,13 +131,13 @@ def source(kind: str, **fields: object) -> dict[str, object]:
                 "source": "http://x",
                 "content": [{"type": "text", "text": "found"}],
             },
-            Document((Text("found"),), "T", "http://x"),
+            Document((TextBlock("found"),), "T", "http://x"),
         ),
         ("user", {"type": "tool_result", "tool_use_id": "a"}, ToolResult("a")),
         (
             "user",
             {"type": "tool_result", "tool_use_id": "a", "content": "ok", "is_error": False},
-            ToolResult("a", (Text("ok"),)),
+            ToolResult("a", (TextBlock("ok"),)),
         ),
         (
             "user",
@@ -154,7 +154,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
                     {"type": "tool_reference", "tool_name": "f"},
                 ],
             },
-            ToolResult("a", (Text("x"), Text("Tool: f"))),
+            ToolResult("a", (TextBlock("x"), TextBlock("Tool: f"))),
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_block_of_anthropics_servers_is_left_out_and_noted(kind: str) -> None:
     left_out: list[str] = []
     said = {"type": "text", "text": "kept"}
     assert read("assistant", {"type": kind, "anything": 1}, said, left_out=left_out) == (
-        Text("kept"),
+        TextBlock("kept"),
     )
     assert left_out == [kind]
 
@@ -270,12 +270,14 @@ def test_a_bad_block_is_refused_at_its_place(role: str, block: object, message: 
 def test_a_block_that_nobody_knows_is_left_out_and_noted() -> None:
     left_out: list[str] = []
     said = {"type": "text", "text": "kept"}
-    assert read("user", {"type": "txt", "text": "x"}, said, left_out=left_out) == (Text("kept"),)
+    assert read("user", {"type": "txt", "text": "x"}, said, left_out=left_out) == (
+        TextBlock("kept"),
+    )
     result = {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "sound"}, said]}
     found = read_blocks(
         Fields({"content": [result]}), "content", readers_of("user", left_out), left_out
     )
-    assert found == (ToolResult("a", (Text("kept"),)),)
+    assert found == (ToolResult("a", (TextBlock("kept"),)),)
     assert left_out == ["txt", "sound"]
 
 

@@ -11,8 +11,8 @@ from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ThinkingSwitch,
     Tool,
     ToolChoice,
@@ -93,17 +93,17 @@ def test_a_whole_request_of_claude_code() -> None:
     assert read(CLAUDE_CODE) == Conversation(
         model="tiny",
         turns=(
-            Turn("user", (Text("list files"),)),
-            Turn("system", (Text("The date is 1 November."),)),
+            Turn("user", (TextBlock("list files"),)),
+            Turn("system", (TextBlock("The date is 1 November."),)),
             Turn(
                 "assistant",
                 (
-                    Thinking("ls will do", "s"),
-                    Text("Looking."),
+                    ThinkingBlock("ls will do", "s"),
+                    TextBlock("Looking."),
                     ToolUse("toolu_1", "Bash", {"command": "ls"}),
                 ),
             ),
-            Turn("user", (ToolResult("toolu_1", (Text("a.txt"),)),)),
+            Turn("user", (ToolResult("toolu_1", (TextBlock("a.txt"),)),)),
         ),
         system=("You are Claude Code.", "Be brief."),
         max_tokens=32000,
@@ -181,13 +181,13 @@ def test_billing_lines_go_from_system_messages_among_the_messages(
 ) -> None:
     messages = [{"role": "user", "content": "hi"}, {"role": "system", "content": content}]
     turn = read(ask(messages=messages)).turns[-1]
-    assert (turn.role, turn.blocks) == ("system", tuple(map(Text, expected)))
+    assert (turn.role, turn.blocks) == ("system", tuple(map(TextBlock, expected)))
 
 
 def test_a_system_message_of_nothing_but_a_billing_line_goes() -> None:
     said = [{"role": "system", "content": BILLING}, {"role": "user", "content": BILLING}]
     assert [turn.role for turn in read(ask(messages=said)).turns] == ["user"]
-    assert read(ask(messages=said)).turns[0].blocks == (Text(BILLING),)
+    assert read(ask(messages=said)).turns[0].blocks == (TextBlock(BILLING),)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from converter.model.conversation import (
     RequestError,
     Sound,
     Stored,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
@@ -51,13 +51,13 @@ def call(**function: Any) -> dict[str, Any]:
     [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant")],
 )
 def test_each_role_has_its_turn(role: str, read: str) -> None:
-    assert turns({"role": role, "content": "a"}) == [Turn(read, (Text("a"),))]  # type: ignore[arg-type]
+    assert turns({"role": role, "content": "a"}) == [Turn(read, (TextBlock("a"),))]  # type: ignore[arg-type]
 
 
 def test_a_role_nobody_knows_is_read_as_user_with_a_note() -> None:
     messages = Messages()
     messages.add(Fields({"role": "observer", "content": "a"}))
-    assert messages.turns == [Turn("user", (Text("a"),))]
+    assert messages.turns == [Turn("user", (TextBlock("a"),))]
     assert messages.left_out == {"role 'observer', read as user"}
 
 
@@ -69,10 +69,10 @@ def test_a_message_may_say_nothing(content: object) -> None:
 @pytest.mark.parametrize(
     ("value", "block"),
     [
-        ({"type": "text", "text": "a"}, Text("a")),
-        ({"type": "refusal", "refusal": "no"}, Text("no")),
-        ({"type": "thinking", "thinking": "hm"}, Thinking("hm")),
-        ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, Thinking("hm")),
+        ({"type": "text", "text": "a"}, TextBlock("a")),
+        ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
+        ({"type": "thinking", "thinking": "hm"}, ThinkingBlock("hm")),
+        ({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, ThinkingBlock("hm")),
         ({"type": "image_url", "image_url": {"url": "http://h/p.png"}}, Image(Link("http://h/p.png"))),
         ({"type": "image_url", "image_url": {"url": "http://h/p", "detail": "low"}}, Image(Link("http://h/p"), "low")),
         ({"type": "image_url", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
@@ -88,7 +88,7 @@ def test_a_message_may_say_nothing(content: object) -> None:
         ),
         (
             {"type": "file", "file": {"file_data": f"data:text/plain;base64,{TEXT}", "filename": "a.py"}},
-            Document((Text("a = 1 # é"),), "a.py"),
+            Document((TextBlock("a = 1 # é"),), "a.py"),
         ),
     ],
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_part_nobody_knows_is_left_out_with_a_note() -> None:
     messages.add(
         Fields({"role": "user", "content": [{"type": "smell"}, {"type": "text", "text": "a"}]})
     )
-    assert messages.turns == [Turn("user", (Text("a"),))]
+    assert messages.turns == [Turn("user", (TextBlock("a"),))]
     assert messages.left_out == {"smell"}
 
 
@@ -117,12 +117,12 @@ def test_a_part_nobody_knows_is_left_out_with_a_note() -> None:
 def test_a_reasoning_field_in_the_history_is_thinking(name: str) -> None:
     value = [{"type": "reasoning.text", "text": "hm"}] if name.endswith("details") else "hm"
     message = {"role": "assistant", "content": "a", name: value}
-    assert blocks(message) == (Thinking("hm"), Text("a"))
+    assert blocks(message) == (ThinkingBlock("hm"), TextBlock("a"))
 
 
 def test_thinking_under_two_names_is_one_thought() -> None:
     message = {"role": "assistant", "content": "a", "reasoning": "hm", "reasoning_content": "hm"}
-    assert blocks(message) == (Thinking("hm"), Text("a"))
+    assert blocks(message) == (ThinkingBlock("hm"), TextBlock("a"))
 
 
 def test_calls_follow_what_is_said() -> None:
@@ -131,7 +131,7 @@ def test_calls_follow_what_is_said() -> None:
         "content": "a",
         "tool_calls": [call(name="f", arguments='{"b": 1}')],
     }
-    assert blocks(message) == (Text("a"), ToolUse("c1", "f", {"b": 1}))
+    assert blocks(message) == (TextBlock("a"), ToolUse("c1", "f", {"b": 1}))
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_tool_messages_in_a_row_are_one_turn() -> None:
         {"role": "user", "content": "c"},
     )
     assert read == [
-        Turn("user", (ToolResult("a", (Text("1"),)), ToolResult("b", (Text("2"),)))),
-        Turn("user", (Text("c"),)),
+        Turn("user", (ToolResult("a", (TextBlock("1"),)), ToolResult("b", (TextBlock("2"),)))),
+        Turn("user", (TextBlock("c"),)),
     ]
 
 
 def test_an_error_that_our_own_writer_marked_is_one_again() -> None:
     message = {"role": "tool", "tool_call_id": "a", "content": f"{TOOL_ERROR}\nno file"}
-    assert blocks(message) == (ToolResult("a", (Text("no file"),), is_error=True),)
+    assert blocks(message) == (ToolResult("a", (TextBlock("no file"),), is_error=True),)
 
 
 def test_a_legacy_function_answers_its_last_call() -> None:
@@ -182,9 +182,9 @@ def test_a_legacy_function_answers_its_last_call() -> None:
     )
     assert [turn.blocks for turn in read] == [
         (ToolUse("call_1", "f", {}),),
-        (ToolResult("call_1", (Text("1"),)),),
+        (ToolResult("call_1", (TextBlock("1"),)),),
         (ToolUse("call_2", "f", {}),),
-        (ToolResult("call_2", (Text("2"),)),),
+        (ToolResult("call_2", (TextBlock("2"),)),),
     ]
 
 

@@ -12,8 +12,8 @@ from converter.model.conversation import (
     Image,
     Link,
     RedactedThinking,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
@@ -26,12 +26,14 @@ PNG = Image(Data("image/png", "iVBO"))
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}
 CALL = ToolUse("a", "f", {"x": "ä"})
 CALL_PART = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": "ä"}'}}
-FIRST, SECOND = Thinking("first", "sig-1"), Thinking("second", "sig-2")
-INTERLEAVED = (FIRST, Text("Here is the answer."), SECOND)
+FIRST, SECOND = ThinkingBlock("first", "sig-1"), ThinkingBlock("second", "sig-2")
+INTERLEAVED = (FIRST, TextBlock("Here is the answer."), SECOND)
 
 
 def user(*blocks: Block | str) -> Turn:
-    return Turn("user", tuple(Text(block) if isinstance(block, str) else block for block in blocks))
+    return Turn(
+        "user", tuple(TextBlock(block) if isinstance(block, str) else block for block in blocks)
+    )
 
 
 def assistant(*blocks: Block | str) -> Turn:
@@ -79,17 +81,20 @@ def test_texts_are_joined_with_a_blank_line_unless_they_bring_a_break(
                 "assistant", "<think>first</think>\n\nHere is the answer.\n\n<think>second</think>"
             ),
         ),
-        ((Text("so"), FIRST), said("assistant", "so\n\n<think>first</think>")),
+        ((TextBlock("so"), FIRST), said("assistant", "so\n\n<think>first</think>")),
         ((FIRST, SECOND), said("assistant", "<think>first</think>\n\n<think>second</think>")),
         (
-            (FIRST, Text("\n\nas it was"), SECOND),
+            (FIRST, TextBlock("\n\nas it was"), SECOND),
             said("assistant", "<think>first</think>\n\nas it was\n\n<think>second</think>"),
         ),
-        ((Thinking("\n two \n lines \n"),), said("assistant", "<think>\n two \n lines \n</think>")),
-        ((Thinking(" "), Text("x")), said("assistant", "x")),
-        ((RedactedThinking("secret"), Text("x")), said("assistant", "x")),
         (
-            (FIRST, CALL, Text("after")),
+            (ThinkingBlock("\n two \n lines \n"),),
+            said("assistant", "<think>\n two \n lines \n</think>"),
+        ),
+        ((ThinkingBlock(" "), TextBlock("x")), said("assistant", "x")),
+        ((RedactedThinking("secret"), TextBlock("x")), said("assistant", "x")),
+        (
+            (FIRST, CALL, TextBlock("after")),
             said("assistant", "<think>first</think>\n\nafter", tool_calls=[CALL_PART]),
         ),
         ((CALL,), said("assistant", "", tool_calls=[CALL_PART])),
@@ -210,7 +215,7 @@ def test_turns_of_one_role_are_one_message(turns: tuple[Turn, ...], messages: li
 
 
 def test_system_text_comes_first_and_once() -> None:
-    early = Turn("system", (Text("c"),))
+    early = Turn("system", (TextBlock("c"),))
     assert write(early, early, user("q"), system=("a", "b")) == [
         said("system", "a\n\nb\n\nc\n\nc"),
         said("user", "q"),
@@ -218,7 +223,7 @@ def test_system_text_comes_first_and_once() -> None:
 
 
 def test_system_text_inside_keeps_its_place_as_user_text() -> None:
-    late = Turn("system", (Text("now brief"),))
+    late = Turn("system", (TextBlock("now brief"),))
     assert write(user("q"), late, assistant("r"), late, user("s")) == [
         said("user", "q\n\n<system-reminder>\nnow brief\n</system-reminder>"),
         said("assistant", "r"),
@@ -229,17 +234,17 @@ def test_system_text_inside_keeps_its_place_as_user_text() -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (ToolResult("a", (Text("ok"),)), "ok"),
-        (ToolResult("a", (Text("x"), Text("y"))), "x\n\ny"),
+        (ToolResult("a", (TextBlock("ok"),)), "ok"),
+        (ToolResult("a", (TextBlock("x"), TextBlock("y"))), "x\n\ny"),
         (ToolResult("a"), "(no output)"),
-        (ToolResult("a", (Text(" "),)), "(no output)"),
+        (ToolResult("a", (TextBlock(" "),)), "(no output)"),
         (
-            ToolResult("a", (Text("no such file"),), True),
+            ToolResult("a", (TextBlock("no such file"),), True),
             "[The tool reported an error.]\nno such file",
         ),
         (ToolResult("a", (), True), "[The tool reported an error.]\n(no output)"),
         (
-            ToolResult("a", (Document((Text("body"),), "T"),)),
+            ToolResult("a", (Document((TextBlock("body"),), "T"),)),
             "<document>\ntitle: T\n\nbody\n\n</document>",
         ),
     ],
@@ -249,8 +254,8 @@ def test_a_tool_result_is_text(answer: ToolResult, text: str) -> None:
     assert write(assistant(CALL), user(answer))[1:] == [result(text)]
 
 
-ANSWER = ToolResult("a", (Text("one"),))
-OTHER = ToolResult("b", (Text("two"),))
+ANSWER = ToolResult("a", (TextBlock("one"),))
+OTHER = ToolResult("b", (TextBlock("two"),))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +285,7 @@ OTHER = ToolResult("b", (Text("two"),))
         ("tools-first", (user("before"), user(ANSWER)), [result("one"), said("user", "before")]),
         (
             "tools-first",
-            (Turn("system", (Text("now"),)), user(ANSWER)),
+            (Turn("system", (TextBlock("now"),)), user(ANSWER)),
             [result("one"), said("user", "<system-reminder>\nnow\n</system-reminder>")],
         ),
     ],
@@ -293,7 +298,7 @@ def test_results_stay_in_place_or_come_first(
 
 def test_images_of_results_follow_the_run_of_results() -> None:
     messages = write(
-        assistant(CALL), user(ToolResult("a", (Text("shot:"), PNG)), OTHER, "what is it?")
+        assistant(CALL), user(ToolResult("a", (TextBlock("shot:"), PNG)), OTHER, "what is it?")
     )
     assert messages[1:] == [
         result("shot:\n\n[image: in the next user message]"),

@@ -15,7 +15,7 @@ from converter.model.conversation import (
     Link,
     Sound,
     Stored,
-    Text,
+    TextBlock,
     ToolResult,
     Turn,
 )
@@ -27,7 +27,9 @@ PNG = Image(Data("image/png", "iVBO"))
 
 
 def user(*blocks: Block | str) -> Turn:
-    return Turn("user", tuple(Text(block) if isinstance(block, str) else block for block in blocks))
+    return Turn(
+        "user", tuple(TextBlock(block) if isinstance(block, str) else block for block in blocks)
+    )
 
 
 def write(
@@ -43,9 +45,9 @@ def said(role: str, content: object, **more: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("block", "text"),
     [
-        (Document((Text("body"),)), "<document>\n\nbody\n\n</document>"),
+        (Document((TextBlock("body"),)), "<document>\n\nbody\n\n</document>"),
         (
-            Document((Text("body"),), "T", "C"),
+            Document((TextBlock("body"),), "T", "C"),
             "<document>\ntitle: T\ncontext: C\n\nbody\n\n</document>",
         ),
         (
@@ -73,7 +75,7 @@ def test_documents_are_text_and_what_cannot_go_is_said(block: Block, text: str) 
 
 
 def test_a_document_may_hold_images() -> None:
-    parts = write(user(Document((Text("a"), PNG))))[0]["content"]
+    parts = write(user(Document((TextBlock("a"), PNG))))[0]["content"]
     assert [part["type"] for part in parts] == ["text", "text", "image_url", "text"]
 
 

@@ -18,8 +18,8 @@ from converter.model.conversation import (
     Link,
     RequestError,
     Sampling,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ThinkingSwitch,
     Tool,
     ToolChoice,
@@ -38,7 +38,9 @@ def asked(**fields: Any) -> Conversation:
 
 
 def test_a_request_is_read() -> None:
-    assert read({"model": "m", "messages": HI}) == Conversation("m", (Turn("user", (Text("hi"),)),))
+    assert read({"model": "m", "messages": HI}) == Conversation(
+        "m", (Turn("user", (TextBlock("hi"),)),)
+    )
 
 
 def test_system_messages_at_the_head_are_the_system_text() -> None:
@@ -179,7 +181,7 @@ WORDS = st.text(st.sampled_from('ab <>/"\\{}é🙂\n'), min_size=1, max_size=8)
 NAMES = st.sampled_from(["f", "g"])
 OBJECTS = st.dictionaries(st.sampled_from("ab"), st.one_of(WORDS, st.integers()), max_size=2)
 IMAGES = st.sampled_from([Image(Link("http://h/p.png")), Image(Data("image/png", "aGk="))])
-TEXTS = st.builds(Text, WORDS)
+TEXTS = st.builds(TextBlock, WORDS)
 
 
 def turn(role: str, *kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[Turn]:
@@ -190,7 +192,12 @@ def turn(role: str, *kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[Turn]:
 RESULTS = st.builds(ToolResult, NAMES, st.lists(TEXTS, max_size=2).map(tuple), st.booleans())
 TURNS = st.one_of(
     turn("user", TEXTS, IMAGES, RESULTS),
-    turn("assistant", st.builds(Thinking, WORDS), TEXTS, st.builds(ToolUse, NAMES, NAMES, OBJECTS)),
+    turn(
+        "assistant",
+        st.builds(ThinkingBlock, WORDS),
+        TEXTS,
+        st.builds(ToolUse, NAMES, NAMES, OBJECTS),
+    ),
     turn("system", TEXTS),
 )
 SWITCHES = st.one_of(

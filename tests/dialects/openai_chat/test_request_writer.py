@@ -20,8 +20,8 @@ from converter.model.conversation import (
     Link,
     Sampling,
     Stored,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ThinkingSwitch,
     Tool,
     ToolChoice,
@@ -39,7 +39,7 @@ F_SENT = {
     "function": {"name": "f", "description": "does f", "parameters": {"type": "object"}},
 }
 G_SENT = {"type": "function", "function": {"name": "g", "parameters": {"type": "object"}}}
-HI = (Turn("user", (Text("hi"),)),)
+HI = (Turn("user", (TextBlock("hi"),)),)
 
 
 def settings(server: str = "generic", **fields: Any) -> RequestSettings:
@@ -85,13 +85,16 @@ FULL = Conversation(
     model="m",
     system=("be brief",),
     turns=(
-        Turn("user", (Text("q"), Image(Data("image/png", "iVBO")))),
-        Turn("assistant", (Thinking("t", "sig-secret"), Text("a"), ToolUse("c", "f", {"x": 1}))),
+        Turn("user", (TextBlock("q"), Image(Data("image/png", "iVBO")))),
+        Turn(
+            "assistant",
+            (ThinkingBlock("t", "sig-secret"), TextBlock("a"), ToolUse("c", "f", {"x": 1})),
+        ),
         Turn(
             "user",
             (
-                ToolResult("c", (Text("r"), Image(Link("http://x/a.png")))),
-                Document((Text("d"),), "T"),
+                ToolResult("c", (TextBlock("r"), Image(Link("http://x/a.png")))),
+                Document((TextBlock("d"),), "T"),
             ),
         ),
     ),
@@ -238,7 +241,7 @@ def test_no_signature_is_ever_sent(name: str, history: Any) -> None:
     assert "sig-secret" not in json.dumps(write(FULL, settings(name, history=history))[0])
 
 
-PREFILL = (*HI, Turn("assistant", (Text("The answer is"),)))
+PREFILL = (*HI, Turn("assistant", (TextBlock("The answer is"),)))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +292,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
                         (
                             Document(Data("application/pdf", "JVBE")),
                             Image(Stored("f")),
-                            Document((Text("x"),)),
+                            Document((TextBlock("x"),)),
                         ),
                     ),
                     Turn("user", (ToolResult("a", (Document(Link("http://x")),)),)),
@@ -437,7 +440,7 @@ def test_a_tool_loop_of_claude_code_as_a_whole() -> None:
 
 
 def test_a_model_that_is_switched_in_the_system_turn_is_told_there() -> None:
-    turns = (Turn("user", (Text("hi"),)),)
+    turns = (Turn("user", (TextBlock("hi"),)),)
     asked = Conversation(
         "nemotron-nano-8b-v1", turns, ("be brief",), thinking=ThinkingSwitch("disabled")
     )

@@ -12,7 +12,7 @@ from converter.dialects.responses.compaction import HEAD, NONE, PROMPT, request,
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.request_reader import read
 from converter.dialects.table import RESPONSES
-from converter.model.conversation import Text, Turn
+from converter.model.conversation import TextBlock, Turn
 from converter.model.events import Finish, Thinking, ThinkingEnd
 from converter.model.events import Text as Said
 from converter.model.memory import Memory
@@ -40,8 +40,8 @@ def asked(*items: dict[str, Any]) -> Any:
 def test_the_model_is_asked_for_a_summary_and_offered_no_tools() -> None:
     conversation, context = asked({"role": "user", "content": "hi"}, TRIGGER)
     assert conversation.turns == (
-        Turn("user", (Text("hi"),)),
-        Turn("user", (Text(PROMPT),)),
+        Turn("user", (TextBlock("hi"),)),
+        Turn("user", (TextBlock(PROMPT),)),
     )
     assert (conversation.tools, conversation.tool_choice) == ((), None)
     assert context.compacts
@@ -72,7 +72,7 @@ def test_half_a_summary_or_none_is_no_item(events: list[Any]) -> None:
 def test_the_conversation_goes_on_from_the_summary() -> None:
     item = output(complete([Said("It is tea."), STOP], CONTEXT))[0]
     (turn, *_) = asked(item, {"role": "user", "content": "so?"})[0].turns
-    assert turn == Turn("user", (Text(HEAD + "It is tea."),))
+    assert turn == Turn("user", (TextBlock(HEAD + "It is tea."),))
 
 
 def test_a_summary_of_somebody_else_is_left_out_and_named() -> None:
@@ -122,7 +122,7 @@ def test_its_own_endpoint_asks_for_a_summary_and_keeps_what_users_said(
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     body = {"model": "m", "input": said}
     conversation = RESPONSES.requests.read(body, {}, Purpose.COMPACTION, memory)
-    assert conversation.turns[-1] == Turn("user", (Text(PROMPT),))
+    assert conversation.turns[-1] == Turn("user", (TextBlock(PROMPT),))
     assert isinstance(conversation.own, ResponseContext)
     assert conversation.own.compacts
     assert conversation.own.repeated == (said[0],)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from converter.model.conversation import Data, Document, Image, Link, Sound, Stored, Text, Turn
+from converter.model.conversation import Data, Document, Image, Link, Sound, Stored, TextBlock, Turn
 from tests.dialects.responses.test_items import read, turns
 
 TEXT = base64.b64encode(b"a = 1").decode()
@@ -14,9 +14,9 @@ TEXT = base64.b64encode(b"a = 1").decode()
 @pytest.mark.parametrize(
     ("part", "block"),
     [
-        ({"type": "input_text", "text": "a"}, Text("a")),
-        ({"type": "output_text", "text": "a", "annotations": []}, Text("a")),
-        ({"type": "refusal", "refusal": "no"}, Text("no")),
+        ({"type": "input_text", "text": "a"}, TextBlock("a")),
+        ({"type": "output_text", "text": "a", "annotations": []}, TextBlock("a")),
+        ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
         ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"), "auto")),
         ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
         ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
@@ -25,7 +25,7 @@ TEXT = base64.b64encode(b"a = 1").decode()
         ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
         (
             {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},
-            Document((Text("a = 1"),), "a.py"),
+            Document((TextBlock("a = 1"),), "a.py"),
         ),
         (
             {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},

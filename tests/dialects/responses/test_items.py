@@ -12,8 +12,8 @@ from converter.model.conversation import (
     Image,
     Link,
     RequestError,
-    Text,
-    Thinking,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
     Turn,
@@ -43,22 +43,22 @@ def turns(*items: dict[str, Any]) -> list[Turn]:
 )
 @pytest.mark.parametrize("kind", [{}, {"type": "message"}])
 def test_a_message_needs_no_type(role: str, expected: Any, kind: dict[str, str]) -> None:
-    assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (Text("a"),))]
+    assert turns({**kind, "role": role, "content": "a"}) == [Turn(expected, (TextBlock("a"),))]
 
 
 @pytest.mark.parametrize(
     ("item", "block"),
     [
-        ({"summary": [{"type": "summary_text", "text": "s"}]}, Thinking("s")),
-        ({"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}, Thinking("r")),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "content": None}, Thinking("s")),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, Thinking("s")),
-        ({"summary": [], "encrypted_content": thoughts.encode("t")}, Thinking("t")),
+        ({"summary": [{"type": "summary_text", "text": "s"}]}, ThinkingBlock("s")),
+        ({"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}, ThinkingBlock("r")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": None}, ThinkingBlock("s")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "content": []}, ThinkingBlock("s")),
+        ({"summary": [], "encrypted_content": thoughts.encode("t")}, ThinkingBlock("t")),
         (
             {"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": thoughts.encode("t")},
-            Thinking("t"),
+            ThinkingBlock("t"),
         ),
-        ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, Thinking("s")),
+        ({"summary": [{"type": "summary_text", "text": "s"}], "encrypted_content": "gAAA"}, ThinkingBlock("s")),
     ],
 )  # fmt: skip
 def test_a_thought_is_read_wherever_its_client_kept_it(item: dict[str, Any], block: object) -> None:
@@ -76,8 +76,8 @@ def test_what_the_model_did_in_a_row_is_one_turn() -> None:
         {"type": "function_call_output", "call_id": name, "output": name} for name in ("c1", "c2")
     ]
     assert turns(thought, {"role": "assistant", "content": "a"}, CALL, second, *outputs) == [
-        Turn("assistant", (Thinking("t"), Text("a"), ToolUse("c1", "f", {"a": 1}), ToolUse("c2", "f", {"a": 1}))),
-        Turn("user", (ToolResult("c1", (Text("c1"),)), ToolResult("c2", (Text("c2"),)))),
+        Turn("assistant", (ThinkingBlock("t"), TextBlock("a"), ToolUse("c1", "f", {"a": 1}), ToolUse("c2", "f", {"a": 1}))),
+        Turn("user", (ToolResult("c1", (TextBlock("c1"),)), ToolResult("c2", (TextBlock("c2"),)))),
     ]  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def test_an_output_may_be_a_list_with_pictures() -> None:
         {"type": "input_image", "image_url": "http://h/p"},
     ]
     output = {"type": "function_call_output", "call_id": "c1", "output": parts}
-    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (Text("a"), Image(Link("http://h/p")))),)  # fmt: skip
+    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (TextBlock("a"), Image(Link("http://h/p")))),)  # fmt: skip
 
 
 CALLS: list[tuple[dict[str, Any], ToolUse]] = [
@@ -132,20 +132,20 @@ def test_each_call_of_the_history_is_a_call(item: dict[str, Any], block: ToolUse
 
 
 OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
-    ({"type": "function_call_output", "output": "o"}, ToolResult("c1", (Text("o"),))),
-    ({"type": "custom_tool_call_output", "output": "o"}, ToolResult("c1", (Text("o"),))),
-    ({"type": "local_shell_call_output", "id": "c1", "output": "o"}, ToolResult("c1", (Text("o"),))),
+    ({"type": "function_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
+    ({"type": "custom_tool_call_output", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
+    ({"type": "local_shell_call_output", "id": "c1", "output": "o"}, ToolResult("c1", (TextBlock("o"),))),
     (
         {"type": "shell_call_output", "output": [
             {"stdout": "a\n", "stderr": "b", "outcome": {"type": "exit", "exit_code": 1}},
             {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
         ]},
-        ToolResult("c1", (Text("a\n\nb\n[exit code 1]"), Text("[timed out]"))),
+        ToolResult("c1", (TextBlock("a\n\nb\n[exit code 1]"), TextBlock("[timed out]"))),
     ),
-    ({"type": "apply_patch_call_output", "status": "completed"}, ToolResult("c1", (Text("completed"),))),
+    ({"type": "apply_patch_call_output", "status": "completed"}, ToolResult("c1", (TextBlock("completed"),))),
     (
         {"type": "apply_patch_call_output", "status": "failed", "output": "no"},
-        ToolResult("c1", (Text("no"),), is_error=True),
+        ToolResult("c1", (TextBlock("no"),), is_error=True),
     ),
     (
         {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": "http://h/p"}},
@@ -155,12 +155,12 @@ OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
         {"type": "tool_search_output", "tools": [
             {"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "f"}]}
         ]},
-        ToolResult("c1", (Text("Tools found: n__f"),)),
+        ToolResult("c1", (TextBlock("Tools found: n__f"),)),
     ),
-    ({"type": "tool_search_output", "tools": []}, ToolResult("c1", (Text("Tools found: none"),))),
+    ({"type": "tool_search_output", "tools": []}, ToolResult("c1", (TextBlock("Tools found: none"),))),
     (
         {"type": "program_output", "id": "x", "result": "1", "status": "completed"},
-        ToolResult("c1", (Text("1"),)),
+        ToolResult("c1", (TextBlock("1"),)),
     ),
 ]  # fmt: skip
 
@@ -186,22 +186,22 @@ SERVED: list[tuple[dict[str, Any], ToolUse, tuple[object, ...]]] = [
     (
         {"type": "file_search_call", "id": "fs", "status": "completed", "queries": ["q"], "results": [{"text": "t"}]},
         ToolUse("fs", "file_search", {"queries": ["q"]}),
-        (Text('[{"text":"t"}]'),),
+        (TextBlock('[{"text":"t"}]'),),
     ),
     (
         {"type": "code_interpreter_call", "id": "ci", "status": "completed", "container_id": "k", "code": "1", "outputs": [{"type": "logs", "logs": "1"}]},
         ToolUse("ci", "code_interpreter", {"code": "1"}),
-        (Text('[{"type":"logs","logs":"1"}]'),),
+        (TextBlock('[{"type":"logs","logs":"1"}]'),),
     ),
     (
         {"type": "mcp_call", "id": "m", "name": "f", "server_label": "s", "arguments": '{"a": 1}', "output": "o"},
         ToolUse("m", "f", {"a": 1}),
-        (Text("o"),),
+        (TextBlock("o"),),
     ),
     (
         {"type": "image_generation_call", "id": "ig", "status": "completed", "result": "aGk="},
         ToolUse("ig", "image_generation", {}),
-        (Text("completed"),),
+        (TextBlock("completed"),),
     ),
 ]  # fmt: skip
 
@@ -223,7 +223,7 @@ def test_a_thought_that_others_have_sealed_makes_no_turn_and_is_named() -> None:
 
 def test_a_compaction_of_our_own_is_read_and_others_are_named() -> None:
     ours = {"type": "compaction", "encrypted_content": thoughts.encode("so far")}
-    assert turns(ours) == [Turn("user", (Text(HEAD + "so far"),))]
+    assert turns(ours) == [Turn("user", (TextBlock(HEAD + "so far"),))]
     theirs = read({"type": "compaction", "encrypted_content": "gAAA"})
     assert (theirs.turns, theirs.left_out) == ([], {"compaction"})
 

@@ -9,7 +9,7 @@ from converter.model.conversation import (
     Conversation,
     RequestError,
     Sampling,
-    Text,
+    TextBlock,
     ThinkingSwitch,
     ToolChoice,
     ToolUse,
@@ -46,7 +46,7 @@ def asked(**fields: Any) -> Conversation:
 
 
 def test_a_text_is_a_users_message() -> None:
-    assert asked() == Conversation("m", (Turn("user", (Text("hi"),)),))
+    assert asked() == Conversation("m", (Turn("user", (TextBlock("hi"),)),))
 
 
 def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:

@@ -13,7 +13,7 @@ from converter.observe.printable import one_line
 from converter.shell.watch.terminal.margin import Margin
 from converter.transcript.accumulator import Accumulator, News
 from converter.transcript.terminal import TerminalWriter
-from converter.transcript.turns import Field, Text, Thinking, ToolCall
+from converter.transcript.turns import CallPart, Field, TextPart, ThinkingPart
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -100,18 +100,18 @@ def _bounded(news: News, room: int) -> News:
     part = news.part
     rest = _REST if room > 0 else ""  # it says so once
     match part:
-        case Text() | Thinking():
+        case TextPart() | ThinkingPart():
             part = replace(part, text=part.text[: max(0, room)] + rest)
-        case ToolCall():
+        case CallPart():
             part = replace(part, arguments=part.arguments[: max(0, room)] + rest)
     return replace(news, part=part)
 
 
 def _length(news: News) -> int:
     match news.part:
-        case Text() | Thinking():
+        case TextPart() | ThinkingPart():
             return len(news.part.text)
-        case ToolCall():
+        case CallPart():
             return len(news.part.arguments)
     return 0
 
