@@ -7,7 +7,7 @@ import json
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.layers.reply_layer import LIVE
+from converter.shell.layers.connection import LIVE
 
 
 def request(flow: HTTPFlow) -> None:

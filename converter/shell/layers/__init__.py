@@ -1,18 +1,39 @@
-"""Our own layers in mitmproxy: one call for each read, pings in silence, a proper end to a reply
-that breaks off.
+"""Our own layers in mitmproxy: proper ends, pings, errors in the client's dialect, and speed.
 
 mitmproxy calls a stream function once for each HTTP chunk, and only when one comes. It sends each
-answer by itself, tells nobody when the server dies, and closes the client's connection then.
+answer by itself, tells nobody when the server dies, and closes the client's connection then. So the
+`next_layer` hook puts subclasses of its HTTP layers in place, for the connections of this proxy
+alone; the protocol stays mitmproxy's. Two other ways were tried: a relay of our own on loopback
+costs a second connection and 21 microseconds a token, and functions replaced inside mitmproxy's
+modules change traffic that is not ours.
 
-Three ways were tried. A relay of our own on loopback costs a second connection and copies every
-byte once more (21 microseconds a token, paced). Replacing functions inside mitmproxy's modules
-changes traffic that is not ours. Subclasses of its HTTP layers, put in place by the `next_layer`
-hook, change only the connections of this proxy and leave the protocol to mitmproxy: these are they.
+The plan. A reply's bytes take one of two lanes:
 
-Measured on mitmproxy 12.2.3 and CPython 3.13, processor time for each chunk of 250 bytes, against
-bare mitmdump with an identity function (medians of 3 and 5 interleaved repetitions):
+    server's socket                                                             client's socket
+      |                                                                                       ^
+      |   layers  StreamReader > task > ReplyLayer > ServerConnection > StreamLayer > client  |
+      +---------------------------------------------------------------------------------------+
+      |   splice  Splice > Carrier                                                            |
 
-    one stream as fast as it goes     23.4 -> 3.4 microseconds, 40,600 -> 274,000 chunks a second
+- Every stream begins in the lane of the layers (`connection`, `promises`): its head is read there,
+  the hooks are called, the first words of the body go that way.
+- `StreamLayer.start_response_stream` moves it by `splice()`, the switch, when its head is out.
+  Only plain HTTP/1 on both sides can move; TLS, tunnels and HTTP/2 stay in the layers.
+- `Splice.data_received` gives a single read back to the layers when there is anything to wait for,
+  and `Splice._end` gives back the stream with its end. A fault is the layers' as well.
+- One `WholeReads` (`chunks`) reads the body for both lanes out of one buffer, so that a stream can
+  change at any read. In both lanes one read is one call of the stream function and one write.
+
+The stream function itself (`contract`) is called at once, or beside mitmproxy's loop when it says
+that the call takes long (`long_calls`); such a call is always made in the layers. `turns` has
+others go on after a long read, and a server wait with its reply. `hook_table` knows which addons
+have a hook; `guard` names all that each part builds upon, and what is lost without it. `mends` are
+of mitmproxy's faults. `own_layers` is the addon that puts all in place.
+
+Processor time for each chunk of 250 bytes, against bare mitmdump with an identity function, in
+microseconds (mitmproxy 12.2.3, CPython 3.13, medians of 3 and 5 interleaved repetitions):
+
+    one stream as fast as it goes     23.4 -> 3.4, 40,600 -> 274,000 chunks a second
     32 streams as fast as they go     24.5 -> 3.3
     32 streams of 50 tokens a second  88.3 -> 69.4
 """

@@ -15,7 +15,7 @@ from converter.shell.layers.guard import PARTS, PROMISES
 
 if not PROMISES.lacks:
     from converter.shell.layers import hook_table
-    from converter.shell.layers.reply_layer import (
+    from converter.shell.layers.connection import (
         LIVE,
         Quit,
         ReplyLayer,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 
+from converter.shell.layers.chunks import WholeReads
 from converter.shell.layers.contract import StreamFunction, is_stream_function
 from converter.shell.layers.guard import (
     SPLICE,
@@ -27,11 +28,11 @@ from converter.shell.layers.guard import (
     is_paused,
     waits_for_data,
 )
-from converter.shell.layers.server_connection import ServerConnection, WholeReads
+from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.turns import LONG_READ
 
 if TYPE_CHECKING:
-    from converter.shell.layers.stream_layer import StreamLayer
+    from converter.shell.layers.promises import StreamLayer
 
 
 class Carrier:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy.connection import Connection
 from mitmproxy.proxy.commands import StartHook
 
-from converter.shell.layers.client_connection import HTTP_2
 from converter.shell.layers.guard import TURNS
+from converter.shell.layers.mends.http2_client import HTTP_2
 
 if TYPE_CHECKING:
-    from converter.shell.layers.reply_layer import ReplyLayer
+    from converter.shell.layers.connection import ReplyLayer
 
 LONG_READ = 16 * 1024
 """Bytes of a read after which other connections have their turn: some 8 milliseconds of the slowest

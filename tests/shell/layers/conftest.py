@@ -6,14 +6,14 @@ from time import monotonic
 
 import pytest
 
-from converter.shell.layers import reply_layer, stream_layer
+from converter.shell.layers import connection, promises
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which passes only as a test says."""
     now = [monotonic()]
-    for module in (stream_layer, reply_layer):
+    for module in (promises, connection):
         monkeypatch.setattr(module, "monotonic", lambda: now[0])
     return now
 

@@ -22,11 +22,12 @@ from mitmproxy.test import taddons
 
 from converter.shell.layers import guard, own_layers, splice
 from converter.shell.layers import hook_table as table
-from converter.shell.layers.client_connection import let_all_streams_in
+from converter.shell.layers.chunks import WholeReads
+from converter.shell.layers.connection import ReplyLayer
 from converter.shell.layers.guard import Part
-from converter.shell.layers.plain_client import PlainClient
-from converter.shell.layers.reply_layer import ReplyLayer
-from converter.shell.layers.server_connection import ServerConnection, WholeReads
+from converter.shell.layers.mends.http1_server import ServerConnection
+from converter.shell.layers.mends.http2_client import let_all_streams_in
+from converter.shell.layers.mends.request_trailers import PlainClient
 from converter.shell.layers.turns import give_turns
 from tests.support.proxy_core import HEAD, Core, Marker, Says, chunk
 

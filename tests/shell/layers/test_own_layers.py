@@ -14,8 +14,8 @@ from mitmproxy.proxy.layers.modes import ReverseProxy
 from mitmproxy.test import taddons
 
 from converter.shell.layers import own_layers
+from converter.shell.layers.connection import Quit, ReplyLayer
 from converter.shell.layers.guard import PROMISES, HttpLayer
-from converter.shell.layers.reply_layer import Quit, ReplyLayer
 from tests.support.proxy_core import END, HEAD, Core, Marker, Says, chunk
 
 

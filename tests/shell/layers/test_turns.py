@@ -8,7 +8,7 @@ import pytest
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy.events import HookCompleted
 
-from converter.shell.layers.client_connection import HTTP_2
+from converter.shell.layers.mends.http2_client import HTTP_2
 from converter.shell.layers.turns import LONG_READ, UnfinishedHook, give_turns, hold_back
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 

@@ -16,7 +16,6 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.body_buffer import BodyBuffer
-from converter.shell.layers.client_connection import is_stopped
 from converter.shell.layers.contract import StreamFunction, is_stream_function
 from converter.shell.layers.guard import (
     ErrorCode,
@@ -33,9 +32,10 @@ from converter.shell.layers.guard import (
     awaited_command,
     is_paused,
 )
+from converter.shell.layers.mends.http2_client import is_stopped
 
 if TYPE_CHECKING:
-    from converter.shell.layers.reply_layer import ReplyLayer
+    from converter.shell.layers.connection import ReplyLayer
 
 type Ending = Callable[[], CommandGenerator[None]]
 

@@ -12,12 +12,6 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator, NextLayer
 
 from converter.shell.heard_lines import HeardLines
-from converter.shell.layers.client_connection import (
-    HTTP_2,
-    ClientConnection,
-    let_all_streams_in,
-    note_prior_knowledge,
-)
 from converter.shell.layers.contract import Listener
 from converter.shell.layers.guard import (
     HOOKS,
@@ -34,10 +28,16 @@ from converter.shell.layers.guard import (
     is_paused,
 )
 from converter.shell.layers.long_calls import LongCalls
-from converter.shell.layers.plain_client import HTTP_1, PlainClient
-from converter.shell.layers.server_connection import take_over
+from converter.shell.layers.mends.http1_server import take_over
+from converter.shell.layers.mends.http2_client import (
+    HTTP_2,
+    ClientConnection,
+    let_all_streams_in,
+    note_prior_knowledge,
+)
+from converter.shell.layers.mends.request_trailers import HTTP_1, PlainClient
+from converter.shell.layers.promises import StreamLayer, Tick
 from converter.shell.layers.splice import splice
-from converter.shell.layers.stream_layer import StreamLayer, Tick
 
 SECONDS_TO_OPEN = 0.5
 """Between two looks at connections that are being opened."""

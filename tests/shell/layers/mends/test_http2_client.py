@@ -15,20 +15,20 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 
-from converter.shell.layers import client_connection
-from converter.shell.layers.client_connection import (
-    MOST_STREAMS,
-    UNTAKEN,
-    ClientConnection,
-    let_all_streams_in,
-    note_prior_knowledge,
-)
 from converter.shell.layers.guard import (
     ReceiveHttp,
     ResponseData,
     ResponseEndOfMessage,
     ResponseHeaders,
     ResponseProtocolError,
+)
+from converter.shell.layers.mends import http2_client
+from converter.shell.layers.mends.http2_client import (
+    MOST_STREAMS,
+    UNTAKEN,
+    ClientConnection,
+    let_all_streams_in,
+    note_prior_knowledge,
 )
 
 HEAD = [(":method", "GET"), (":scheme", "http"), (":authority", "x"), (":path", "/")]
@@ -141,7 +141,7 @@ def test_a_client_that_wants_no_more_of_a_stream_holds_up_nothing() -> None:
 def test_a_server_of_other_streams_as_well_is_read_on_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client_connection, "BODY_LIMIT", 50)
+    monkeypatch.setattr(http2_client, "BODY_LIMIT", 50)
     talk = Talk({})
     talk.ask(1)
     talk.says(1, b"x" * WINDOW)
@@ -152,7 +152,7 @@ def test_a_server_of_other_streams_as_well_is_read_on_up_to_a_limit(
 
 
 def test_what_a_client_has_taken_counts_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_connection, "BODY_LIMIT", 50)
+    monkeypatch.setattr(http2_client, "BODY_LIMIT", 50)
     talk = Talk({})
     talk.ask(1)
     talk.says(1, b"x" * WINDOW)

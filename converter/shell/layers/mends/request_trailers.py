@@ -1,7 +1,7 @@
 """The connection of an HTTP/1 client: trailers are passed over, a broken chunk is answered.
 
 mitmproxy raises NotImplementedError for a request with trailers, and closes the connection without
-a word on a chunk that it cannot read (12.2.3).
+a word on a chunk that it cannot read (12.2.3). It can go when mitmproxy reads both.
 """
 
 from typing import Any

@@ -13,8 +13,8 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.proxy.layers import ClientTLSLayer, TCPLayer
 from mitmproxy.proxy.layers.modes import HttpProxy, ReverseProxy
 
+from converter.shell.layers.connection import LIVE, Quit, ReplyLayer, put_in_place
 from converter.shell.layers.guard import HttpLayer, HTTPMode
-from converter.shell.layers.reply_layer import LIVE, Quit, ReplyLayer, put_in_place
 from tests.support.proxy_core import END, HEAD, REQUEST, Core, Marker, Says, chunk
 
 

@@ -3,7 +3,8 @@ reads slowly is waited for.
 
 mitmproxy takes all that a server sends, whatever the client's windows are, and holds what does not
 fit (12.2.3). Over HTTP/1 a reply comes only as fast as its client reads, because the sockets fill
-up. Here it is the same: while something of a stream waits, its server is read no further.
+up. Here it is the same: while something of a stream waits, its server is read no further. It can go
+when mitmproxy counts a client's windows, and opens a connection for each stream.
 """
 
 from asyncio import ReadTransport, Semaphore
