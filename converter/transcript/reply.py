@@ -4,14 +4,14 @@ as the server sent it.
 chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from converter.dialects.reasoning_fields import is_said
 from converter.dialects.table import COMMON, Dialect, Form
 from converter.exchange import settings
 from converter.exchange.settings import Settings
-from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start
+from converter.model.events import Event, Opaque, OpaqueFrame, Own, Start, Text, Thinking
 from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.parsing.reading import Expected
@@ -20,7 +20,6 @@ from converter.transcript.accumulator import Accumulator, FieldAccumulator, News
 from converter.transcript.facts import TIMES
 from converter.transcript.recognise import Recogniser
 from converter.transcript.turns import Raw, ShownTurn, Transcript
-from converter.transcript.word_runs import joined
 from converter.wire import json_text
 from converter.wire.sse import Frame
 
@@ -242,3 +241,34 @@ def _says_something(data: bytes) -> bool:
     return any(
         is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET
     )
+
+
+def joined(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events with runs of words as one: a stream's frames have some letters each, and all
+    machines cost by the event.
+    """
+    run: list[Text | Thinking] = []
+    for event in events:
+        if run and not _goes_on(run[0], event):
+            yield _one(run)
+            run = []
+        if isinstance(event, (Text, Thinking)):
+            run.append(event)
+        else:
+            yield event
+    if run:
+        yield _one(run)
+
+
+def _goes_on(first: Text | Thinking, event: Event) -> bool:
+    return type(event) is type(first) and _place(first) == _place(event)
+
+
+def _place(event: Text | Thinking) -> tuple[object, ...]:
+    """Return where the words stood: the choice, and the fields of the server's own."""
+    names = tuple(event.own.fields) if event.own else None
+    return event.choice, names, isinstance(event, Text) and event.refusal
+
+
+def _one(run: list[Text | Thinking]) -> Text | Thinking:
+    return run[0] if len(run) == 1 else replace(run[0], text="".join(event.text for event in run))

@@ -9,8 +9,14 @@ all.
 from collections.abc import Callable, Iterator
 
 from converter.dialects.dialect import Decoder
-from converter.dialects.error_words import server_error
-from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
+from converter.dialects.error_words import (
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    server_error,
+    unreadable,
+)
 from converter.model.events import (
     Block,
     End,

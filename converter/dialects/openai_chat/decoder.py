@@ -7,7 +7,7 @@ holds all that the server sent.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from converter.dialects.error_words import ServerError, server_error
+from converter.dialects.error_words import MisshapenError, ServerError, server_error, unreadable
 from converter.dialects.openai_chat.frame_fields import (
     NAME,
     SAME_IN_EVERY_FRAME,
@@ -25,7 +25,6 @@ from converter.dialects.reasoning_fields import (
     is_said,
     words_of,
 )
-from converter.dialects.unreadable import MisshapenError, unreadable
 from converter.model.events import (
     End,
     Event,

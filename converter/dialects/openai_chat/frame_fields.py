@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from converter.dialects.error_words import MisshapenError, as_count
 from converter.dialects.openai_chat.mend import MOST_CHOICES
-from converter.dialects.unreadable import MisshapenError, as_count
 from converter.model.events import Event, Own, ToolCall, Usage
 from converter.wire import json_text
 

@@ -6,8 +6,8 @@ content in parts, a choice that is null. What is left as it is, the decoder stil
 
 from collections.abc import Mapping
 
+from converter.dialects.error_words import as_index
 from converter.dialects.reasoning_fields import REASONING_FIELDS
-from converter.dialects.unreadable import as_index
 
 MOST_CHOICES = 16_384
 """Choices of one request at most, as vLLM bounds them; a higher index is a fault."""

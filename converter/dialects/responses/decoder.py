@@ -8,9 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from converter.dialects.dialect import Decoder
-from converter.dialects.error_words import server_error
+from converter.dialects.error_words import (
+    MisshapenError,
+    as_count,
+    as_index,
+    as_words,
+    server_error,
+    unreadable,
+)
 from converter.dialects.reasoning_fields import ReasoningMerger, words_of
-from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
 from converter.model.events import (
     Block,
     End,

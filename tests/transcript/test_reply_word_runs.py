@@ -1,7 +1,7 @@
 """Runs of words among events."""
 
 from converter.model.events import Event, Finish, Own, Text, Thinking
-from converter.transcript.word_runs import joined
+from converter.transcript.reply import joined
 
 
 def test_neighbours_of_one_kind_and_place_are_one() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.anthropic.ending import Ending, counts, stop
+from converter.dialects.anthropic.message_events import Ending, counts, stop
 from converter.model.events import Finish, Usage
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.unreadable import MisshapenError, as_count, as_index, as_words, unreadable
+from converter.dialects.error_words import MisshapenError, as_count, as_index, as_words, unreadable
 from converter.model.events import Failure, OpaqueFrame, Own
 from converter.wire.sse import read_frame
 
