@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, words_of
 from converter.wire import json_text
+from converter.wire.limits import BODY_LIMIT
 from converter.wire.sse import Frame, FrameDecoder
 
 PARTS = "thinking parts of the content"
@@ -22,7 +23,7 @@ class Heard:
     fields: dict[str, str] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     first: float | None = None
-    _frames: FrameDecoder = field(default_factory=FrameDecoder)
+    _frames: FrameDecoder = field(default_factory=lambda: FrameDecoder(BODY_LIMIT))
 
     def feed(self, chunk: bytes, at: float) -> None:
         """Take in bytes that came `at` so many seconds."""

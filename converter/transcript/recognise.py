@@ -7,6 +7,7 @@ import re
 from converter.dialects.table import Dialect, Form, recognise
 from converter.exchange.exchange import is_stream
 from converter.wire import json_text
+from converter.wire.limits import BODY_LIMIT
 from converter.wire.sse import Frame, FrameDecoder
 
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")
@@ -39,7 +40,7 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._held = bytearray()
-        self._frames = FrameDecoder()
+        self._frames = FrameDecoder(BODY_LIMIT)  # a client is told a whole reply in one frame
         self._looked = 0
         self.form: Form | None = None
         self.dialect: Dialect | None = None

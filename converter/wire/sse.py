@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-FRAME_LIMIT = 32 * 1024 * 1024
-"""Bytes of one frame; a longer one goes on in unread pieces. Replies' frames are some hundred
-bytes; a whole reply or an inline picture stays far below.
+FRAME_LIMIT = 4 * 1024 * 1024
+"""Bytes of one frame of a server; a longer one is of no model, goes on in unread pieces and is the
+client's error. Replies' frames are some hundred bytes; an inline picture stays far below.
 """
 
 BODY_BEGINS = (b"{", b"[", b"<")
@@ -113,7 +113,7 @@ class FrameDecoder:
 
     def read(self, raw: bytes) -> Frame:
         """Return the frame that was cut."""
-        oversized, self._oversized = self._oversized, False
+        oversized, self._oversized = self._oversized or len(raw) > self._limit, False
         return Frame(raw, None, oversized=True) if oversized else read_frame(raw)
 
     def overflow(self) -> list[Frame]:

@@ -20,6 +20,7 @@ from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
 MEGABYTES = 20 * 2**20
+LINE = 3 * 2**20
 
 UNREADABLE = {
     "no JSON": b"Internal nonsense",
@@ -139,10 +140,10 @@ def test_a_stream_of_no_bytes_is_said_to_be_empty(
     assert len(complaints()) == 2
 
 
-def test_a_line_of_twenty_megabytes_arrives_whole(
+def test_a_line_of_three_megabytes_arrives_whole(
     client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints
 ) -> None:
-    words = "long " * (MEGABYTES // 5)
+    words = "long " * (LINE // 5)
     server.answer(Reply(stream("<think>deep</think>", words)))
     said = dialect.read_stream(client.ask(dialect.path, question(stream=True)).body)
     assert (said.thinking, len(said.text), said.text == words) == ("deep", len(words), True)
@@ -159,10 +160,10 @@ def test_a_whole_reply_of_twenty_megabytes_arrives_whole(
     assert complaints() == []
 
 
-def test_a_line_of_twenty_megabytes_of_garbage_is_no_end(
+def test_a_line_of_three_megabytes_of_garbage_is_no_end(
     client: Client, server: ScriptedServer, complaints: Complaints
 ) -> None:
-    bad = b"x" * MEGABYTES + b"\n\n"
+    bad = b"x" * LINE + b"\n\n"
     steps = [ROLE, *text("Hello"), bad, *text(" world"), *END]
     server.answer(Reply(steps))
     body = client.ask(OPENAI.path, question(stream=True)).body

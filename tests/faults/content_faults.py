@@ -48,11 +48,11 @@ def _last(name: str, verdict: str, *frames: bytes, said: tuple[str, str] = SAID)
 
 
 TOO_LONG = Fault(
-    "a frame of 40 MB",
+    "a frame of 5 MB",
     "cut",
     [head(), *map(chunk, START), *long_frame(delta(content="@@")), *map(chunk, END), b"0\r\n\r\n"],
     before=BEFORE,
-    words="more than 32 megabytes",
+    words="more than 4 megabytes",
 )
 
 

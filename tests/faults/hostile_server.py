@@ -76,7 +76,7 @@ def streamed(frames: Sequence[bytes]) -> list[Step]:
     return [head(), *map(chunk, frames), b"0\r\n\r\n"]
 
 
-def long_frame(frame: bytes, megabytes: int = 40) -> list[Step]:
+def long_frame(frame: bytes, megabytes: int = 5) -> list[Step]:
     """The chunks of a frame that says "@@", which is so long in it."""
     begin, end = frame.split(b"@@")
     return [chunk(begin), *[chunk(b"x" * 65_536)] * (16 * megabytes), chunk(end)]

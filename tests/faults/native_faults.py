@@ -195,7 +195,7 @@ def _frames(speech: Speech) -> list[Fault]:
             for name, (frame, words) in ERRORS.items()
         ),
         Fault(
-            "a frame of 40 MB",
+            "a frame of 5 MB",
             "cut",
             [
                 head(),
@@ -205,7 +205,7 @@ def _frames(speech: Speech) -> list[Fault]:
                 b"0\r\n\r\n",
             ],
             before=BEFORE,
-            words="more than 32 megabytes",
+            words="more than 4 megabytes",
         ),
         Fault("no end", "cut", streamed([*start, last]), before=("deep", "Hello")),
         Fault("only a head", "failed cut", streamed(speech.begin[:1])),

@@ -88,7 +88,7 @@ def test_a_frame_that_is_lost_is_the_last_word() -> None:
 
 def test_a_frame_that_is_too_long_to_be_read_is_named_so() -> None:
     piece = OpaqueFrame(Own("x", raw=b"data: " + b"x" * FRAME_LIMIT), lost=True)
-    words = "the server sent a frame of more than 32 megabytes"
+    words = "the server sent a frame of more than 4 megabytes"
     assert _judged(Text("a"), piece, piece, STOP, DONE)[1] == words
 
 

@@ -22,7 +22,7 @@ MARK = "soak-"
 _SLOW = 1.0
 """Seconds: faults that take longer are left to the bench, because a soak wants many exchanges."""
 _LARGE = 1 << 20
-"""Bytes of a fault: a frame of 40 MB, held up to its limit, would hide what memory does by itself.
+"""Bytes of a fault: a frame of 5 MB, held up to its limit, would hide what memory does by itself.
 """
 _WORDS = [
     "the",

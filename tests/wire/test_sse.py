@@ -100,6 +100,11 @@ def test_a_frame_beyond_the_limit_goes_on_unread_and_the_next_is_read_again() ->
     assert b"".join(frame.raw for frame in frames) == body
 
 
+def test_a_frame_beyond_the_limit_is_unread_in_one_piece_as_in_many() -> None:
+    body = b"data: a\n\ndata: " + b"x" * 1000 + b"\n\ndata: b\n\n"
+    assert [frame.oversized for frame in decode([body])] == [False, True, False]
+
+
 def test_no_more_than_the_limit_is_kept() -> None:
     decoder = FrameDecoder(limit=1000)
     for _ in range(100):

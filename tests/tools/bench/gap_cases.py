@@ -147,12 +147,17 @@ def _of_replies(name: str, path: str) -> list[Case]:
         Case(f"whole reply of 20 MB, {name}", path, whole, lambda: _whole(long)),
         Case(f"whole reply of 40 MB of escapes, {name}", path, whole, lambda: _whole(odd)),
         Case(f"stream of 23,500 thoughts, {name}", path, stream, lambda: _streamed(_thoughts(9))),
-        Case(f"stream of one frame of 20 MB, {name}", path, stream, lambda: _streamed([long])),
         Case(
-            f"stream of a frame of 24 MB of escapes, {name}",
+            f"stream of one frame of 3.9 MB, {name}",
             path,
             stream,
-            lambda: _streamed([odd[: 6 * MEGABYTE]]),
+            lambda: _streamed([long[:3_900_000]]),
+        ),
+        Case(
+            f"stream of a frame of 3.9 MB of escapes, {name}",
+            path,
+            stream,
+            lambda: _streamed([odd[: 3_900_000 * len(ESCAPES) // 24]]),
         ),
         Case(
             f"stream of 1 MB of newlines, {name}",
