@@ -23,6 +23,8 @@ if not PROMISES.lacks:
     )
     from converter.shell.layers.turns import give_turns
 
+MOST_NAMED = 3
+"""Of what a part lacks: of a module that is gone, all is."""
 SECONDS_TO_QUIT = 2.0
 """For the last words to clients when mitmproxy ends; loopback needs milliseconds."""
 
@@ -47,7 +49,7 @@ class OwnLayers:
                 _log.warning(
                     "think: mitmproxy %s is not one of those that were read (no %s): %s",
                     version.VERSION,
-                    ", ".join(part.lacks),
+                    ", ".join(part.lacks[:MOST_NAMED]),
                     part.loses,
                 )
         if PROMISES.lacks:
