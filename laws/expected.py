@@ -136,7 +136,8 @@ def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
     stopped_guess = reading.mode is Mode.GUESSED and finish in STOPPED
     start = "guessed" if stopped_guess else _STARTS[reading.mode]
     offered = reading.expected.tools_offered
-    return oracle.read(text, reading.families, start, reading.attributes, offered)
+    wants_json = reading.expected.wants_json
+    return oracle.read(text, reading.families, start, reading.attributes, offered, wants_json)
 
 
 def _native(pieces: Sequence[Piece]) -> list[Part]:

@@ -18,9 +18,11 @@ from laws.oracle_marks import (
     any_of,
     begins_call,
     pattern_of,
+    shows_call,
     tool_mark,
     tool_marks,
     untorn,
+    value_end,
 )
 
 
@@ -30,12 +32,14 @@ def read(
     start: str = "text",
     attributes: bool = True,
     tools_offered: bool = False,
+    wants_json: bool = False,
 ) -> list[Block]:
     """The message that `text` is. `start`: "text", "closed" (text, thinking is off), "thinking",
-    "guessed" (to be thinking, and it stopped) or "undecided", as a whole reply is.
+    "guessed" (to be thinking, and it stopped) or "undecided", as a whole reply is. `wants_json`:
+    the answer is to be JSON.
     """
     blocks: list[Block] = []
-    reader = _Reader(tuple(families), attributes, tools_offered, text)
+    reader = _Reader(tuple(families), attributes, tools_offered, wants_json, text)
     for block in reader.blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
             blocks[-1] = Block("text", blocks[-1].text + block.text)
@@ -48,19 +52,20 @@ def read(
 class _Reader:
     """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
     nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
-    reply began; `call_end`: what ends the tool call that the rest begins with; `unmarked`: all of a
+    reply began; `call`: the opener of the tool call that the rest begins with; `unmarked`: all of a
     reply that began inside a thought and has neither closer nor call.
     """
 
     families: tuple[ThinkTags, ...]
     attributes: bool
     offered: bool
+    wants_json: bool
     rest: str
     head: bool = True
     closer: str = ""
     bare: bool = False
     frame_end: str = ""
-    call_end: str = ""
+    call: str = ""
     called: bool = False
     unmarked: str = ""
     torn: bool = False
@@ -72,7 +77,7 @@ class _Reader:
             yield from self._first(start == "guessed")
         before = ""
         while True:
-            if self.call_end:
+            if self.call:
                 before += self._call()
             kind, found = self._next_mark()
             if not found:
@@ -92,7 +97,7 @@ class _Reader:
                 self.frame_end = _answer_tags(self.families, self.closer)[1]
             self.closer = parts["stray"] or parts["bare"] or ""
             self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
-            self.call_end = BY_OPENER[found[0]].close if kind == "tool" else ""
+            self.call = found[0] if kind == "tool" else ""
         yield Block("text", before + self._last_text())
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
@@ -102,12 +107,29 @@ class _Reader:
             kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
             kind = next((name for name in kinds if found[name]), "")
             if kind == "tool" and not begins_call(self.rest, 0, place, answer=True):
-                place += 1
+                shown = shows_call(self.rest, place)
+                place += len(found[0]) if shown else 1
+                place = self._behind_value(place) if shown else place
             elif kind:
                 return kind, found
+            elif found[0] in "[{" and self._begins_value(place):
+                place = self._behind_value(place)
             else:
                 place = found.end()
         return "", None
+
+    def _begins_value(self, place: int) -> bool:
+        """Tell whether a bracket begins JSON that is a call, or the answer asked for."""
+        head = not self.rest[:place].strip()
+        offered = self.offered and bool(self.families)
+        return (head and (offered or self.wants_json)) or (self.wants_json and not self.bare)
+
+    def _behind_value(self, place: int) -> int:
+        """Return where a value ends; nothing counts any more where it has no end."""
+        end = value_end(self.rest, place)
+        if end is None:
+            self.families = ()
+        return len(self.rest) if end is None else end
 
     def _pattern(self, place: int) -> re.Pattern[str]:
         head = not self.rest[:place].strip()
@@ -118,12 +140,13 @@ class _Reader:
 
     def _call(self) -> str:
         """Take a tool call: up to its end, or all."""
-        place = self.rest.find(self.call_end, len(tool_mark(self.rest, 0)))
-        end = len(self.rest) if place < 0 else place + len(self.call_end)
-        call, self.rest = self.rest[:end], self.rest[end:]
-        self.head, self.called, self.call_end = True, True, ""
-        if place < 0:
+        close, place = BY_OPENER[self.call].close, len(self.call)
+        found = self.rest.find(close, place) + len(close) if close in self.rest[place:] else None
+        end = found if close else value_end(self.rest, place, header=True)
+        if end is None:
             self.families = ()  # nothing counts any more
+        call, self.rest = self.rest[:end], self.rest[len(self.rest) if end is None else end :]
+        self.head, self.called, self.call = True, True, ""
         return call
 
     def _thought_block(self, found: re.Match[str], before: str = "") -> Block:
@@ -160,7 +183,7 @@ class _Reader:
         for place in range(begin, end + 1):
             if (mark := tool_mark(self.rest, place)) in tools and self._ends(begin, place, mark):
                 said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
-                self.call_end = BY_OPENER[mark].close
+                self.call = mark
                 return said
         said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
         if closer:
@@ -179,7 +202,7 @@ class _Reader:
         answer = _last_paragraph(self.unmarked) if guessed and self.unmarked else ""
         if answer:
             yield thought_block(self.unmarked.removesuffix(answer), None)
-            reader = _Reader(self.families, self.attributes, self.offered, answer)
+            reader = _Reader(self.families, self.attributes, self.offered, self.wants_json, answer)
             yield from reader.blocks("text")
         else:
             yield first
@@ -206,7 +229,7 @@ class _Reader:
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
         self.head = self.bare = False
         said = self._said(span, behind, closer, closers, [*openers, *silent])
-        self.unmarked = "" if closer or self.call_end or self.torn else said
+        self.unmarked = "" if closer or self.call or self.torn else said
         return thought_block(said, None)
 
     def _last_text(self) -> str:

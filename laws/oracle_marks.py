@@ -66,7 +66,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
     ]
     groups = {
         "torn": _torn(families, here),
-        "tool": any_of(tool_marks(families, here.offered)) if here.offered or here.called else [],
+        "tool": any_of(_text_tools(families, here)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if here.stray else [],
         "bare": closers if here.bare else [],
@@ -89,7 +89,7 @@ def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
     """An end of a reply that is no text: the beginning of a mark that is never prose."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
     marks += _bare_closers(families) if here.bare or here.stray else []
-    marks += tool_marks(families, True) if here.offered else []
+    marks += _text_tools(families, here) if here.offered else []
     torn = tuple(mark for row in families for mark in row.torn)
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     return (
@@ -105,8 +105,63 @@ def _bare_closers(families: Sequence[ThinkTags]) -> list[str]:
 
 
 def tool_marks(families: Sequence[ThinkTags], offered: bool) -> list[str]:
-    """Return the openers of tool calls that count."""
-    return [row.open for row in TOOL_MARKS if families and (offered or not row.only_offered)]
+    """Return the openers of tool calls that count in a thought."""
+    rows = [row for row in TOOL_MARKS if row.in_thoughts and (offered or not row.only_offered)]
+    return [row.open for row in rows] if families else []
+
+
+def _text_tools(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """Return the openers of tool calls that count in a text."""
+    if here.offered and families:
+        return [row.open for row in TOOL_MARKS]
+    return tool_marks(families, False) if here.called else []
+
+
+def value_end(text: str, place: int, header: bool = False) -> int | None:
+    """Return the place behind the JSON value, or the list of Python calls, that begins at `place`,
+    behind blanks, or behind a tool's name if there may be a `header`. None: it has no end, or
+    begins later than the text ends. What is none ends where that shows.
+    """
+    begin = _value_begin(text, place, header)
+    if begin is None or not _opens(text, place, begin):
+        return begin
+    depth, quote, last = 0, "", ""
+    for found in re.finditer(r"\\.|.", text[begin:], re.DOTALL):
+        here = found[0][:1] if quote else found[0][-1:]
+        if quote:
+            quote, last = ("", here) if here == quote else (quote, last)
+        elif here == '"' or (here == "'" and last in tuple("[{(,:=")):
+            quote = here
+        else:
+            depth += (here in "[{(") - (here in "]})")
+            last = last if here.isspace() else here
+            if not depth:
+                return begin + found.end()
+    return None
+
+
+def _opens(text: str, place: int, at: int) -> bool:
+    """Tell whether a bracket there begins a value."""
+    return text[at] == "{" or (text[at] == "[" and not text[place:at].strip())
+
+
+def _value_begin(text: str, place: int, header: bool) -> int | None:
+    """Return where a value begins, or where it shows that none does."""
+    for at in range(place, len(text)):
+        if _opens(text, place, at):
+            return at
+        words = text[place : at + 1].strip()
+        no_header = at - place >= 383 or not re.match(r"[\w\s.\-:\[\]]", text[at])
+        if words and (not header or no_header):
+            return at
+    return None
+
+
+def shows_call(text: str, place: int) -> bool:
+    """Tell whether a call's JSON stands behind a tool mark in the middle of a sentence."""
+    words = re.search(r"[^\n]*\Z", text[:place][-64:])[0]  # type: ignore[index]
+    behind = text[place + len(tool_mark(text, place)) :]
+    return bool(re.search(r"[^\W_]\s+\Z|[,;]\s+\Z", words) and re.match(r"\s*[\[{]", behind))
 
 
 def any_of(marks: Iterable[str]) -> list[str]:

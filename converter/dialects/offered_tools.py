@@ -1,12 +1,19 @@
 """The tools that a request offers, read from its body: chat completions and Messages requests."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.stage import Tools
 
 _NO_CALLS = ("none",)
 _JSON = ("json_object", "json_schema")
+_FORMATS = (
+    ("response_format",),
+    ("output_config", "format"),
+    ("output_format",),
+    ("text", "format"),
+)
+"""Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
 
 
 def offered(body: Mapping[str, object]) -> Tools | None:
@@ -20,7 +27,7 @@ def offered(body: Mapping[str, object]) -> Tools | None:
         return None
     disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
-    return Tools(schemas, parallel, _wants_json(body))
+    return Tools(schemas, parallel, wants_json(body))
 
 
 def _chosen(choice: Mapping[str, object]) -> set[str]:
@@ -41,7 +48,15 @@ def _named(tools: object) -> Iterator[tuple[str, Schema]]:
             yield name, schema if isinstance(schema, Mapping) else {}
 
 
-def _wants_json(body: Mapping[str, object]) -> bool:
-    """Tell whether the answer is to be JSON, so that an object in it is no call."""
-    wanted = body.get("response_format")
-    return isinstance(wanted, Mapping) and wanted.get("type") in _JSON
+def wants_json(body: Mapping[str, object]) -> bool:
+    """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
+    string of it none.
+    """
+    return any(_of(body, path) in _JSON for path in _FORMATS)
+
+
+def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
+    found: object = body
+    for name in (*path, "type"):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found

@@ -26,7 +26,7 @@ class Expected:
     exchange and its conversation in thought events; without a task none are made. `tools_offered`:
     the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
     client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
-    strings.
+    strings. `wants_json`: the request asks for an answer in JSON.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -39,6 +39,7 @@ class Expected:
     hidden: bool = False
     off: bool = False
     stops: tuple[str, ...] = ()
+    wants_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from converter.parsing.families import TABLE
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.think_tags import SUFFIX, ThinkTags
-from converter.parsing.tool_marks import openers_in_thought
+from converter.parsing.tool_marks import OPENERS_IN_TEXT, openers_in_thought
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
@@ -121,9 +121,10 @@ class TagSet:
         telling = [family for family in families if family.bare_close_means_thinking]
         self.bare_closers = tuple(mark for family in telling for mark in family.closers)
         self.torn = tuple(mark for family in families for mark in family.torn)
+        self.tools_offered = tools_offered and bool(families)
         self._tools = openers_in_thought(tools_offered) if families else ()
         self._base = _kinds_by_state(
-            families, [*self.attributes_of], dict.fromkeys(self._tools, Mark.TOOL), tools_offered
+            families, [*self.attributes_of], self._tools, self.tools_offered
         )
         self._made: dict[tuple[str, str, str], MarkSearch] = {}
 
@@ -144,7 +145,7 @@ class TagSet:
 def _kinds_by_state(
     families: tuple[ThinkTags, ...],
     attributes: Iterable[str],
-    tools: dict[str, Mark],
+    ending: Iterable[str],
     tools_offered: bool,
 ) -> dict[str, dict[str, Mark]]:
     """Return the effect of each mark, by state: some end a thought in one, and are not text in
@@ -154,12 +155,11 @@ def _kinds_by_state(
     openers = {mark: Mark.OPEN for row in families for mark in row.openers if not row.only_at_start}
     first = {mark: Mark.OPEN for row in families for mark in row.openers if row.only_at_start}
     closing = {mark: Mark.CLOSE for row in families for mark in row.closers}
-    telling = [row for row in families if row.bare_close_means_thinking]
-    bare = {m: Mark.CLOSE for row in telling for m in row.closers if m not in row.ignored}
-    dropped = [row for row in families if not row.unmatched_close_is_text]
-    unmatched = {mark: Mark.UNMATCHED for row in dropped for mark in row.closers}
-    in_text = tools if tools_offered else {}
-    answering = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES) | in_text
+    bare, unmatched = _unopened(families)
+    tools = dict.fromkeys(ending, Mark.TOOL)
+    in_text = dict.fromkeys(OPENERS_IN_TEXT, Mark.TOOL) if tools_offered else {}
+    words = silent | openers | dict.fromkeys(attributes, Mark.WITH_ATTRIBUTES)
+    answering = words | in_text
     return {
         "head": answering | bare | first,
         "called": answering | bare | first | tools,
@@ -168,9 +168,17 @@ def _kinds_by_state(
         "undecided at head": answering | bare | first,
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,
-        "beginning": tools | answering | closing | first,
+        "beginning": tools | words | closing | first,
         "thinking": tools | closing,
     }
+
+
+def _unopened(families: tuple[ThinkTags, ...]) -> tuple[dict[str, Mark], dict[str, Mark]]:
+    """Return the closers that tell of a thought without an opener, and those that are no text."""
+    telling = [row for row in families if row.bare_close_means_thinking]
+    bare = {m: Mark.CLOSE for row in telling for m in row.closers if m not in row.ignored}
+    dropped = [row for row in families if not row.unmatched_close_is_text]
+    return bare, {mark: Mark.UNMATCHED for row in dropped for mark in row.closers}
 
 
 @lru_cache(maxsize=64)
@@ -189,8 +197,8 @@ def _within(family: ThinkTags, suffix: str, head: bool, tools: tuple[str, ...]) 
 
 @lru_cache(maxsize=64)
 def within_call(close: str) -> MarkSearch:
-    """Return what ends a tool call in the text."""
-    return MarkSearch({close: Mark.TOOL_END})
+    """Return what ends a tool call in the text; no mark does where its JSON ends it."""
+    return MarkSearch({close: Mark.TOOL_END} if close else {})
 
 
 @lru_cache(maxsize=64)

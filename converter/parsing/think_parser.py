@@ -7,10 +7,13 @@ Nothing is ever lost: thinking, text and marks together are the text that came i
 and LF around a thought and for thoughts of nothing but blanks.
 """
 
+import re
+
 from converter.model.events import LateCloser, Text, Thinking, WordKind
 from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
+from converter.parsing.json_extent import JsonExtent
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tag_matcher import TagSet, within_call
 from converter.parsing.think_states import (
@@ -25,19 +28,34 @@ from converter.parsing.think_states import (
 )
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import BLANKS_LIMIT, Said, Thought, joined
-from converter.parsing.tool_marks import BEFORE_LIMIT, BY_OPENER, Place, begins_call, where
+from converter.parsing.tool_marks import (
+    BEFORE_LIMIT,
+    BY_OPENER,
+    Place,
+    begins_call,
+    begins_call_in_sentence,
+    where,
+)
 
 STOP = "stop"
 """The finish of a reply that ended by itself: a thought should have had its closer."""
 _NONE = ("", "")
+_VALUE = re.compile(r"[\[{]")
+_VALUE_AT_HEAD = re.compile(r"\s*+[\[{]")
 
 
 class ThinkParser:
     """Pieces of one choice's text in, text and thinking out; cut anywhere, the same message. Set
-    `tells_late_closers` to get `LateCloser` as well.
+    `tells_late_closers` to get `LateCloser` as well. `json_answer`: the answer is to be JSON.
     """
 
-    def __init__(self, tags: TagSet, start: Mode = Mode.ANSWERING, choice: int = 0) -> None:
+    def __init__(
+        self,
+        tags: TagSet,
+        start: Mode = Mode.ANSWERING,
+        choice: int = 0,
+        json_answer: bool = False,
+    ) -> None:
         self._tags = tags
         self.tells_late_closers = False
         self._state = FIRST_STATE[start]
@@ -46,6 +64,8 @@ class ThinkParser:
         self._frame_end = ""  # the answer's closer, once its opener went
         self._opened: tuple[ThinkTags, str] | None = None  # by what the thought was, and its suffix
         self._call_end = ""  # what ends the tool call
+        self._json_answer = json_answer
+        self._value: JsonExtent | None = None  # in which nothing is a tag
         self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
@@ -68,8 +88,10 @@ class ThinkParser:
         """
         if self._held or self._guess:
             return None
+        if self._value:
+            return (Text, self._value.wakes) if self._value.wakes else None
         if self._state is State.ANSWERING:
-            return Text, self._marks.firsts
+            return Text, self._marks.firsts + ("[{" if self._json_answer else "")
         if self._state is State.THINKING and self._thought.at_ease:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
         return None
@@ -82,13 +104,14 @@ class ThinkParser:
             self._held = ""
             self._out += self._thought.feed(self._settle_guess())
         self._read("", last=True)
+        self._value = None
         self._settle_before(Mark.OPEN)
         answer = self._settle_guess()
         if finish != STOP:
             self._out += self._thought.feed(answer)
         self._out += self._thought.end()
         if finish == STOP and answer:  # the guess was wrong: it is read as any text is
-            parser = ThinkParser(self._tags, Mode.ANSWERING, self._choice)
+            parser = ThinkParser(self._tags, Mode.ANSWERING, self._choice, self._json_answer)
             self._out += [*parser.feed(answer), *parser.flush()]
         return self._drain()
 
@@ -105,22 +128,64 @@ class ThinkParser:
         return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
 
     def _read(self, text: str, last: bool) -> None:
-        if not self._held and not self._marks.may_begin(text):
+        if not (self._held or self._value or self._may_begin_value or self._marks.may_begin(text)):
             self._say(text)
             return
         buffer, self._held = self._held + text, ""
         position: int | None = 0
         while position is not None:
+            if self._value:
+                begin = self._skip_value(self._value, buffer, position)
+                position = None if self._value else begin
+                continue
             begin, marks = position, self._marks
             until = len(buffer) - (0 if last else marks.undecided(buffer, begin))
             found = marks.search(buffer, begin)
             if found and not last and found.start() >= until:
                 found = None  # it may become a longer mark
-            self._say(buffer[begin : found.start() if found else until])
-            begin = position = found.start() if found else until
+            stop = found.start() if found else until
+            value = self._value_in(buffer, begin, stop)
+            self._say(buffer[begin : stop if value is None else value])
+            begin = position = stop if value is None else value
+            if value is not None:
+                self._value = JsonExtent()
+                continue
             if marks is self._marks:  # else what was said changed what counts here: look again
                 position = self._take(buffer, begin, found.end(), last) if found else None
         self._held = buffer[begin:]
+
+    @property
+    def _may_begin_value(self) -> bool:
+        """Tell whether a bracket would begin JSON that is a call, or the answer asked for."""
+        if self._state not in IN_TEXT:
+            return False
+        silent = self._state in SILENT_SO_FAR
+        return (silent and (self._tags.tools_offered or self._json_answer)) or (
+            self._json_answer and self._state is State.ANSWERING
+        )
+
+    def _value_in(self, buffer: str, begin: int, stop: int) -> int | None:
+        """Return where such JSON begins in `buffer[begin:stop]`."""
+        if not self._may_begin_value or self._code.inside():
+            return None
+        anywhere = self._json_answer and self._state not in UNDECIDED
+        found = (
+            _VALUE.search(buffer, begin, stop)
+            if anywhere
+            else _VALUE_AT_HEAD.match(buffer, begin, stop)
+        )
+        return found.end() - 1 if found else None
+
+    def _skip_value(self, value: JsonExtent, buffer: str, begin: int) -> int:
+        """Say the JSON as far as it has come; return where to go on."""
+        end = value.feed(buffer[begin:])
+        place = len(buffer) if end is None else begin + end
+        self._say(buffer[begin:place])
+        if end is not None:
+            self._value = None
+            if self._state is State.CALLING:
+                self._step(Mark.TOOL_END)
+        return place
 
     def _is_torn(self) -> bool:
         """Tell whether what is held is the beginning of a mark that is never prose."""
@@ -179,10 +244,25 @@ class ThinkParser:
         row = BY_OPENER[buffer[begin:end]]
         call = self._is_call(buffer[end:], last) if row.ambiguous_in_prose else True
         if not call:
-            return None if call is None else self._ordinary(buffer, begin)
+            return None if call is None else self._take_quoted(buffer, begin, end, last)
         self._call_end = row.close
         self._step(Mark.TOOL)
         self._say(buffer[begin:end])
+        self._value = None if row.close else JsonExtent(header=True)
+        return end
+
+    def _take_quoted(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
+        """Pass a mark in the middle of a sentence, with the JSON behind it, if there is any: it may
+        be a call, which the calls' own parser decides.
+        """
+        behind = buffer[end:]
+        shown = self._state in IN_TEXT and begins_call_in_sentence(self._before_mark, behind, last)
+        if shown is None:
+            return None
+        if not shown or not _VALUE_AT_HEAD.match(behind):
+            return self._ordinary(buffer, begin)
+        self._say(buffer[begin:end])
+        self._value = JsonExtent()
         return end
 
     def _is_call(self, behind: str, last: bool) -> bool | None:

@@ -81,7 +81,7 @@ class _Reader:
         self._reading = reading
         self._answering = reading.mode in (Mode.ANSWERING, Mode.CLOSED)
         tags = reading.tag_set
-        self._parser = ThinkParser(tags, reading.mode, choice)
+        self._parser = ThinkParser(tags, reading.mode, choice, reading.expected.wants_json)
         self._parser.tells_late_closers = reading.expected.tools is not None
         self._unmatched = UnmatchedCloser(tags.bare_closers)
         self._openers = tags.openers

@@ -2,7 +2,8 @@
 
 An opener ends a thought that has no closer, because models leave the closer out before they call:
 vLLM, SGLang, llama.cpp and Ollama agree. What stands between the marks is the call's, and no tag is
-looked for in it. `[TOOL_CALLS]` ends none: inside `[THINK]` it stays thinking, as in llama.cpp.
+looked for in it; where the form has no closing mark, up to the end of its JSON. `[TOOL_CALLS]` ends
+no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
 
 A mark that prose may say counts only where a call goes on behind it. Models that think about their
 own marks write them in code, in quotes, or as words of a sentence: `I would begin with <tool_call>
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from converter.parsing.tool_calls.form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_calls.surroundings import CLAUSE_ENDS, QUOTES
+from converter.parsing.tool_calls.tag_body import Tags
 
 _QUOTES = QUOTES + "`"
 BEFORE_LIMIT = 64
@@ -37,21 +39,28 @@ class ToolMarks:
     """The marks of one form.
 
     `ambiguous_in_prose`: an answer or a thought may say the opener and mean nothing by it.
-    `only_offered`: the opener counts only where the request offers tools.
+    `only_offered`: the opener counts only where the request offers tools. `in_thoughts`: it ends a
+    thought. `close`: empty where nothing but the end of its JSON closes a call.
     """
 
     open: str
     close: str
     ambiguous_in_prose: bool = False
     only_offered: bool = False
+    in_thoughts: bool = True
 
 
 def _marks() -> Iterator[ToolMarks]:
     for form in FORMS:
-        ambiguous = form.ends_thought in (EndsThought.BEFORE_CALL, EndsThought.BEFORE_OFFERED_CALL)
-        offered = form.ends_thought is EndsThought.BEFORE_OFFERED_CALL
-        if form.ends_thought is not EndsThought.NEVER:
-            yield from (ToolMarks(*pair, ambiguous, offered) for pair in form.pairs)
+        if form.whole:
+            continue
+        ambiguous = form.ends_thought is not EndsThought.ALWAYS
+        offered = form.ends_thought in (EndsThought.NEVER, EndsThought.BEFORE_OFFERED_CALL)
+        ends = form.ends_thought is not EndsThought.NEVER
+        yield from (ToolMarks(*pair, ambiguous, offered, ends) for pair in form.pairs)
+        body = form.body
+        if form.alone and isinstance(body, Tags) and not body.open_ended:
+            yield from (ToolMarks(head, body.end[0], True, True, False) for head in body.heads)
 
 
 TOOL_MARKS = tuple(dict.fromkeys(_marks()))
@@ -69,9 +78,14 @@ class Place(enum.Enum):
 BY_OPENER = {row.open: row for row in TOOL_MARKS}
 
 
+OPENERS_IN_TEXT = tuple(BY_OPENER)
+"""The marks that begin a call in a text, where the request offers tools."""
+
+
 def openers_in_thought(offered: bool) -> tuple[str, ...]:
     """Return the marks that end a thought. `offered`: the request offers tools."""
-    return tuple(row.open for row in TOOL_MARKS if offered or not row.only_offered)
+    rows = [row for row in TOOL_MARKS if row.in_thoughts]
+    return tuple(row.open for row in rows if offered or not row.only_offered)
 
 
 def where(before: str) -> Place:
@@ -98,3 +112,14 @@ def begins_call(before: str, behind: str, last: bool) -> bool | None:
     if _UNDECIDED.match(behind):
         return at_break if last else None
     return False
+
+
+def begins_call_in_sentence(before: str, behind: str, last: bool) -> bool | None:
+    """Tell whether a call stands behind a mark in the middle of a sentence; None: more text must
+    tell. Prose shows calls there as well, but neither has a tag in it.
+    """
+    if where(before) is not Place.IN_SENTENCE:
+        return False
+    if _CALL.match(behind):
+        return True
+    return None if _UNDECIDED.match(behind) and not last else False

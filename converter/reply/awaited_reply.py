@@ -6,6 +6,7 @@ A recording stores the same, so that it sets its reply up in the same way.
 from dataclasses import dataclass
 
 from converter.dialects.error_words import server_words
+from converter.dialects.offered_tools import wants_json
 from converter.dialects.table import Dialect, Form
 from converter.exchange.exchange import JSON, Answer, is_stream
 from converter.exchange.read_request import ReadRequest
@@ -52,6 +53,7 @@ class AwaitedReply:
             request.hides_thinking,
             thinking_is_off(request.body, exchange.settings.start),
             request.stops,
+            wants_json(request.body),
         )
 
     def rewriter(

@@ -11,6 +11,7 @@ from converter.parsing.tool_calls.form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_marks import (
     BY_OPENER,
+    OPENERS_IN_TEXT,
     TOOL_MARKS,
     ToolMarks,
     begins_call,
@@ -18,6 +19,7 @@ from converter.parsing.tool_marks import (
 )
 from laws.oracle_blocks import Block
 from tests.parsing.test_think_parser import parse
+from tests.support.read_back import blocks_of
 from tests.support.strategies import law
 
 CASES = [
@@ -74,16 +76,59 @@ def test_forms_that_share_a_mark_agree_on_it() -> None:
 
 def test_with_tools_more_marks_end_a_thought() -> None:
     assert set(openers_in_thought(offered=False)) < set(openers_in_thought(offered=True))
-    assert set(openers_in_thought(offered=True)) == set(BY_OPENER)
+    assert set(openers_in_thought(offered=True)) == {row.open for row in ENDING}
+    assert set(openers_in_thought(offered=True)) < set(OPENERS_IN_TEXT)
 
 
 def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
     ending = [form for form in FORMS if form.ends_thought is not EndsThought.NEVER]
-    assert set(BY_OPENER) == {mark for form in ending for mark, _ in form.pairs}
-    assert "[TOOL_CALLS]" not in BY_OPENER
+    assert {row.open for row in ENDING} == {mark for form in ending for mark, _ in form.pairs}
+    assert not BY_OPENER["[TOOL_CALLS]"].in_thoughts
 
 
 @pytest.mark.parametrize("row", TOOL_MARKS, ids=lambda row: row.open)
+@pytest.mark.parametrize("before", ["", "Yes.\n"])
+def test_nothing_is_a_tag_in_a_call_in_the_text(row: ToolMarks, before: str) -> None:
+    call = f'{row.open}{{"a": "<think>b</think>"}}{row.close}'
+    for place in range(len(before + call)):
+        pieces = [(before + call)[:place], (before + call)[place:] + " so"]
+        assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
+
+
+BARE = [
+    '{"name": "f", "arguments": {"a": "%s"}}',
+    '[{"name": "f", "arguments": {"a": "%s"}}]',
+    "[f(a='%s')]",
+    'I call <tool_call>{"name": "f", "arguments": {"a": "%s"}}</tool_call>',
+]
+
+
+@pytest.mark.parametrize("call", BARE)
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<think>x</think>", "<thinking a='1'/>"])
+@pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
+def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start: Mode) -> None:
+    said = call % tag
+    for place in range(len(said)):
+        assert parse([said[:place], said[place:]], start, tools_offered=True) == [
+            Block("text", said)
+        ]
+
+
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<think>x</think>"])
+@pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
+def test_in_an_answer_that_is_json_a_string_holds_no_tag(tag: str, start: Mode) -> None:
+    answer = f'{{"doc": "write {tag} first", "n": [1, "{tag}"]}}'
+    thought = [Block("thinking", "plan")] if start is Mode.ANSWERING else []
+    said = f"<think>plan</think>{answer}" if thought else answer
+    parser = ThinkParser(tag_set(choose(["auto"])), start, json_answer=True)
+    out = [event for character in said for event in parser.feed(character)]
+    assert blocks_of([*out, *parser.flush()]) == [*thought, Block("text", answer)]
+
+
+ENDING = [row for row in TOOL_MARKS if row.in_thoughts]
+
+
+@pytest.mark.parametrize("row", ENDING, ids=lambda row: row.open)
 def test_every_mark_ends_a_thought_and_its_call_is_text(row: ToolMarks) -> None:
     call = f'{row.open}{{"a": "<think>"}}{row.close}'
     for tags, said in (("think", f"<think>a\n{call}b"), ("auto", f"a\n{call}b")):
