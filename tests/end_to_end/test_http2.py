@@ -25,7 +25,7 @@ from tests.faults.judge import (
 )
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import END, ROLE, stream, text, whole
-from tests.support.harness import Proxy, start_proxy
+from tests.support.harness import SECONDS_TO_START, Proxy, start_proxy
 from tests.support.http2_client import Http2Answer, Http2Client
 from tests.support.http2_server import End, Http2Server
 from tests.support.scripted_server import Asked
@@ -217,7 +217,8 @@ def test_a_servers_connection_is_closed_when_no_other_stream_can_use_it(
         for _ in range(10):
             answer = client.end_of(client.ask(speaker.path, speaker.question(False)))
             assert verdict(answer, speaker, is_stream=False).word == FULL
-        deadline = time.monotonic() + 10  # until those of other tests are closed as well
+        # until those of other tests are closed as well
+        deadline = time.monotonic() + SECONDS_TO_START
         while connections_to(model) >= 10 and time.monotonic() < deadline:
             time.sleep(0.02)
         assert connections_to(model) < 10

@@ -8,9 +8,8 @@ import logging
 import socket
 import ssl
 import threading
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -220,25 +219,39 @@ def test_a_client_that_leaves_does_not_take_the_answer_away(server: ByPathServer
     assert _run(one_leaves) == [VLLM]
 
 
-def _timed(step: Step, times: list[float]) -> Step:
-    async def timed(client: UpstreamClient) -> object:
-        begun = time.monotonic()
-        result = await step(client)
-        times.append(time.monotonic() - begun)
-        return result
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What a server is waited for: the beginning and the end of each question, and each grace."""
+    heard: list[object] = []
+    timeout, wait = asyncio.timeout, asyncio.wait
 
-    return timed
+    @asynccontextmanager
+    async def noted(seconds: float) -> AsyncIterator[None]:
+        heard.append("asked")
+        try:
+            async with timeout(seconds):
+                yield
+        finally:
+            heard.append("over")
+
+    def graced(tasks: set[asyncio.Task[None]], timeout: float) -> object:
+        heard.append(timeout)
+        return wait(tasks, timeout=timeout)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    monkeypatch.setattr(asyncio, "wait", graced)
+    return heard
 
 
-def test_a_server_that_answers_nothing_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_client, "PATIENCE", 1.0)
-    times: list[float] = []
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_answers_nothing_is_waited_for_once(waits: list[object]) -> None:
     with _silent() as upstream:
         steps = [*[_recognise(upstream)] * 5, _count(upstream), _ask(upstream), _begins(upstream)]
-        results = _run(*(_timed(step, times) for step in steps))
+        results = _run(*steps)
     assert results == [*[GENERIC] * 5, None, None, TEXT]
-    assert 1 <= times[0] < len(IDENTITY_PATHS)  # all were asked at once
-    assert sum(times[1:]) < 0.9
+    number = len(IDENTITY_PATHS)
+    assert waits[: 2 * number] == [*["asked"] * number, *["over"] * number]  # all at once
+    assert waits.count("asked") == number
 
 
 @contextmanager
@@ -332,12 +345,11 @@ def test_a_server_that_has_rested_is_asked_once_at_a_time(
 
 @pytest.mark.usefixtures("short_patience")
 def test_a_count_without_an_answer_is_waited_for_once(
-    server: ByPathServer,
+    server: ByPathServer, waits: list[object]
 ) -> None:
-    times: list[float] = []
     with _hanging(server, "/tokenize"):
-        assert _run(*[_timed(_count(_at(server)), times)] * 3) == [None] * 3
-    assert times[0] >= 0.5 > times[1] + times[2]
+        assert _run(*[_count(_at(server))] * 3) == [None] * 3
+    assert waits == ["asked", "over"]
     assert server.paths() == ["/tokenize"]
 
 
@@ -392,31 +404,28 @@ def test_a_server_that_repeats_openers_begins_in_text(
 
 
 def test_an_answer_that_does_not_come_is_waited_for_no_longer_than_grace(
-    server: ByPathServer, monkeypatch: pytest.MonkeyPatch
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, waits: list[object]
 ) -> None:
     monkeypatch.setattr(upstream_client, "GRACE", SHORT)
-    times: list[float] = []
     upstream, model = _at(server), {"model": "qwq-32b"}
     with _hanging(server, "/tokenize"):
-        begins = _timed(_begins(upstream, model), times)
+        begins = _begins(upstream, model)
         assert _run(_ask(upstream, model, "vllm"), begins) == [None, LIKELY]
-    assert SHORT <= times[0] < 1
+    assert waits.count(SHORT) == 1
 
 
 def test_nobody_waits_for_an_answer_that_cannot_decide(
-    server: ByPathServer,
+    server: ByPathServer, waits: list[object]
 ) -> None:
-    times: list[float] = []
     with _hanging(server, "/tokenize"):
-        begins = _timed(_begins(_at(server), BEGUN), times)
+        begins = _begins(_at(server), BEGUN)
         assert _run(_ask(_at(server), BEGUN, "vllm"), begins) == [None, THINKING]
-    assert times[0] < 1
+    assert upstream_client.GRACE not in waits
 
 
-def test_a_reply_that_nobody_asked_about_is_not_waited_for() -> None:
-    times: list[float] = []
-    assert _run(_timed(_begins(_gone(), {"model": "qwq-32b"}), times)) == [LIKELY]
-    assert times[0] < 1
+def test_a_reply_that_nobody_asked_about_is_not_waited_for(waits: list[object]) -> None:
+    assert _run(_begins(_gone(), {"model": "qwq-32b"})) == [LIKELY]
+    assert waits == []
 
 
 @pytest.mark.parametrize("name", ["llama.cpp", None])

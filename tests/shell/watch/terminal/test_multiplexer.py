@@ -1,7 +1,6 @@
 """Who has the terminal, and what is printed of whom."""
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -16,6 +15,7 @@ from converter.model.events import (
     ToolCall,
 )
 from converter.shell.watch.terminal import multiplexer
+from converter.shell.watch.terminal.margin import Margin
 from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE, MOST_WAITING, Multiplexer
 from converter.shell.watch.terminal.writer import LIMIT
 
@@ -168,25 +168,30 @@ def test_of_a_reply_that_waits_so_much_is_printed(monkeypatch: pytest.MonkeyPatc
     assert "(the rest is not printed)" in said
 
 
-def _waiting(events: Sequence[Event]) -> tuple[float, float, str]:
-    """The processor's seconds of what a reply says while another is printed, and of when that is
-    over; and all that is printed then.
-    """
+def _waiting(events: Sequence[Event], before_its_turn: Callable[[], None] = lambda: None) -> str:
+    """What is printed of a reply that waited, when the one before it is over."""
     screen = Multiplexer(coloured=False)
     screen.hear("a", PATH, [Text("first")])
-    began = time.thread_time()
     for event in events:
         screen.hear("b", PATH, [event])
     screen.end("b")
-    heard = time.thread_time()
-    said = screen.end("a")
-    return heard - began, time.thread_time() - heard, said
+    before_its_turn()
+    return screen.end("a")
 
 
-def test_the_end_of_a_long_reply_that_waits_is_printed_at_once() -> None:
-    heard, ended, said = _waiting([Text("你好 some words\n")] * 4_000)
+def test_a_reply_that_waits_has_its_margin_before_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printed at once, however long it is: nobody waits for it to be cut into lines."""
+    cut: list[str] = []
+    feed = Margin.feed
+
+    def noted(margin: Margin, text: str) -> str:
+        cut.append(text)
+        return feed(margin, text)
+
+    monkeypatch.setattr(Margin, "feed", noted)
+    said = _waiting([Text("你好 some words\n")] * 4_000, cut.clear)
     assert said.count("words") == 4_000
-    assert ended < heard / 5
+    assert sum(map(len, cut)) < 100
 
 
 @pytest.mark.parametrize("kind", [Text, Thinking])
@@ -209,6 +214,6 @@ def test_of_long_arguments_only_the_beginning_is_printed() -> None:
 
 
 def test_all_of_a_reply_that_waits_is_no_more_than_the_terminal_takes() -> None:
-    _, _, said = _waiting([Text("a word\n" * 100)] * 2_000)
+    said = _waiting([Text("a word\n" * 100)] * 2_000)
     assert said.endswith("(the rest is not printed)\n")
     assert len(said) < LIMIT
