@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from converter.parsing.guess import LIMIT
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_marks import BY_OPENER
+from converter.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
 from laws.oracle_marks import (
     Here,
@@ -250,7 +250,7 @@ def _answer_tags(families: Sequence[ThinkTags], closer: str) -> tuple[str, str]:
 
 def _last_paragraph(text: str) -> str:
     """Return what is the answer if a reply that was guessed to begin inside a thought stops."""
-    least = len(text) - LIMIT
+    least = len(text) - GUESS_LIMIT
     if least <= 0:
         return text
     begun = [found.end() for found in re.finditer(r"\n[^\S\n]*\n\s*(?=\S)", text)]

@@ -13,6 +13,7 @@ from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import FORMS
 from converter.servers.chat_templates import TEMPLATES, Template
+from converter.wire.bounds import TABLE as BOUNDS
 from tests.test_shape import FLOORS
 
 ROOT = Path(__file__).parent.parent
@@ -163,3 +164,11 @@ def test_the_security_page_says_what_is_promised_what_is_not_and_how_to_report()
     told = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert list(told) == ["What it promises", "What it does not promise", "Reporting"]
     assert all(len(words.split()) > 20 for words in told.values())
+
+
+def test_the_table_of_bounds_is_the_codes() -> None:
+    lines = (DOCS / "faults.md").read_text().splitlines()
+    begin = lines.index("| what | at most | why | beyond it |") + 2
+    assert lines[begin : lines.index("", begin)] == [
+        f"| {bound.what} | {bound.amount} | {bound.why} | {bound.beyond} |" for bound in BOUNDS
+    ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, words_of
 from converter.wire import json_text
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 from converter.wire.sse import Frame, FrameDecoder
 
 PARTS = "thinking parts of the content"

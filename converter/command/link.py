@@ -14,12 +14,12 @@ from converter.dialects.table import COMMON
 from converter.servers.probes import Reply
 from converter.shell.probes.upstream_client import credentials
 from converter.wire import json_text
+from converter.wire.bounds import ANSWER_LIMIT
 
 PATIENCE = 120.0
 """Seconds for a reply; a server may have to load its model first."""
 PROBE_PATIENCE = 5.0
 _PIECE = 65536
-_LONGEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Link:
             connection.request("GET", path, headers={"accept": "application/json", **self.headers})
             answer = connection.getresponse()
             told = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, told, answer.read(_LONGEST))
+            return Reply(answer.status, told, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             return None
         finally:

@@ -18,14 +18,10 @@ from converter.model.events import (
     WordKind,
 )
 from converter.parsing.thought import Thought
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, MOST_NAMES, TooMuchError
 
-DELAYED_LIMIT = 1 << 20
-"""Characters of text and thinking that come within a tool call; they are told behind it."""
 _LEAST = 64
 """Characters that an event counts as: it costs memory whatever it says."""
-BLANKS_LIMIT = 4096
-"""Characters of blanks before an answer: more of them begin it, as models write no such number."""
 
 
 class InOrder[Content: Event]:
@@ -59,7 +55,7 @@ class InOrder[Content: Event]:
         said = event.text if isinstance(event, (Text, Thinking)) else ""
         self._length += max(_LEAST, len(said))
         if self._length > DELAYED_LIMIT:
-            raise TooMuchError("text within a tool call", DELAYED_LIMIT)
+            raise TooMuchError(DELAYED_LIMIT)
         self._waiting.append(event)
 
     def _released(self) -> list[Content]:
@@ -117,8 +113,6 @@ type Content = Text | Thinking | ThinkingEnd | MappedField | Block
 
 TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 """Kinds of open blocks."""
-MOST_NAMES = 50
-"""Fields without a place that are told by name."""
 
 
 class BlockWriter[New, Made](ABC):

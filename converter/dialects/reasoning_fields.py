@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from converter.wire.bounds import COMPARED_LIMIT
+
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
@@ -109,12 +111,6 @@ def _words(value: object, depth: int) -> str:
     if isinstance(value, dict):
         return next((words for name in _WORDS if (words := _words(value.get(name), depth - 1))), "")
     return ""
-
-
-COMPARED_LIMIT = 1 << 20
-"""Characters of a thought that are kept to compare them with what other names say; what comes later
-at the same place is taken to repeat it.
-"""
 
 
 class _Thought:

@@ -9,15 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from converter.model.events import ToolCall
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import MOST_CALLS, WAITING_LIMIT, TooMuchError
 from converter.wire.partial_json import PartialJson
-
-MOST_CALLS = 1000
-"""Calls of one reply; agents make some at once, and a model that calls for ever says nothing."""
-WAITING_LIMIT = 4 * 1024 * 1024
-"""Characters of arguments that wait, for a name or for the call before them; a file that a tool is
-to write is far shorter.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ class ToolCalls:
         if call is not self._waiting[0] or not call.name:
             self._held += len(event.arguments)
         if self._held > WAITING_LIMIT:
-            raise TooMuchError("arguments of tool calls that wait", WAITING_LIMIT)
+            raise TooMuchError(WAITING_LIMIT)
         out: list[ToolPiece] = []
         while len(self._waiting) > 1 and self._waiting[0].object.complete:
             out += self._last_pieces(self._waiting.pop(0))
@@ -92,7 +85,7 @@ class ToolCalls:
         if call is None or _is_new(call, event):
             self._count += 1
             if self._count > MOST_CALLS:
-                raise TooMuchError("tool calls", MOST_CALLS, "calls")
+                raise TooMuchError(MOST_CALLS)
             known = event.id in self._of_id or not event.id
             call = _Call(f"{event.id or 'toolu'}_{self.reply}_{self._count}" if known else event.id)
             self._waiting.append(call)

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from converter.observe.statistics import Reply
+from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 """Seconds: from a small model on this machine to a large one that thinks for minutes."""
-MOST_SERIES = 200
-"""Groups of model and server: clients choose the names of models."""
 LONGEST_NAME = 200
 """Characters of a model's name in a label."""
-MOST_KINDS = 50
-"""Kinds of mending that are told apart."""
 OTHER = "other"
 TIMES = {
     "first_byte": "Time to the first byte of a streamed reply",

@@ -21,6 +21,7 @@ from converter.model.events import (
     ThinkingEnd,
     ToolCall,
 )
+from converter.wire.bounds import LONGEST_THOUGHT
 
 type ThoughtEvent = dict[str, object]
 type Fields = Mapping[str, object]
@@ -28,9 +29,6 @@ type Fields = Mapping[str, object]
 # Claude Code's, another in each request
 _BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
-LONGEST_THOUGHT = 1 << 20
-"""Characters of a thought that are told: of a longer one the beginning. The client gets all of it.
-"""
 _LONGEST = 100_000
 """Characters of a text that identify a conversation: a first message may be a whole book."""
 _ID_LENGTH = 16

@@ -4,11 +4,8 @@ import re
 
 from converter.parsing.mark_search import Mark
 from converter.parsing.thought import NAME
+from converter.wire.bounds import ATTRIBUTE_LIMIT
 
-ATTRIBUTE_LIMIT = 8192
-"""Characters of a tag with attributes: a thought in one is some sentences, and a quote that never
-closes must not hold a reply.
-"""
 _ATTRIBUTE = rf"""\s++{NAME}\s*+=\s*+(?:"[^"]*+"|'[^']*+')"""
 _ATTRIBUTES = re.compile(
     rf"""(?:{_ATTRIBUTE})*+(?:\s*+(?P<end>/?>)"""

@@ -9,9 +9,7 @@ its indentation.
 from dataclasses import replace
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
-
-HELD_LIMIT = 4096
-"""Characters of blanks that are held until something follows, the last ones; those before pass."""
+from converter.wire.bounds import BLANKS_LIMIT
 
 
 class BlanksTrimmer:
@@ -52,7 +50,7 @@ class BlanksTrimmer:
 
     def _hear(self, event: Text) -> list[Event]:
         said = (self._held.text if self._held else "") + event.text
-        words = said[: max(len(said.rstrip()), len(said) - HELD_LIMIT)]
+        words = said[: max(len(said.rstrip()), len(said) - BLANKS_LIMIT)]
         blanks = said[len(words) :]
         self._held = replace(event, text=blanks) if blanks else None
         if not words or (self._behind_thought and words.isspace()):

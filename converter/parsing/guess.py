@@ -10,8 +10,8 @@ nothing is told twice. With a closer all of it was thinking, and the next reply 
 
 import re
 
-LIMIT = 400
-"""Characters that are held: an ordinary short answer, some seconds of a slow model's thought."""
+from converter.wire.bounds import GUESS_LIMIT
+
 _BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
 """What parts two paragraphs; at the text's end none has begun behind it."""
 _WORD = re.compile(r"(?<=\s)(?=\S)")
@@ -27,10 +27,10 @@ class Guess:
     def feed(self, text: str) -> str:
         """Return what need not wait."""
         self.rest += text
-        self._flows = self._flows or len(self.rest) > LIMIT
+        self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:
             return ""
-        place = _last_paragraph(self.rest, max(0, len(self.rest) - LIMIT))
+        place = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
         told, self.rest = self.rest[:place], self.rest[place:]
         return told
 

@@ -10,7 +10,7 @@ and LF around a thought and for thoughts of nothing but blanks.
 import re
 
 from converter.model.events import LateCloser, Text, Thinking, WordKind
-from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
+from converter.parsing.attribute_tags import ENDS, attribute_tag
 from converter.parsing.code_spans import CodeSpans
 from converter.parsing.guess import Guess
 from converter.parsing.json_extent import JsonExtent
@@ -27,7 +27,7 @@ from converter.parsing.think_states import (
     State,
 )
 from converter.parsing.think_tags import ThinkTags
-from converter.parsing.thought import BLANKS_LIMIT, Said, Thought, joined
+from converter.parsing.thought import Said, Thought, joined
 from converter.parsing.tool_marks import (
     BEFORE_LIMIT,
     BY_OPENER,
@@ -36,6 +36,7 @@ from converter.parsing.tool_marks import (
     begins_call_in_sentence,
     where,
 )
+from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 
 STOP = "stop"
 """The finish of a reply that ended by itself: a thought should have had its closer."""

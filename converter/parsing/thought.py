@@ -5,13 +5,10 @@ import math
 import re
 
 from converter.model.events import Text, Thinking, ThinkingEnd
+from converter.wire.bounds import BLANKS_LIMIT
 
 type Said = Text | Thinking | ThinkingEnd
 
-BLANKS_LIMIT = 4096
-"""Characters of blanks held at a thought's ends; more than any model writes, and the memory of a
-stream stays bounded.
-"""
 UNREADABLE_CONFIDENCE = 0.5
 NAME = r"[A-Za-z_][\w.:-]*+"
 """The name of an attribute."""

@@ -20,7 +20,7 @@ from converter.model.events import (
     ToolCall,
 )
 from converter.servers import context_length
-from converter.wire.sse import FRAME_LIMIT
+from converter.wire.bounds import FRAME_LIMIT
 
 BAD_GATEWAY = 502
 """The HTTP status of a reply that is none, or not whole, had it been known in time."""

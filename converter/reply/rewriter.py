@@ -19,7 +19,7 @@ from converter.reply.pipeline import Pipeline
 from converter.reply.reply_end import ReplyEnd, without_frames
 from converter.reply.reply_notes import SpoiledFrames, notes_of
 from converter.servers.model_names import renamed_frame
-from converter.wire.limits import MOST_FAULTS, fault_of
+from converter.wire.bounds import MOST_FAULTS, fault_of
 from converter.wire.sse import Frame
 
 NO_CONTEXT = ReplyContext()

@@ -14,11 +14,7 @@ from converter.model.initial_state import InitialState
 from converter.servers import initial_state
 from converter.servers.initial_state import Facts, switch_of
 from converter.servers.profiles import Server
-
-LIMIT = 1000
-"""Entries of each kind that are kept; the oldest go first. One machine has a few servers and
-models; a forward proxy, or a client that makes names up, must not fill the memory.
-"""
+from converter.wire.bounds import MOST_KNOWN
 
 type Body = Mapping[str, object]
 type Key = tuple[Upstream, bytes]
@@ -26,12 +22,12 @@ type Key = tuple[Upstream, bytes]
 
 
 class Bounded[Name, Value](OrderedDict[Name, Value]):
-    """A dictionary of the newest `LIMIT` entries; writing one makes it the newest."""
+    """A dictionary of the newest `MOST_KNOWN` entries; writing one makes it the newest."""
 
     def __setitem__(self, name: Name, value: Value) -> None:
         super().__setitem__(name, value)
         self.move_to_end(name)
-        if len(self) > LIMIT:
+        if len(self) > MOST_KNOWN:
             self.popitem(last=False)
 
 

@@ -11,7 +11,7 @@ from converter.servers.known_servers import Upstream
 from converter.shell.compressed import uncompressed
 from converter.shell.head_fields import change
 from converter.wire import json_text
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 
 NO_FIELDS: Mapping[bytes, bytes | None] = {}
 

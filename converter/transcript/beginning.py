@@ -2,7 +2,7 @@
 each time.
 """
 
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import TooMuchError
 from converter.wire.partial_json import PartialJson
 
 STREAM_LIMIT = 8 << 20

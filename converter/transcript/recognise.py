@@ -7,7 +7,7 @@ import re
 from converter.dialects.table import Dialect, Form, recognise
 from converter.exchange.exchange import is_stream
 from converter.wire import json_text
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 from converter.wire.sse import Frame, FrameDecoder
 
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")

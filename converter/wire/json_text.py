@@ -15,11 +15,8 @@ from contextvars import ContextVar
 from typing import NoReturn
 
 from converter.wire import long_json
+from converter.wire.bounds import DEEPEST
 
-DEEPEST = 100
-"""Objects and lists within each other that a rescued value keeps; a reply has about ten, and
-parsers of clients give up between 500 and 10,000.
-"""
 LONG = 1 << 17
 """Bytes that are read at once in any case: some milliseconds."""
 _LONGEST_NUMBER = 4300

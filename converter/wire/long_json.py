@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 from typing import cast
 
+from converter.wire.bounds import DEEPEST
+
 WINDOW = 4096
 """Characters that are read at once, but for strings: some 10 microseconds."""
 PIECE = 1 << 17
 """Characters of a string that are read or written at once: up to 1 millisecond."""
-DEEPEST = 100
-"""Objects and lists within each other in a long text; a request has about ten."""
 _FEW = 500
 """Values that are written at once."""
 _SHORT = 1000

@@ -10,20 +10,12 @@ import enum
 import json
 import re
 
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import BLANKS_LIMIT, DEPTH_LIMIT, UNFIT_LIMIT, TooMuchError
 
 SCALAR_LIMIT = 512
 """Characters of a bare value, which waits until something follows it; no number that a tool can use
 is as long.
 """
-BLANKS_LIMIT = 4096
-"""Characters of blanks between two marks, which mean nothing: more of them are left out. A model
-that writes blanks for ever writes them here.
-"""
-DEPTH_LIMIT = 200_000
-"""Objects and lists within one another, each of which is remembered to be closed."""
-UNFIT_LIMIT = 1 << 20
-"""Characters of a text that is no object: it goes on as a whole, at the end."""
 WRAPPED = "arguments"
 """Key under which a text that is no object at all goes out."""
 
@@ -174,7 +166,7 @@ class PartialJson:
     def _nest(self, character: str) -> bool:
         if character in _CLOSING:
             if len(self._nested) >= DEPTH_LIMIT:
-                raise TooMuchError("arguments of a tool call with objects", DEPTH_LIMIT, "levels")
+                raise TooMuchError(DEPTH_LIMIT)
             self._nested.append(character)
         elif character in _CLOSING.values():
             if _CLOSING[self._nested[-1]] != character:
@@ -205,7 +197,7 @@ class PartialJson:
         if self._want is _Want.NOTHING:
             text = text[: max(0, BLANKS_LIMIT - self._unfit_length + len(text))]
         elif self._unfit_length > UNFIT_LIMIT:
-            raise TooMuchError("arguments of a tool call that are no object", UNFIT_LIMIT)
+            raise TooMuchError(UNFIT_LIMIT)
         if text:
             self._unfit.append(text)
 

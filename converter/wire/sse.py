@@ -11,10 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-FRAME_LIMIT = 4 * 1024 * 1024
-"""Bytes of one frame of a server; a longer one is of no model, goes on in unread pieces and is the
-client's error. Replies' frames are some hundred bytes; an inline picture stays far below.
-"""
+from converter.wire.bounds import FRAME_LIMIT
 
 BODY_BEGINS = (b"{", b"[", b"<")
 """Beginnings of whole bodies: JSON, and pages of gateways. No line of a stream begins so."""

@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from converter.dialects.anthropic.message_events import MessageEvents
-from converter.dialects.block_writer import (
-    BLANKS_LIMIT,
-    DELAYED_LIMIT,
-    Blanks,
-    BlockWriter,
-    InOrder,
-)
+from converter.dialects.block_writer import Blanks, BlockWriter, InOrder
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.item_events import ItemEvents
 from converter.dialects.tool_pieces import ToolPiece
 from converter.model.events import Text, Thinking, ToolCall
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, TooMuchError
 
 BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}")
 

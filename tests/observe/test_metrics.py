@@ -3,8 +3,9 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from converter.observe.metrics import BUCKETS, MOST_KINDS, MOST_SERIES, Metrics, kind_of
+from converter.observe.metrics import BUCKETS, Metrics, kind_of
 from converter.observe.statistics import Reply
+from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
 HERE = "127.0.0.1:8000"
 STREAMED: dict[str, object] = {

@@ -20,14 +20,10 @@ from converter.model.events import (
     ToolCall,
     Usage,
 )
-from converter.observe.thought_events import (
-    LONGEST_THOUGHT,
-    ThoughtEvents,
-    conversation_id,
-    within_limit,
-)
+from converter.observe.thought_events import ThoughtEvents, conversation_id, within_limit
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
+from converter.wire.bounds import LONGEST_THOUGHT
 from tests.support.strategies import cut, law
 
 CALL, STOP = ToolCall(0, "call_1", "add", "{}"), Finish("stop")

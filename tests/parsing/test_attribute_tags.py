@@ -2,8 +2,9 @@
 
 import pytest
 
-from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT, ENDS, attribute_tag
+from converter.parsing.attribute_tags import ENDS, attribute_tag
 from converter.parsing.mark_search import Mark
+from converter.wire.bounds import ATTRIBUTE_LIMIT
 
 OPENER = "<thinking "
 

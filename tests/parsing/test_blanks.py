@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall
-from converter.parsing.blanks import HELD_LIMIT, BlanksTrimmer
+from converter.parsing.blanks import BlanksTrimmer
+from converter.wire.bounds import BLANKS_LIMIT
 
 THOUGHT: list[Event] = [Thinking("why"), ThinkingEnd()]
 STOP, CALL = Finish("stop"), ToolCall(0, "1", "f", "{}")
@@ -71,9 +72,9 @@ def test_without_a_thought_nothing_but_blanks_at_the_head_goes(texts: list[str])
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("x" * HELD_LIMIT + "a\n\n", "x" * HELD_LIMIT + "a"),
-        ("a" + "\n" * (HELD_LIMIT + 3), "a\n\n\n"),
-        ("\n" * (HELD_LIMIT + 3) + "a\n", "a"),
+        ("x" * BLANKS_LIMIT + "a\n\n", "x" * BLANKS_LIMIT + "a"),
+        ("a" + "\n" * (BLANKS_LIMIT + 3), "a\n\n\n"),
+        ("\n" * (BLANKS_LIMIT + 3) + "a\n", "a"),
     ],
 )
 def test_long_texts_lose_the_same_blanks_however_they_are_cut(said: str, left: str) -> None:
@@ -85,9 +86,9 @@ def test_long_texts_lose_the_same_blanks_however_they_are_cut(said: str, left: s
 def test_what_is_held_has_a_limit() -> None:
     stage = BlanksTrimmer()
     stage.feed(Text("a"))
-    assert [made for _ in range(HELD_LIMIT) for made in stage.feed(Text(" "))] == []
+    assert [made for _ in range(BLANKS_LIMIT) for made in stage.feed(Text(" "))] == []
     assert stage.feed(Text(" \t")) == [Text("  ")]
-    assert stage.close() == [Text(" " * (HELD_LIMIT - 1) + "\t")]
+    assert stage.close() == [Text(" " * (BLANKS_LIMIT - 1) + "\t")]
 
 
 def test_plain_words_are_those_of_a_thought_that_has_begun() -> None:

@@ -16,7 +16,7 @@ from converter.parsing.tag_matcher import choose, for_model, joined, tag_set
 from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
-from converter.parsing.thought import BLANKS_LIMIT
+from converter.wire.bounds import BLANKS_LIMIT
 from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support import frames

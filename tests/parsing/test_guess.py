@@ -4,16 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.parsing.guess import LIMIT, Guess
+from converter.parsing.guess import Guess
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
+from converter.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 from tests.support.strategies import cut, law
 
 ALL = tag_set(choose(["auto"]))
-LONG = "word " * LIMIT
+LONG = "word " * GUESS_LIMIT
 
 
 def read(pieces: list[str], finish: str = "stop") -> list[Block]:
@@ -35,8 +36,8 @@ CASES = [
     ("several paragraphs of one", "Hello.\n\nHow are you?", "stop", [text("Hello.\n\nHow are you?")]),
     ("a long answer", f"{LONG}\n\nIt is 4.", "stop", [thinking(LONG), text("It is 4.")]),
     ("blanks at its end", f"{LONG}\n \n\nIt is 4.\n\n", "stop", [thinking(f"{LONG}\n "), text("It is 4.\n\n")]),
-    ("no paragraph that is short enough", LONG, "stop", [thinking("word " * (LIMIT - 80)), text("word " * 80)]),
-    ("no word that is", "x" * LIMIT * 2, "stop", [thinking("x" * LIMIT), text("x" * LIMIT)]),
+    ("no paragraph that is short enough", LONG, "stop", [thinking("word " * (GUESS_LIMIT - 80)), text("word " * 80)]),
+    ("no word that is", "x" * GUESS_LIMIT * 2, "stop", [thinking("x" * GUESS_LIMIT), text("x" * GUESS_LIMIT)]),
     ("cut off by its limit", "Hello there", "length", [thinking("Hello there")]),
     ("a call follows", "I look.", "tool_calls", [thinking("I look.")]),
     ("the server is gone", "Hello there", "", [thinking("Hello there")]),
@@ -85,9 +86,9 @@ def test_no_more_waits_than_the_limit(words: list[str]) -> None:
     guess = Guess()
     for word in words:
         guess.feed(word)
-        assert len(guess.rest) <= LIMIT
+        assert len(guess.rest) <= GUESS_LIMIT
 
 
 def test_a_reply_with_words_has_an_answer() -> None:
-    for length in range(1, 3 * LIMIT, 7):
+    for length in range(1, 3 * GUESS_LIMIT, 7):
         assert read(["ab c\n\n" * length])[-1].kind == "text"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from converter.model.events import Text, Thinking, ThinkingEnd
 from converter.parsing.findings import Findings
 from converter.parsing.phrases import CLOSING, LEADS, OPENING, STRUCTURE, PhraseParser, PhraseStage
-from converter.parsing.thought import BLANKS_LIMIT
+from converter.wire.bounds import BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 from tests.support.strategies import cut, law

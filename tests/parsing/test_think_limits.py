@@ -4,11 +4,10 @@ would not come to an end.
 
 import pytest
 
-from converter.parsing.attribute_tags import ATTRIBUTE_LIMIT
 from converter.parsing.tag_matcher import choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
-from converter.parsing.thought import BLANKS_LIMIT
+from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
 

@@ -3,7 +3,8 @@
 import pytest
 
 from converter.model.events import Thinking, ThinkingEnd
-from converter.parsing.thought import BLANKS_LIMIT, UNREADABLE_CONFIDENCE, Thought
+from converter.parsing.thought import UNREADABLE_CONFIDENCE, Thought
+from converter.wire.bounds import BLANKS_LIMIT
 
 
 def test_line_breaks_are_held_until_something_follows() -> None:

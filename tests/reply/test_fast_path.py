@@ -19,6 +19,7 @@ from converter.parsing.reading import Expected
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from converter.reply.rewriter import Rewriter
+from converter.wire.bounds import Bound
 from tests.support.frames import data
 from tests.support.recorded import FOLDER
 from tests.support.strategies import law
@@ -287,7 +288,8 @@ def test_a_sign_of_life_in_between_has_its_own_number() -> None:
 def test_words_of_the_fast_way_count_for_the_longest_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("converter.dialects.responses.item_events.OUTPUT_LIMIT", 5_000)
+    limit = Bound(5_000, "characters", "output", "why", "error")
+    monkeypatch.setattr("converter.dialects.responses.item_events.OUTPUT_LIMIT", limit)
     for fast in (True, False):
         rewriter = _rewriter(settings.read(), RESPONSES, fast)
         rewriter.whole(b"".join(_stream("content", LONG)))

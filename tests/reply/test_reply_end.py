@@ -18,7 +18,7 @@ from converter.model.events import (
     Usage,
 )
 from converter.reply.reply_end import BAD_GATEWAY, CUT_SHORT, EMPTY, ReplyEnd
-from converter.wire.sse import FRAME_LIMIT
+from converter.wire.bounds import FRAME_LIMIT
 
 SAYS: tuple[Event, ...] = (Text("a"), Thinking("a"), ToolCall(0, "a", "f", "{}"))
 DONE = End(Own("x", raw=b"data: [DONE]\n\n"))

@@ -9,6 +9,7 @@ from converter.servers import known_servers
 from converter.servers.initial_state import initial_state
 from converter.servers.known_servers import Body, Bounded, KnownServers, Upstream, prompt_key
 from converter.servers.profiles import by_name
+from converter.wire.bounds import MOST_KNOWN
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
 HERE = Upstream("http", "127.0.0.1", 8000)
@@ -143,7 +144,7 @@ def test_a_name_and_a_switch_are_not_mixed_up() -> None:
 
 
 def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_servers, "LIMIT", 3)
+    monkeypatch.setattr(known_servers, "MOST_KNOWN", 3)
     kept: Bounded[str, int] = Bounded()
     for number, name in enumerate("abcad"):
         kept[name] = number
@@ -152,7 +153,7 @@ def test_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_memory_of_a_server_grows_without_end() -> None:
     known = KnownServers()
-    for number in range(known_servers.LIMIT + 10):
+    for number in range(MOST_KNOWN + 10):
         upstream, body = Upstream("http", f"host{number}", 80), {"model": str(number)}
         known.recognised(upstream, by_name("vllm"))
         known.saw_repeated_opener(upstream)
@@ -161,7 +162,7 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
         known.correct(upstream, body, TEXT)
         known.saw_thought(upstream, body)
     kept = [value for value in vars(known).values() if isinstance(value, dict)]
-    assert [len(each) for each in kept] == [known_servers.LIMIT] * len(vars(known))
+    assert [len(each) for each in kept] == [MOST_KNOWN] * len(vars(known))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from converter.exchange.exchange import JSON, Answer
 from converter.shell import messages
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.wire import json_text
+from converter.wire.bounds import DEEPEST
 from tests.support.strategies import law
 
 VALUES = st.recursive(
@@ -83,7 +84,7 @@ def test_json_with_one_meaning_is_rescued(data: bytes, value: object) -> None:
     if value is None:
         assert isinstance(rescued, dict)
         assert rescued.pop("b") == 1
-        assert json_text.write(rescued).count(b"[") == json_text.DEEPEST - 1
+        assert json_text.write(rescued).count(b"[") == DEEPEST - 1
     else:
         assert rescued == value
 

@@ -33,6 +33,7 @@ from converter.model.events import (
     Usage,
 )
 from converter.wire import json_text
+from converter.wire.bounds import MOST_PARTS
 from converter.wire.sse import Frame
 
 FINISHES = {
@@ -43,10 +44,6 @@ FINISHES = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
-MOST_BLOCKS = 1000
-"""Blocks whose kinds are remembered, the last ones: servers stop a block after the next begins, but
-soon.
-"""
 NAME = "anthropic"
 """Name of the dialect, on what only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
@@ -127,7 +124,7 @@ class AnthropicDecoder(Decoder):
 
     def _block(self, index: int, block: Fields) -> Iterator[Event]:
         self._kinds[index] = kind = _kind(block)
-        if len(self._kinds) > MOST_BLOCKS:
+        if len(self._kinds) > MOST_PARTS:
             oldest = next(iter(self._kinds))
             del self._kinds[oldest]
             self._asked.discard(oldest)

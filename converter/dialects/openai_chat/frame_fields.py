@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from converter.dialects.error_words import MisshapenError, as_count
-from converter.dialects.openai_chat.mend import MOST_CHOICES
 from converter.model.events import Event, Own, ToolCall, Usage
 from converter.wire import json_text
+from converter.wire.bounds import MOST_CHOICES
 
 NAME = "openai"
 """Name of the dialect, on what only it can write back."""

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from converter.dialects.error_words import as_index
 from converter.dialects.reasoning_fields import REASONING_FIELDS
 
-MOST_CHOICES = 16_384
-"""Choices of one request at most, as vLLM bounds them; a higher index is a fault."""
-
 type Json = dict[str, object]
 
 

@@ -33,12 +33,11 @@ from converter.model.events import (
     Usage,
 )
 from converter.wire import json_text
+from converter.wire.bounds import MOST_PARTS
 from converter.wire.sse import Frame
 
 type Fields = dict[str, object]
 
-MOST_ITEMS = 1000
-"""Items that are remembered, the last ones: events are about one of the newest."""
 NAME = "responses"
 """The dialect's name, on what only it can write back."""
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -142,7 +141,7 @@ class ResponsesDecoder(Decoder):
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
         place = index if type(index) is int else len(self._items)
         found = self._items.setdefault(str(name) if index is None else place, _Item(place))
-        if len(self._items) > MOST_ITEMS:
+        if len(self._items) > MOST_PARTS:
             del self._items[next(iter(self._items))]
         return found
 

@@ -24,14 +24,10 @@ from converter.dialects.responses.output_items import (
 )
 from converter.dialects.tool_pieces import ToolPiece
 from converter.model.events import Block, MappedField
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import OUTPUT_LIMIT, TooMuchError
 
 type _Item = Callable[[str, int], OutputItem]
 
-OUTPUT_LIMIT = 32 * 1024 * 1024
-"""Characters of a response, which its last event holds once more, and what they cost in pieces of
-some letters: of the longest replies some megabytes.
-"""
 _PIECE_COST, _ITEM_COST = 16, 512
 
 
@@ -117,4 +113,4 @@ class ItemEvents(BlockWriter[_Item, Json]):
         """Count what the last event will repeat. Raises TooMuchError."""
         self._length += length
         if self._length > OUTPUT_LIMIT:
-            raise TooMuchError("output", OUTPUT_LIMIT)
+            raise TooMuchError(OUTPUT_LIMIT)

@@ -18,8 +18,9 @@ from converter.parsing.tool_calls.call import Call
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked, Place, State
-from converter.parsing.tool_calls.source import BLANKS, BLANKS_LIMIT, Source
+from converter.parsing.tool_calls.source import BLANKS, Source
 from converter.parsing.tool_calls.surroundings import Surroundings
+from converter.wire.bounds import BLANKS_LIMIT
 
 RESCAN_LIMIT = 4096
 """Characters of a refused call that are searched again for calls; longer ones are text at once, so

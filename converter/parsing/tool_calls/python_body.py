@@ -9,9 +9,8 @@ from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, Json
 from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
 from converter.parsing.tool_calls.values import literal, parsed
+from converter.wire.bounds import PYTHON_LIMIT
 
-PYTHON_LIMIT = 1 << 16
-"""Characters of one call, which waits for its end: Python is read whole."""
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 _NAME_BEGUN = re.compile(r"\s*(?:[A-Za-z_][\w.-]*\s*)?")
 _TOKEN = re.compile(r"""\\.|"{3}|'{3}|.""", re.DOTALL)

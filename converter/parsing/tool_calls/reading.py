@@ -14,15 +14,7 @@ from converter.parsing.tool_calls.call import Call, Schema
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
-
-HELD_LIMIT = 1 << 18
-"""Characters of a call that are held until it counts: a call whose arguments come before its name,
-or that must be the whole reply. A longer one is text."""
-
-
-MOST_CALLS = 1000
-"""Calls that are read from one reply's text; what looks like more of them is text."""
-
+from converter.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 _BRACKETED = tuple(mark for mark in OPENERS if mark.startswith("["))
 """Openers that begin as a list of calls does: behind a call they begin another."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
 
 from converter.parsing.mark_search import MarkSearch
+from converter.wire.bounds import BLANKS_LIMIT
 
 type Step[T] = Generator[None, None, T]
 type Says = Callable[[str], object]
@@ -16,8 +17,6 @@ type Judge = Callable[[str, bool], bool | None]
 
 _NO_OTHERS: Mapping[str, Judge] = MappingProxyType({})
 BLANKS = " \t\r\n"
-BLANKS_LIMIT = 4096
-"""Characters of blanks that are waited through: models write few, and a stream must go on."""
 
 
 class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool call

@@ -23,9 +23,10 @@ from converter.model.events import (
 )
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+from converter.parsing.tool_calls.reading import Asked
 from converter.parsing.tool_calls.repeats import Repeats
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
+from converter.wire.bounds import HELD_LIMIT
 
 CUT = "length"
 """The finish of a reply that had more to say."""

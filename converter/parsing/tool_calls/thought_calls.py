@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import THINKERS
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+from converter.parsing.tool_calls.reading import Asked
+from converter.wire.bounds import HELD_LIMIT
 
 
 class ThoughtCalls:

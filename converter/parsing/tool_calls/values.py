@@ -13,11 +13,10 @@ from typing import Protocol
 
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.source import Says
+from converter.wire.bounds import HELD_LIMIT
 
 REFERENCE_LIMIT = 16
 """References and unions within one another; a schema may go round in circles."""
-VALUE_LIMIT = 1 << 18
-"""Characters of a value that waits for its end; a longer one goes out as a string."""
 NESTED_LIMIT = 64
 """Values within values; models write three or four."""
 NO_STRING = frozenset({"null", "boolean", "number", "array", "object"})
@@ -178,7 +177,7 @@ class Typed:
             return
         self._pieces.append(text)
         self._length += len(text)
-        if self._length > VALUE_LIMIT:
+        if self._length > HELD_LIMIT:
             self._words = Words(self._say)
             self._words.feed("".join(self._pieces))
             self._pieces.clear()

@@ -10,7 +10,7 @@ from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from converter.shell.messages import copied
 from converter.shell.mitmproxy_internals import forget_state_before
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 
 
 @dataclass

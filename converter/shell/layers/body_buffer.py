@@ -3,7 +3,7 @@
 from typing import Self
 
 from converter.shell.layers.guard import ReceiveBuffer
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 
 
 class BodyBuffer(ReceiveBuffer):

@@ -4,11 +4,8 @@ import re
 from typing import Any
 
 from converter.shell.layers.guard import ChunkedReader, between_chunks, h11
+from converter.wire.bounds import LONGEST_HEAD
 
-LONGEST_HEAD = 64 * 1024
-"""Bytes of a reply's head, of a chunk's and of trailers. h11 reads 16 KiB, nginx and browsers up to
-256; mitmproxy reads on for ever.
-"""
 _USUAL_SIZE = re.compile(rb"([0-9a-fA-F]{1,7})\r\n")
 """A chunk's size as all servers write it, without an extension."""
 

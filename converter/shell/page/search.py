@@ -10,9 +10,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.shell.page.conversation import transcript_of
 from converter.transcript.turns import Field, Media, Part
-
-LIMIT = 64 * 1024 * 1024
-"""Characters that are remembered; what does not fit is read again for the next search."""
+from converter.wire.bounds import SEARCH_LIMIT
 
 
 class Search:
@@ -38,7 +36,7 @@ class Search:
         return found
 
     def _remember(self, key: tuple[str, float], said: str) -> None:
-        if key not in self._said and self._size + len(said) <= LIMIT:
+        if key not in self._said and self._size + len(said) <= SEARCH_LIMIT:
             self._said[key] = said
             self._size += len(said)
 

@@ -35,6 +35,7 @@ from converter.shell.aside import aside
 from converter.shell.log_lines import LONGEST_LINE
 from converter.shell.probes import upstream_tls
 from converter.shell.probes.upstream_http import NoReplyError, Secure, fetch
+from converter.wire.bounds import MOST_KNOWN
 
 PATIENCE = 3.0
 """Seconds to wait for each answer; a client's request may wait as long, once."""
@@ -47,8 +48,6 @@ REST = 60.0
 loading its model, and nobody waits for the answer.
 """
 
-MOST_MODELS = 1000
-"""Models of a server that are remembered."""
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
 
@@ -131,7 +130,7 @@ class UpstreamClient:
         if until < time.monotonic():
             with suppress(ConnectionError):
                 reply = await self._fetch(upstream, ProbeRequest(_MODELS), headers)
-                listed = entries(reply.value() if reply else None)[:MOST_MODELS]
+                listed = entries(reply.value() if reply else None)[:MOST_KNOWN]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 

@@ -11,9 +11,8 @@ import h11
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeRequest, Reply
+from converter.wire.bounds import ANSWER_LIMIT
 
-READ_LIMIT = 16 * 1024 * 1024
-"""Bytes of a reply; the tokens of the longest prompt are some megabytes."""
 _READ_SIZE = 65536
 _PORTS = {"http": 80, "https": 443}
 
@@ -105,8 +104,8 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> Reply:
                 pass
             case h11.Data(data=data):
                 body += data
-                if len(body) > READ_LIMIT:
-                    raise ValueError(f"expected at most {READ_LIMIT} bytes, got more")
+                if len(body) > ANSWER_LIMIT:
+                    raise ValueError(f"expected at most {ANSWER_LIMIT} bytes, got more")
             case h11.EndOfMessage():
                 names = {name.decode(): value.decode("latin-1") for name, value in head.headers}
                 return Reply(head.status_code, names, bytes(body))

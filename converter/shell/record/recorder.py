@@ -28,12 +28,11 @@ from converter.shell.record import recording_work
 from converter.shell.record.recording_process import RecordingProcess
 from converter.shell.record.recording_work import NothingToKeepError, Order
 from converter.shell.watch.thought_hook import announce
+from converter.wire.bounds import MOST_RECORDINGS
 
 _log = logging.getLogger(__name__)
 
 DEFAULT_FOLDER = "recordings"
-MOST_WAITING = 200
-"""Exchanges that wait to be written; scrubbing takes longer than a fast server's small replies."""
 LONG = 1 << 18
 """Bytes of a flow's file, with which the process is asked. To keep so many takes half a second
 either way: the process is as long in starting. In the thread no step of it takes 30 milliseconds.
@@ -58,8 +57,8 @@ class Recorder:
     def ended(self, flow: HTTPFlow) -> None:
         """Keep an exchange that is over, if all are kept."""
         folder = str(ctx.options.think_record)
-        if folder and self._waiting >= MOST_WAITING:
-            _log.error("think: no recording: %s wait to be written", MOST_WAITING)
+        if folder and self._waiting >= MOST_RECORDINGS:
+            _log.error("think: no recording: %s wait to be written", MOST_RECORDINGS)
         elif folder:
             self._hand_over(flow, Order(str(Path(folder).expanduser())))
 

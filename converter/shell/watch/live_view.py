@@ -22,6 +22,7 @@ from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.mitmproxy_internals import flow_list, somebody_looks
 from converter.transcript.reply import ReplyReader
 from converter.transcript.turns import Transcript
+from converter.wire.bounds import LIVE_LIMIT
 
 INTERVAL = 0.25
 """Seconds between two looks at a running reply: four a second read as steadily growing text."""
@@ -29,8 +30,6 @@ SHARE = 20
 """An update comes no sooner than so many times what the last one cost, so that they take 5% of the
 time at most.
 """
-LIMIT = 16 * 1024 * 1024
-"""Bytes of a reply that are followed; a longer one is shown further when it is complete."""
 
 
 @dataclass
@@ -56,7 +55,7 @@ class Running:
     def over(self) -> bool:
         """Tell whether the last byte has come, or too many."""
         rewriter = self.kept.rewriter
-        return rewriter is None or rewriter.closed or self.size > LIMIT
+        return rewriter is None or rewriter.closed or self.size > LIVE_LIMIT
 
     @property
     def facts(self) -> dict[str, object]:

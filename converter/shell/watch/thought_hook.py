@@ -19,12 +19,10 @@ from converter.shell.keep.flow_record import in_short
 from converter.shell.layers.hook_table import TABLE
 from converter.shell.log_lines import LONGEST_LINE, in_a_line
 from converter.wire import json_text
+from converter.wire.bounds import MOST_HOOKS
 
 _log = logging.getLogger(__name__)
 
-MOST_WAITING = 1000
-"""Calls of other addons' `thought` hooks that are under way; to a hook that hangs no more is told.
-"""
 
 AT_A_TIME = 50
 """Thoughts of a whole reply that are told before others have their turn: some 5 milliseconds."""
@@ -47,7 +45,7 @@ class ThoughtTeller:
 
     def call(self, told: Sequence[ThoughtEvent]) -> None:
         """Call the hooks of other addons. `told`: thoughts of one exchange."""
-        if told and len(self._tasks) < MOST_WAITING and TABLE.of(ThoughtHook.name):
+        if told and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
             exchange = told[0]["taskId"]
             task = asyncio.ensure_future(_pass_on(told, self._last.get(exchange)))
             self._tasks.add(task)

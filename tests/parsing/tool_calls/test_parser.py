@@ -10,8 +10,8 @@ from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.parser import RESCAN_LIMIT, ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
-from converter.parsing.tool_calls.source import BLANKS_LIMIT
+from converter.parsing.tool_calls.reading import Asked
+from converter.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from converter.model.events import Text, ToolCall
-from converter.parsing.tool_calls.python_body import PYTHON_LIMIT
+from converter.wire.bounds import PYTHON_LIMIT
 from tests.parsing.tool_calls.test_json_body import read
 
 

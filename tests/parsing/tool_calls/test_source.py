@@ -5,7 +5,8 @@ from collections.abc import Generator
 import pytest
 
 from converter.parsing.mark_search import Mark, MarkSearch
-from converter.parsing.tool_calls.source import BLANKS_LIMIT, Refused, Source, Step
+from converter.parsing.tool_calls.source import Refused, Source, Step
+from converter.wire.bounds import BLANKS_LIMIT
 
 
 def run[T](source: Source, step: Step[T], *pieces: str) -> T | None:

@@ -19,8 +19,8 @@ from converter.model.events import (
     Usage,
 )
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import HELD_LIMIT
 from converter.parsing.tool_calls.stage import CallsRead, ToolCallStage, Tools
+from converter.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS
 

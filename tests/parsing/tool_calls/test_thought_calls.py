@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.model.events import ToolCall
-from converter.parsing.tool_calls.reading import HELD_LIMIT, Asked
+from converter.parsing.tool_calls.reading import Asked
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
+from converter.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
 

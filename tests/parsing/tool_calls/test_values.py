@@ -5,7 +5,6 @@ import json
 import pytest
 
 from converter.parsing.tool_calls.values import (
-    VALUE_LIMIT,
     Typed,
     Words,
     part,
@@ -14,6 +13,7 @@ from converter.parsing.tool_calls.values import (
     types_of,
     value,
 )
+from converter.wire.bounds import HELD_LIMIT
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -133,12 +133,12 @@ def test_a_string_goes_on_as_it_comes() -> None:
 def test_a_value_beyond_its_limit_goes_on_as_a_string() -> None:
     out: list[str] = []
     writer = Typed(frozenset({"array"}), out.append)
-    writer.feed("[" * VALUE_LIMIT)
+    writer.feed("[" * HELD_LIMIT)
     assert out == []
     writer.feed("x")
     writer.feed("y")
     writer.close()
-    assert json.loads("".join(out)) == "[" * VALUE_LIMIT + "xy"
+    assert json.loads("".join(out)) == "[" * HELD_LIMIT + "xy"
 
 
 def test_a_value_nested_too_deeply_to_read_is_a_string() -> None:

@@ -18,7 +18,7 @@ from converter.reply.rewriter import Rewriter
 from converter.shell.hooks import reply_steps
 from converter.shell.hooks.tap import Tap
 from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
     CHAT,
     EVENT_STREAM,

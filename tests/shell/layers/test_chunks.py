@@ -9,8 +9,9 @@ from h11._receivebuffer import ReceiveBuffer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.shell.layers.chunks import LONGEST_HEAD, WholeReads, usual_chunks
+from converter.shell.layers.chunks import WholeReads, usual_chunks
 from converter.shell.layers.guard import h11
+from converter.wire.bounds import LONGEST_HEAD
 from tests.support.proxy_core import END, chunk
 
 

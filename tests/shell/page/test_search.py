@@ -60,7 +60,7 @@ def test_a_conversation_is_read_once(
 def test_what_does_not_fit_is_read_again(
     flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "LIMIT", 5)
+    monkeypatch.setattr(search, "SEARCH_LIMIT", 5)
     searched = Search()
     assert [find(flows, "oslo", searched) for _ in range(2)] == [[0], [0]]
     assert searched._size <= 5

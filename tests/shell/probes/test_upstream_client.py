@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from converter.model.initial_state import InitialState
-from converter.servers import known_servers
 from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
 from converter.servers.profiles import GENERIC, by_name
 from converter.shell.aside import AT_ONCE
 from converter.shell.probes import upstream_client
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
+from converter.wire.bounds import MOST_KNOWN
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
 
@@ -569,5 +569,5 @@ def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
     )
     assert f"wait {upstream_client.PATIENCE:g} s in all" in told
     assert f"after {upstream_client.REST:g} s" in told
-    assert f"newest {known_servers.LIMIT:,} servers" in told
+    assert f"newest {MOST_KNOWN:,} servers" in told
     assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)

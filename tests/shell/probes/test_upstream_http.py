@@ -225,7 +225,7 @@ def test_a_connection_dropped_in_mid_body_is_no_reply(server: ScriptedServer) ->
 def test_a_longer_reply_than_the_limit_is_no_reply(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream_http, "READ_LIMIT", 7)
+    monkeypatch.setattr(upstream_http, "ANSWER_LIMIT", 7)
     assert _exchanged(server, GOOD)[0].body == b'{"a":1}'
     with pytest.raises(NoReplyError, match="at most 7 bytes"):
         _exchanged(server, Scripted([b'{"a":', b"12}"], JSON))

@@ -123,7 +123,7 @@ def test_what_is_dear_to_show_is_shown_less_often(
 def test_a_very_long_reply_is_not_followed_to_its_end(
     there: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "LIMIT", 100)
+    monkeypatch.setattr(live, "LIVE_LIMIT", 100)
     flow, running = begun(there)
     pass_on(flow, ROLE, delta(content="word " * 100))
     look()

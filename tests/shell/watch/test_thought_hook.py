@@ -87,7 +87,7 @@ def test_many_thoughts_are_told_in_their_order_and_others_have_their_turn(
 def test_a_listener_that_hangs_is_told_no_more_than_so_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(thought_hook, "MOST_WAITING", 2)
+    monkeypatch.setattr(thought_hook, "MOST_HOOKS", 2)
     listener = Listener()
     with watched() as there:
         there.add(listener)

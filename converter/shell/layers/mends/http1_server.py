@@ -12,7 +12,7 @@ from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import CommandGenerator
 
-from converter.shell.layers.chunks import LONGEST_HEAD, WholeReads
+from converter.shell.layers.chunks import WholeReads
 from converter.shell.layers.guard import (
     CHUNKS,
     ErrorCode,
@@ -26,6 +26,7 @@ from converter.shell.layers.guard import (
     ResponseProtocolError,
     hand_events_to,
 )
+from converter.wire.bounds import LONGEST_HEAD
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""

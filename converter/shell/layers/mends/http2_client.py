@@ -25,7 +25,7 @@ from converter.shell.layers.guard import (
     ResponseEndOfMessage,
     ResponseProtocolError,
 )
-from converter.wire.limits import BODY_LIMIT
+from converter.wire.bounds import BODY_LIMIT
 
 PREFACE = b"PRI * HTTP/2.0"
 """The first words of a client that speaks HTTP/2 by prior knowledge (RFC 9113, 3.4)."""

@@ -14,18 +14,13 @@ from converter.shell.watch.terminal.margin import Margin
 from converter.transcript.accumulator import Accumulator, News
 from converter.transcript.terminal import TerminalWriter
 from converter.transcript.turns import CallPart, Field, TextPart, ThinkingPart
+from converter.wire.bounds import MOST_PRINTED, PRINTED_LIMIT
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 _LONGEST_NAME = 200
 """Characters of a path and of a model in a head."""
-MOST_WAITING = 8
-"""Replies that wait for the terminal; what comes beside so many is not printed."""
-WAITING_LIMIT = 1 << 16
-"""Characters of a reply that wait for the terminal; of a longer one the rest is not printed. All
-that waits is half of what the writer lets wait: it takes all of a text, or none.
-"""
 MOST_AT_ONCE = 1 << 15
 """Characters that are printed of what is heard at once: 20 milliseconds where each is of another
 kind, in which others wait. A model writes few at a time; only a long frame has more.
@@ -80,7 +75,7 @@ class _Reply:
         """Have text printed as soon as the terminal is free. It gets its margin now: that of all
         that waits would take a tenth of a second.
         """
-        room = 0 if self._full else WAITING_LIMIT - self._waiting.tell()
+        room = 0 if self._full else PRINTED_LIMIT - self._waiting.tell()
         if len(text) > room:
             text = "" if self._full else text[:room].rpartition("\n")[0] + _REST
             self._full = True
@@ -160,7 +155,7 @@ class Multiplexer:
     def _begin(self, name: str, path: str) -> _Reply | None:
         """Return a new reply; None for one that has come while too many waited."""
         self._count += name not in self._passed_over
-        if name in self._passed_over or len(self._replies) > MOST_WAITING:
+        if name in self._passed_over or len(self._replies) > MOST_PRINTED:
             self._passed_over.add(name)
             return None
         self._replies[name] = _Reply(path, self._count, self._coloured, self._width)

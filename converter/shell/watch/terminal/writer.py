@@ -5,8 +5,8 @@ from collections import deque
 from time import sleep
 from typing import TextIO
 
-LIMIT = 1 << 20
-"""Characters that may wait; a terminal that takes none must not fill the memory."""
+from converter.wire.bounds import TERMINAL_LIMIT
+
 _PIECE = 1 << 12
 """Bytes per write: no more than every pipe takes at once, so that a line of the log never lands
 inside one.
@@ -16,8 +16,8 @@ _PAUSE = 0.05
 
 
 class Writer:
-    """A file that is written in order, from a thread of its own; words beyond LIMIT are left out,
-    and a line says how many.
+    """A file that is written in order, from a thread of its own; words beyond the bound are left
+    out, and a line says how many.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -38,7 +38,7 @@ class Writer:
         with self._change:
             if self._closed or not text:
                 return
-            if self._size + len(text) > LIMIT:
+            if self._size + len(text) > TERMINAL_LIMIT:
                 self._left_out += len(text)
                 return
             if self._left_out:

@@ -3,9 +3,9 @@
 import pytest
 from mitmproxy.http import Request
 
-from converter.shell.layers.chunks import LONGEST_HEAD
 from converter.shell.layers.guard import RequestData, RequestHeaders
 from converter.shell.layers.mends.http1_server import ServerConnection, fault_of_head
+from converter.wire.bounds import LONGEST_HEAD
 from tests.support.proxy_core import END, HEAD, Core, Marker, chunk
 
 

@@ -16,8 +16,8 @@ from converter.model.events import (
 )
 from converter.shell.watch.terminal import multiplexer
 from converter.shell.watch.terminal.margin import Margin
-from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE, MOST_WAITING, Multiplexer
-from converter.shell.watch.terminal.writer import LIMIT
+from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE, Multiplexer
+from converter.wire.bounds import MOST_PRINTED, TERMINAL_LIMIT
 
 PATH = "/v1/messages"
 
@@ -63,12 +63,12 @@ def test_a_reply_that_ends_while_another_is_printed_waits_for_its_end() -> None:
 
 def test_only_so_many_replies_wait() -> None:
     screen = Multiplexer(coloured=False)
-    names = [str(number) for number in range(1, MOST_WAITING + 4)]
+    names = [str(number) for number in range(1, MOST_PRINTED + 4)]
     for name in names:
         screen.hear(name, PATH, [Text("words")])
         screen.hear(name, PATH, [Text(" more")])
     said = "".join(map(screen.end, names))
-    assert said.count("words more") == said.count("──") // 2 == MOST_WAITING
+    assert said.count("words more") == said.count("──") // 2 == MOST_PRINTED
     after = screen.hear("last", PATH, [Text("words")])
     assert after.startswith(f"── #{len(names) + 1} ")
 
@@ -157,7 +157,7 @@ def test_no_line_of_a_reply_passes_for_a_head_or_a_line_of_the_log() -> None:
 
 
 def test_of_a_reply_that_waits_so_much_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiplexer, "WAITING_LIMIT", 100)
+    monkeypatch.setattr(multiplexer, "PRINTED_LIMIT", 100)
     screen = Multiplexer(coloured=False)
     screen.hear("a", PATH, [Text("first")])
     for _ in range(50):
@@ -216,4 +216,4 @@ def test_of_long_arguments_only_the_beginning_is_printed() -> None:
 def test_all_of_a_reply_that_waits_is_no_more_than_the_terminal_takes() -> None:
     said = _waiting([Text("a word\n" * 100)] * 2_000)
     assert said.endswith("(the rest is not printed)\n")
-    assert len(said) < LIMIT
+    assert len(said) < TERMINAL_LIMIT

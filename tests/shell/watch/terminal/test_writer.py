@@ -10,7 +10,8 @@ from typing import TextIO
 import pytest
 
 from converter.shell.watch.terminal import writer as writers
-from converter.shell.watch.terminal.writer import LIMIT, Writer
+from converter.shell.watch.terminal.writer import Writer
+from converter.wire.bounds import TERMINAL_LIMIT
 
 SECONDS = 30  # only a writer that never writes meets it
 
@@ -85,9 +86,9 @@ def test_a_full_pipe_that_does_not_block_is_waited_for_in_peace(
 
 def test_beyond_the_limit_is_left_out_and_a_line_says_how_much(pipe: Pipe) -> None:
     writer = Writer(pipe.file)
-    writer.write("x" * LIMIT)
+    writer.write("x" * TERMINAL_LIMIT)
     writer.write("never seen")
-    assert set(pipe.read("x" * LIMIT)) == {"x"}
+    assert set(pipe.read("x" * TERMINAL_LIMIT)) == {"x"}
     assert writer.settle(SECONDS)
     writer.write("end")
     assert (

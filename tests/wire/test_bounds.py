@@ -15,7 +15,7 @@ from converter.exchange import settings
 from converter.parsing.reading import Expected
 from converter.parsing.tool_calls.stage import Tools
 from converter.reply.rewriter import Rewriter
-from converter.wire.limits import TooMuchError
+from converter.wire.bounds import FRAME_LIMIT, MOST_CALLS, TABLE, TooMuchError
 from tests.support.frames import ROLE, delta
 
 CHUNK = 8192
@@ -154,4 +154,13 @@ def test_beyond_a_limit_the_client_gets_an_error_with_its_words(name: str, clien
 
 def test_the_error_says_how_much_was_too_much() -> None:
     words = "the server's reply is not read on: tool calls of more than 1,000 calls"
-    assert str(TooMuchError("tool calls", 1000, "calls")) == words
+    assert str(TooMuchError(MOST_CALLS)) == words
+
+
+def test_a_bound_is_read_as_people_write_it() -> None:
+    assert [FRAME_LIMIT.amount, MOST_CALLS.amount] == ["4 M bytes", "1,000 calls"]
+
+
+def test_no_two_bounds_are_of_the_same() -> None:
+    assert len({bound.what for bound in TABLE}) == len(TABLE) > 20
+    assert all(bound.why and bound.beyond for bound in TABLE)
