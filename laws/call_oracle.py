@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from converter.parsing.tool_calls.call import Schema
+from converter.parsing.tool_calls.forms import CLOSERS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import Row, Said
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
+_BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, CLOSERS))}))*\s*")
+"""Closers that are said twice or alone behind a call."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
     for begin, end, said in _places(text):
         blanks = re.search(r"[\r\n][ \t\r\n]*\Z", text[:begin])
         begun = max(blanks.start() if blanks else begin, found[-1].end if found else 0)
-        ended = len(text) - len(text[end:].lstrip())
+        behind = _BEHIND.match(text, end)
+        ended = behind.end() if behind else end
         for name, arguments in said:
             if name in tools:
                 found.append(Call(begun, ended, name, arguments))

@@ -65,6 +65,10 @@ _IFM = (
     r"<ifm\|arg_value>",
     r"</ifm\|arg_value>",
 )
+_LONGCAT = tuple(
+    f"<{mark}>"
+    for mark in ("longcat_arg_key", "/longcat_arg_key", "longcat_arg_value", "/longcat_arg_value")
+)
 _SOLAR = (r"<\|tool_arg:start\|>", r"<\|tool_arg:value\|>", "", r"<\|tool_arg:end\|>")
 _PLAMO = r"<\|plamo:{}_tool_{}:plamo\|>"
 ROWS = (
@@ -195,6 +199,7 @@ ROWS = (
     _marked("granite", r"<\|tool_call\|>", "<|/tool_call|>"),
     _marked("nemotron", "<TOOLCALL>", "</TOOLCALL>"),
     _marked("longcat", "<longcat_tool_call>", "</longcat_tool_call>"),
+    _paired("longcat-tags", "<longcat_tool_call>", "</longcat_tool_call>", marks=_LONGCAT),
     _marked("gigachat", r"<\|function_call\|>"),
     _marked("dots", "<dots_function_call>", "</dots_function_call>"),
     _headed(

@@ -12,6 +12,7 @@ FAMILIES = (
         "<think>",
         "</think>",
         "DeepSeek, Qwen3, QwQ, GLM, MiniMax-M1/M2, Kimi-K2, Nemotron, SmolLM3, MiMo, Olmo 3 ...",
+        ignored=("<|begin_of_box|>", "<|end_of_box|>"),
     ),
     ThinkTags(
         "thinking", "<thinking>", "</thinking>", "Amazon Q, prompted agents", attributes=True

@@ -31,6 +31,8 @@ TEXT_MARK = "<|start|>assistant<|channel|>final<|message|>"
 REPLIES: dict[str, dict[str, Said]] = {
     "think": {
         "<think>\nwhy\n</think>\n\nso": [WHY, ("", "\n\nso")],
+        "<think>why</think><|begin_of_box|>so<|end_of_box|>": [WHY, SO],
+        "`<|begin_of_box|>`": [("", "`<|begin_of_box|>`")],
         "<think>why</think><answer>so</answer>": [WHY, ("", "<answer>so</answer>")],
     },
     "thinking": {"<thinking>why</thinking>so": [WHY, SO], '<thinking thought="why"/>so': [WHY, SO]},

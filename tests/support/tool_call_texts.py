@@ -447,6 +447,7 @@ WRITTEN = {
     "longcat": Written(
         "longcat", _each(_marked("<longcat_tool_call>\n", "\n</longcat_tool_call>", _json))
     ),
+    "longcat-tags": Written("longcat-tags", _each(_pairs("longcat_"))),
     "gigachat": Written("gigachat", _each(_marked("<|function_call|>", "", _json))),
     "dsml-calls": Written(
         "dsml-calls",

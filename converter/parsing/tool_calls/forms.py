@@ -26,6 +26,7 @@ from converter.parsing.tool_calls.grammars import (
     JSON,
     KIMI,
     KIMI_K3,
+    LONGCAT_PAIRS,
     MINICPM,
     MINIMAX_M3,
     MINIMAX_MARK,
@@ -324,6 +325,14 @@ FORMS = (
         models="LongCat",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
+    Form(
+        "longcat-tags",
+        LONGCAT_PAIRS,
+        ("<longcat_tool_call>",),
+        "</longcat_tool_call>",
+        models="LongCat-Flash behind gateways",
+        ends_thought=EndsThought.BEFORE_CALL,
+    ),
     Form("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
     Form(
         "dsml-calls",
@@ -429,5 +438,14 @@ OPENERS = _grouped(
 """Forms by what their calls begin with."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
 """Forms of whole replies by what they begin with."""
+CLOSERS = (
+    *dict.fromkeys(end for form in _MARKED for end in (*form.ends, *getattr(form.body, "end", ()))),
+    "[/TOOL_CALLS]",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<｜end▁of▁sentence｜>",
+)
+"""Marks that directly behind a call are no text: closers said twice, or without their openers, and
+what ends a message."""
 THINKERS = frozenset(form.name for form in FORMS if form.in_thoughts)
 """Forms whose calls may stand within a thought."""

@@ -31,6 +31,9 @@ FUNCTION = Tags(
 )
 INVOKE = _invoke("", padded=True)
 PAIRS = Pairs(("<arg_key>", "</arg_key>"), ("<arg_value>", "</arg_value>"), separator="<tool_sep>")
+LONGCAT_PAIRS = Pairs(
+    ("<longcat_arg_key>", "</longcat_arg_key>"), ("<longcat_arg_value>", "</longcat_arg_value>")
+)
 DSML = _invoke("｜DSML｜")
 DSML_SPACED = _invoke("｜DSML｜ ")
 GCML = _invoke("｜GCML｜")

@@ -15,7 +15,7 @@ from collections import Counter
 from converter.model.events import Event, Text
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call
-from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
+from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked, Place, State
 from converter.parsing.tool_calls.source import BLANKS, Source
@@ -25,6 +25,9 @@ from converter.wire.bounds import BLANKS_LIMIT
 RESCAN_LIMIT = 4096
 """Characters of a refused call that are searched again for calls; longer ones are text at once, so
 that no text is looked at often."""
+PIECE = 4096
+"""Characters that are read at once: each step copies what is behind it, so that a long text in one
+piece would cost its square."""
 _OPENERS = (*OPENERS, *SECTIONS)
 _MARKS = MarkSearch(dict.fromkeys(_OPENERS, Mark.OPEN))
 _WHOLE = tuple(WHOLE)
@@ -56,7 +59,11 @@ class ToolCallParser:
 
     def feed(self, text: str) -> list[Event]:
         """Return what is decided once `text` has come."""
-        self._source.feed(text)
+        pieces = (text[place : place + PIECE] for place in range(0, len(text), PIECE))
+        return joined([event for piece in pieces for event in self._fed(piece)])
+
+    def _fed(self, piece: str) -> list[Event]:
+        self._source.feed(piece)
         return self._run()
 
     def close(self, cut: bool = False) -> list[Event]:
@@ -127,10 +134,13 @@ class ToolCallParser:
         return mark is not None
 
     def _skip_blanks(self) -> bool:
-        """Drop the blanks behind a call; tell whether text follows."""
+        """Drop the blanks and closing marks behind a call; tell whether text follows."""
+        while (found := self._source.look(CLOSERS)) and found[0]:
+            self._source.take(found[1] + len(found[0]))
         rest = self._source.rest
-        self._source.take(len(rest) - len(rest.lstrip(BLANKS)))
-        self._behind_call = not self._source.rest
+        if found:
+            self._source.take(len(rest) - len(rest.lstrip(BLANKS)))
+        self._behind_call = not (found and self._source.rest)
         return not self._behind_call
 
     def _look_at_head(self) -> bool:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.call import Call, Schema
 from converter.parsing.tool_calls.form import Form
-from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
+from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
 from converter.wire.bounds import HELD_LIMIT, MOST_CALLS
 
-_BRACKETED = tuple(mark for mark in OPENERS if mark.startswith("["))
-"""Openers that begin as a list of calls does: behind a call they begin another."""
+_BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
+"""Marks that begin as a list of calls does: behind a call they begin another, or close it."""
 
 
 class State(enum.Enum):

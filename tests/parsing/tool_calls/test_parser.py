@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.parser import RESCAN_LIMIT, ToolCallParser
+from converter.parsing.tool_calls.parser import PIECE, RESCAN_LIMIT, ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.source import Source
 from converter.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
 from tests.support.strategies import cut, law
@@ -70,6 +71,10 @@ def test_a_call_behind_a_look_alike_is_read(text: str) -> None:
         (f'{{"a": 1}}\n{CALL}', ['{"a": 1}', OSLO]),
         (f"<tool_call>\n{CALL}", ["<tool_call>", OSLO]),
         (f"{ONE_LINE}{ONE_LINE}", [NOW, NOW]),
+        (f"{ONE_LINE}\n</tool_call></function>\nSo.", [NOW, "So."]),
+        ('[TOOL_CALLS][{"name": "now"}][/TOOL_CALLS]So.', [NOW, "So."]),
+        (f"{ONE_LINE}<｜tool▁calls▁end｜><|eom_id|>", [NOW]),
+        (f"{ONE_LINE} So </tool_call>", [NOW, "So </tool_call>"]),
         (f"{ONE_LINE}\n\nand\n\n{ONE_LINE}\n", [NOW, "and", NOW]),
         (f"{ONE_LINE[:-12]}\nThat was it.", [NOW, "That was it."]),
         (
@@ -257,6 +262,20 @@ def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str
         else:
             with pytest.raises(json.JSONDecodeError):
                 json.loads(call.arguments)
+
+
+def test_a_step_copies_no_more_than_a_piece_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[int] = []
+    take = Source.take
+
+    def taken(source: Source, length: int) -> str:
+        copied.append(len(source.rest))
+        return take(source, length)
+
+    monkeypatch.setattr(Source, "take", taken)
+    text = "● <function=" * 2000
+    assert read(text) == [Text(text)]
+    assert max(copied) < 2 * PIECE + RESCAN_LIMIT
 
 
 def test_a_refused_call_that_is_long_is_not_searched_again() -> None:
