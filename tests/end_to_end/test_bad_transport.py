@@ -133,13 +133,13 @@ def test_the_servers_own_error_keeps_status_and_words(
     client: Client, server: ScriptedServer, streamed: bool, status: int, kind: str
 ) -> None:
     body = json.dumps(
-        {"error": {"code": status, "message": "the prompt is too long", "type": "own"}}
+        {"error": {"code": status, "message": "the role is not known", "type": "own"}}
     ).encode()
     server.answer(Reply([body], JSON, status))
     plain = client.ask(OPENAI.path, question(stream=streamed))
     assert (plain.status, plain.body) == (status, body)
     answer = client.ask(ANTHROPIC.path, question(stream=streamed))
-    assert (answer.status, anthropic_error(answer.body)) == (status, "the prompt is too long")
+    assert (answer.status, anthropic_error(answer.body)) == (status, "the role is not known")
     assert json.loads(answer.body)["error"]["type"] == kind
 
 
