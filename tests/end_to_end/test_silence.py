@@ -1,7 +1,9 @@
 """A client that waits hears from the proxy; a stream begun early tells the truth later."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import anthropic
@@ -19,18 +21,46 @@ from tests.faults.hostile_server import (
     head,
     sent,
 )
-from tests.faults.judge import CLIENTS, CUT, FULL, Client, hear, heard_http2
+from tests.faults.judge import CLIENTS, CUT, FULL, Client, Verdict, hear, heard_http2
 from tests.support.frames import END, ROLE, text, whole
 from tests.support.harness import Proxy, start_proxy
-from tests.support.http2_client import ask_http2
+from tests.support.http2_client import Http2Client
 
 PINGS = {
     "openai": b": ping\n\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
     "responses": b"event: keepalive\n",
 }
-QUIET = 2.6
-"""Seconds of silence, with a ping after each second of it."""
+
+
+@dataclass
+class Silence:
+    """A server's silence, which is over once its client has heard so many pings."""
+
+    ping: bytes
+    pings: int
+    over: Event = field(default_factory=Event)
+    _heard: bytes = b""
+
+    def hear(self, port: int, speaker: Client) -> Verdict:
+        """Ask for a stream over HTTP/1."""
+        verdict = speaker.stream(hear(port, speaker.path, speaker.question(True), self._listen))
+        assert self.over.is_set(), "the server waited in vain"
+        return verdict
+
+    def hear_http2(self, port: int, speaker: Client) -> Verdict:
+        with Http2Client(port) as client:
+            stream = client.ask(speaker.path, speaker.question(True))
+            answer = client.answers[stream]
+            client.until(lambda: answer.body.count(self.ping) >= self.pings or answer.is_over)
+            assert not answer.is_over, "the server waited in vain"
+            self.over.set()
+            return speaker.stream(heard_http2(client.end_of(stream)))
+
+    def _listen(self, chunk: bytes) -> None:
+        self._heard += chunk
+        if self._heard.count(self.ping) >= self.pings:
+            self.over.set()
 
 
 @pytest.fixture(params=[*CLIENTS.values()], ids=[*CLIENTS])
@@ -64,62 +94,67 @@ def does(server: HostileServer, *steps: Step) -> None:
     server.fault = Fault("slow", FULL, steps, steps)
 
 
-def quiet_in_the_middle() -> list[Step]:
+@pytest.fixture
+def silence(speaker: Client) -> Silence:
+    """One in which two pings are heard."""
+    return Silence(PINGS[speaker.name], 2)
+
+
+@pytest.fixture
+def short(speaker: Client) -> Silence:
+    """One that is over with the first ping."""
+    return Silence(PINGS[speaker.name], 1)
+
+
+def quiet_in_the_middle(quiet: Event | float) -> list[Step]:
     frames = [ROLE, *text(*HELLO)]
     return [
         head(),
         *map(chunk, frames[:3]),
-        QUIET,
+        quiet,
         *map(chunk, [*frames[3:], *END]),
         b"0\r\n\r\n",
     ]
 
 
 def test_silence_within_a_reply_is_filled_with_pings(
-    port: int, slow: HostileServer, speaker: Client
+    port: int, slow: HostileServer, speaker: Client, silence: Silence
 ) -> None:
-    does(slow, *quiet_in_the_middle())
-    heard = hear(port, speaker.path, speaker.question(True))
-    assert heard.body.count(PINGS[speaker.name]) == 2
-    verdict = speaker.stream(heard)
+    does(slow, *quiet_in_the_middle(silence.over))
+    verdict = silence.hear(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
 def test_a_client_of_http_2_hears_pings_as_well(
-    port: int, slow: HostileServer, speaker: Client
+    port: int, slow: HostileServer, speaker: Client, silence: Silence
 ) -> None:
-    does(slow, *quiet_in_the_middle())
-    answer = ask_http2(port, speaker.path, speaker.question(True))
-    assert answer.ended
-    assert answer.body.count(PINGS[speaker.name]) == 2
+    does(slow, *quiet_in_the_middle(silence.over))
+    verdict = silence.hear_http2(port, speaker)
+    assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
 def test_a_stream_begins_before_the_servers_head_has_come(
-    port: int, slow: HostileServer, speaker: Client
+    port: int, slow: HostileServer, speaker: Client, silence: Silence
 ) -> None:
-    does(slow, QUIET, *GOOD_STREAM)
-    heard = hear(port, speaker.path, speaker.question(True))
-    assert heard.body.partition(b"deep")[0].count(PINGS[speaker.name]) == 2
-    verdict = speaker.stream(heard)
+    does(slow, silence.over, *GOOD_STREAM)
+    verdict = silence.hear(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
 def test_a_stream_of_http_2_begins_early_as_well(
-    port: int, slow: HostileServer, speaker: Client
+    port: int, slow: HostileServer, speaker: Client, short: Silence
 ) -> None:
-    does(slow, 1.3, *GOOD_STREAM)
-    answer = ask_http2(port, speaker.path, speaker.question(True))
-    assert answer.body.partition(b"deep")[0].count(PINGS[speaker.name]) == 1
-    verdict = speaker.stream(heard_http2(answer))
+    does(slow, short.over, *GOOD_STREAM)
+    verdict = short.hear_http2(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "text/event-stream"])
 def test_a_whole_reply_to_a_stream_that_was_begun_early_is_told_in_the_stream(
-    port: int, slow: HostileServer, speaker: Client, kind: str
+    port: int, slow: HostileServer, speaker: Client, short: Silence, kind: str
 ) -> None:
-    does(slow, 1.3, sent(whole("".join(HELLO)), kind))
-    verdict = speaker.stream(hear(port, speaker.path, speaker.question(True)))
+    does(slow, short.over, sent(whole("".join(HELLO)), kind))
+    verdict = short.hear(port, speaker)
     assert (verdict.word, verdict.said) == (FULL, ("deep", "Hello"))
 
 
@@ -136,10 +171,15 @@ def test_a_whole_reply_to_a_stream_that_was_begun_early_is_told_in_the_stream(
     ids=["an error", "a page", "a page that is called fine", "nothing", "garbage", "half a stream"],
 )
 def test_what_fails_after_an_early_start_is_told_in_the_stream(
-    port: int, slow: HostileServer, speaker: Client, steps: list[Step], words: str
+    port: int,
+    slow: HostileServer,
+    speaker: Client,
+    short: Silence,
+    steps: list[Step],
+    words: str,
 ) -> None:
-    does(slow, 1.3, *steps)
-    verdict = speaker.stream(hear(port, speaker.path, speaker.question(True)))
+    does(slow, short.over, *steps)
+    verdict = short.hear(port, speaker)
     assert verdict.word == CUT
     assert words in verdict.error
 
@@ -163,7 +203,7 @@ def test_the_sdks_read_over_pings(port: int, slow: HostileServer) -> None:
         client.messages.stream(max_tokens=9, **asked) as stream,
     ):
         assert stream.get_final_text() == "Hello"
-    does(slow, *quiet_in_the_middle())
+    does(slow, *quiet_in_the_middle(2.6))
     with openai.OpenAI(base_url=f"{there}/v1", api_key="x", max_retries=0) as openai_client:
         chunks = openai_client.chat.completions.create(stream=True, **asked)
         said = [choice.delta.content or "" for one in chunks for choice in one.choices]

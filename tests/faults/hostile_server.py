@@ -30,8 +30,8 @@ class Do:
     PAUSE = "waits for a moment, so that what came before is read by itself"
 
 
-type Step = bytes | str | float
-"""Bytes to send, one of the above, or so many seconds of silence."""
+type Step = bytes | str | float | threading.Event
+"""Bytes to send, one of the above, so many seconds of silence, or silence until it is set."""
 type Steps = Sequence[Step]
 
 
@@ -134,6 +134,8 @@ class HostileServer:
                 client.sendall(step)
             elif isinstance(step, float):
                 self._stop.wait(step)
+            elif isinstance(step, threading.Event):
+                step.wait(SECONDS)
             elif step == Do.PAUSE:
                 time.sleep(0.02)
             elif step == Do.HANG:

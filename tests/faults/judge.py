@@ -17,6 +17,7 @@ from tests.support.http2_client import Http2Answer, Http2Client
 
 SECONDS = 4
 FULL, CUT, FAILED = "full", "cut", "failed"
+type Listen = Callable[[bytes], object]
 
 
 class WrongError(Exception):
@@ -41,14 +42,14 @@ class Verdict:
     error: str = ""
 
 
-def hear(port: int, path: str, body: bytes) -> Heard:
-    """Ask, and read the reply as strictly as a client may."""
+def hear(port: int, path: str, body: bytes, listen: Listen = len) -> Heard:
+    """Ask, and read the reply as strictly as a client may; `listen` gets each chunk as it comes."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as client:
         request = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         client.sendall(f"{request}content-length: {len(body)}\r\n\r\n".encode() + body)
         with client.makefile("rb") as reader:
             try:
-                return _heard(reader)
+                return _heard(reader, listen)
             except TimeoutError:
                 raise WrongError("no end, after seconds") from None
             except OSError as error:
@@ -72,7 +73,7 @@ def heard_http2(answer: Http2Answer) -> Heard:
     return Heard(answer.status, answer.headers.get("content-type", ""), answer.body)
 
 
-def _heard(reader: Any) -> Heard:
+def _heard(reader: Any, listen: Listen) -> Heard:
     first = reader.readline().split()
     if len(first) < 2:
         raise WrongError("closed without an answer")
@@ -82,7 +83,7 @@ def _heard(reader: Any) -> Heard:
         headers[name.lower()] = value.strip()
     kind = headers.get("content-type", "")
     if "chunked" in headers.get("transfer-encoding", ""):
-        return Heard(int(first[1]), kind, b"".join(_chunks(reader)))
+        return Heard(int(first[1]), kind, b"".join(_chunks(reader, listen)))
     if "content-length" in headers:
         size = int(headers["content-length"])
         body = reader.read(size)
@@ -93,7 +94,7 @@ def _heard(reader: Any) -> Heard:
     return Heard(int(first[1]), kind, b"" if bodiless else reader.read())
 
 
-def _chunks(reader: Any) -> list[bytes]:
+def _chunks(reader: Any, listen: Listen) -> list[bytes]:
     chunks: list[bytes] = []
     while True:
         size = reader.readline()
@@ -105,6 +106,7 @@ def _chunks(reader: Any) -> list[bytes]:
         if chunk == b"\r\n":
             return chunks
         chunks.append(chunk[:-2])
+        listen(chunks[-1])
 
 
 def frames_of(body: bytes) -> list[tuple[str, str]]:

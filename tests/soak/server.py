@@ -73,8 +73,10 @@ class PlanServer:
             await writer.drain()
         elif step == WAIT:
             await self._wait()
-        else:
-            await asyncio.sleep(step if isinstance(step, float) else _SECONDS[step])
+        elif isinstance(step, str):
+            await asyncio.sleep(_SECONDS[step])
+        elif isinstance(step, float):
+            await asyncio.sleep(step)
 
     async def _wait(self) -> None:
         self._waiting += 1
