@@ -15,7 +15,7 @@ from laws.response_view import ResponseReader, words_of
 from tests.support.clients import ANTHROPIC, OPENAI, Said, question
 from tests.support.http2_client import Http2Answer, Http2Client
 
-SECONDS = 4
+SECONDS = 9  # less than a server hangs
 FULL, CUT, FAILED = "full", "cut", "failed"
 type Listen = Callable[[bytes], object]
 
