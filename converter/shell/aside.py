@@ -4,8 +4,13 @@ One thread does it for whole bodies, a piece of work after another, one for stre
 wait for bodies, and one draws what people look at. Python gives the loop its turn every `TURN`
 then, while many threads would have it wait for each of them. A process of its own would need no
 turns, but the official binary of mitmproxy cannot start one of Python's. What is written in C keeps
-the turn for one call, so JSON is read and written in short steps here (`converter.wire.long_json`);
-and the garbage collector, which would look at all that such work has made, has to wait.
+the turn for one call, so the JSON of bodies is read and written in short steps here
+(`converter.wire.long_json`); and the garbage collector, which would look at all that such work has
+made, has to wait. A stream's frames need neither: one of 4 MB holds the loop for 0.06 seconds.
+
+Both settings are the whole process's, and stay because the promise breaks without them: a request
+of 24 MB of numbers would hold other streams for 0.8 seconds and not 0.1, one of 20,000 messages for
+0.12 and not 0.03; with short turns alone, one time in three for 0.7 and 0.2.
 """
 
 import asyncio
@@ -45,7 +50,7 @@ async def aside[Result](
 
 async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
     """Return what `work` does to a part of a stream, in the thread of streams."""
-    return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, in_short_steps, work)
+    return await asyncio.get_running_loop().run_in_executor(_OF_STREAMS, work)
 
 
 def spare_the_loaded() -> None:

@@ -114,3 +114,10 @@ def test_streams_do_not_wait_for_bodies() -> None:
         return done
 
     assert asyncio.run(both()) == "done"
+
+
+def test_a_part_of_a_stream_changes_nothing_of_the_process() -> None:
+    def seen() -> tuple[bool, float]:
+        return gc.isenabled(), sys.getswitchinterval()
+
+    assert asyncio.run(aside_of_streams(seen)) == seen()
