@@ -52,7 +52,8 @@ def read(
 class _Reader:
     """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
     nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
-    reply began; `call`: the opener of the tool call that the rest begins with; `unmarked`: all of a
+    reply began; `call`: the opener of the tool call that the rest begins with; `ended`:
+    a thought's closer stands just before, blanks and special tokens aside; `unmarked`: all of a
     reply that began inside a thought and has neither closer nor call.
     """
 
@@ -66,6 +67,7 @@ class _Reader:
     bare: bool = False
     frame_end: str = ""
     call: str = ""
+    ended: bool = False
     called: bool = False
     unmarked: str = ""
     torn: bool = False
@@ -82,23 +84,29 @@ class _Reader:
             kind, found = self._next_mark()
             if not found:
                 break
-            said, parts = self.rest[: found.start()], found.groupdict()
-            before += said
+            before += self.rest[: found.start()]
             if kind in ("thought", "bare"):
                 yield Block("text", before) if kind == "thought" else thought_block(before, None)
                 before = ""
             if kind == "thought":
                 yield self._thought_block(found)
                 continue
-            self.head = kind == "stray" or (kind == "silent" and self.head and not said.strip())
-            self.called = self.called and self.head
-            self.bare = self.bare and kind == "silent"
-            if kind == "frame":
-                self.frame_end = _answer_tags(self.families, self.closer)[1]
-            self.closer = parts["stray"] or parts["bare"] or ""
-            self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
-            self.call = found[0] if kind == "tool" else ""
+            self._pass(kind, found)
         yield Block("text", before + self._last_text())
+
+    def _pass(self, kind: str, found: re.Match[str]) -> None:
+        """Go on behind a mark that is no thought; a tool call begins with its mark."""
+        said, parts = self.rest[: found.start()], found.groupdict()
+        self.head = kind == "stray" or (kind == "silent" and self.head and not said.strip())
+        self.called = self.called and self.head
+        self.bare = self.bare and kind == "silent"
+        if kind == "frame":
+            self.frame_end = _answer_tags(self.families, self.closer)[1]
+        again = self.ended and kind in ("stray", "silent") and not said.strip()
+        self.ended = kind == "bare" or again
+        self.closer = parts["stray"] or parts["bare"] or ""
+        self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
+        self.call = found[0] if kind == "tool" else ""
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
         """Return the mark that stands first in the rest, and its kind."""
@@ -133,7 +141,7 @@ class _Reader:
 
     def _pattern(self, place: int) -> re.Pattern[str]:
         head = not self.rest[:place].strip()
-        stray = head and self.head
+        stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called
         here = Here(head, self.closer, bare, stray, self.offered, called)
         return pattern_of(self.families, self.attributes, here)
@@ -154,6 +162,7 @@ class _Reader:
         parts = found.groupdict()
         self.bare = self.head = self.called = False
         name = next((name for name in parts if name[:4] in _SAID and parts[name] is not None), "")
+        self.ended = False
         if not name:
             self.rest, self.closer = self.rest[found.end() :], ""
             return with_attributes(before, "", parts["whole"] or "")
@@ -186,6 +195,7 @@ class _Reader:
                 self.call = mark
                 return said
         said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
+        self.ended = closer != ""
         if closer:
             return said
         whole = untorn(said, self.families, [*closers, *tools], first)

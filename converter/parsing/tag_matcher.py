@@ -163,6 +163,7 @@ def _kinds_by_state(
     return {
         "head": answering | bare | first,
         "called": answering | bare | first | tools,
+        "ended": answering | bare | first | unmatched,
         "behind": answering | first | unmatched,
         "answering": answering | unmatched,
         "undecided at head": answering | bare | first,

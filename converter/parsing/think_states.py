@@ -29,6 +29,7 @@ class State(enum.Enum):
 
     HEAD = "head"  # the answer has said nothing yet: a closer here closes nothing
     BEHIND = "behind"  # behind a mark, and nothing but blanks since
+    ENDED = "ended"  # directly behind a thought: its closer said again closes nothing
     ANSWERING = "answering"
     UNDECIDED_HEAD = "undecided at head"
     UNDECIDED = "undecided"
@@ -48,17 +49,24 @@ FIRST_STATE = {
     Mode.UNDECIDED: State.UNDECIDED_HEAD,
 }
 UNDECIDED = (State.UNDECIDED_HEAD, State.UNDECIDED, State.UNDECIDED_BEHIND)
-IN_TEXT = (State.HEAD, State.BEHIND, State.CALLED, State.ANSWERING, *UNDECIDED)
+IN_TEXT = (
+    State.HEAD,
+    State.BEHIND,
+    State.ENDED,
+    State.CALLED,
+    State.ANSWERING,
+    *UNDECIDED,
+)
 IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
 NEXT_STATE = {
     **{(state, Mark.OPEN): State.OPENED for state in IN_TEXT},
     **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in IN_TEXT},
     **{(state, Mark.WHOLE): State.BEHIND for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, *IN_THOUGHT)},
-    **{(state, Mark.CLOSE): State.BEHIND for state in IN_THOUGHT},
+    **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
     # what came before was a thought
-    (State.UNDECIDED, Mark.CLOSE): State.BEHIND,
-    (State.UNDECIDED_BEHIND, Mark.CLOSE): State.BEHIND,
+    (State.UNDECIDED, Mark.CLOSE): State.ENDED,
+    (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     # said again: by the server or model what the template has opened, or by the model at once
     (State.BEGINNING, Mark.OPEN): State.OPENED,
     (State.BEGINNING, Mark.WITH_ATTRIBUTES): State.THINKING,
@@ -67,6 +75,11 @@ NEXT_STATE = {
     (State.HEAD, Mark.CLOSE): State.HEAD,
     (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
     (State.CALLED, Mark.CLOSE): State.CALLED,
+    (State.ENDED, Mark.CLOSE): State.ENDED,
+    (State.ENDED, Mark.UNMATCHED): State.ENDED,
+    (State.ENDED, Mark.SILENT): State.ENDED,
+    (State.ENDED, Mark.FRAME): State.BEHIND,
+    (State.ENDED, Mark.WORDS): State.ANSWERING,
     (State.BEHIND, Mark.UNMATCHED): State.BEHIND,
     (State.ANSWERING, Mark.UNMATCHED): State.BEHIND,
     (State.HEAD, Mark.SILENT): State.HEAD,

@@ -193,14 +193,13 @@ def _padded(inner: Value, padded: bool) -> Value:
 
 
 class _Padded:
-    """A value less the line ends around it; one that begins with none has none around it."""
+    """A value less a line end at either end."""
 
     def __init__(self, feed: Says, close: Callable[[], None]) -> None:
         self._feed = feed
         self._close = close
         self._begun = False
         self._held = ""
-        self._padding = ""
 
     def feed(self, text: str) -> None:
         """Pass the text, but for a line end that may be the last."""
@@ -211,11 +210,10 @@ class _Padded:
                 self._held = text
                 return
             self._begun = True
-            self._padding = next((end for end in ("\r\n", "\n") if text.startswith(end)), "")
-            text = text.removeprefix(self._padding)
-        if self._padding:
-            self._held = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
-            text = text.removesuffix(self._held)
+            padding = next((end for end in ("\r\n", "\n") if text.startswith(end)), "")
+            text = text.removeprefix(padding)
+        self._held = next((end for end in ("\r\n", "\n", "\r") if text.endswith(end)), "")
+        text = text.removesuffix(self._held)
         if text:
             self._feed(text)
 

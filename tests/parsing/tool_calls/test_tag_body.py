@@ -38,7 +38,8 @@ def function(value: str, end: str = "</parameter>") -> str:
     [
         ("\na\n", "a"),
         ("a", "a"),
-        ("a\n", "a\n"),
+        ("a\n", "a"),
+        ("\na", "a"),
         ("\n\na\n\n", "\na\n"),
         ("\r\na\r\n", "a"),
         ("\na\r", "a\r"),
