@@ -94,7 +94,7 @@ _OF_PROMPT = re.compile(
 _FIELD = re.compile(
     r"string (?:too long|should)|string length|characters?\b|\d ?[kmg]i?b\b|bytes|images?\b|"
     r"files?\b|pixels|audio|content length|\bstop\b|tool names?|function names?|descriptions?\b|"
-    r"metadata|entity too large|body"
+    r"metadata|entity too large|body|input should|items after"
 )
 """Limits of single fields; beside such a word only the context's own name speaks."""
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\d{1,3}(?:,\d{3}){1,3}|\d{2,12})(?![\w,]?\d|[a-z-])")
