@@ -216,12 +216,12 @@ def test_the_words_of_an_error_in_a_stream_are_in_the_comment_for_every_client()
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES])
 def test_an_http_error_is_marked_told_in_full_and_counted_as_failed(path: str) -> None:
-    words = "the request exceeds the context: 4,200 tokens of 4,096"
+    words = "the model exceeds the memory: 4,200 megabytes of 4,096"
     body = json.dumps({"error": {"message": words}}).encode()
     flow = kept(request(path), response(status=400), body)
     assert flow.marked == TROUBLE
     assert flow.comment.startswith("status 400: ")
-    assert "exceeds the context: 4,200" in flow.comment
+    assert "exceeds the memory: 4,200" in flow.comment
     found = reply_of(flow)
     assert found
     assert found.told["model"] == "small"
