@@ -207,7 +207,7 @@ FAULTS = {
     ),
     "a closer is text": (
         "parsing/think_states.py",
-        "    **{(state, Mark.CLOSE): State.BEHIND for state in IN_THOUGHT},\n",
+        "    **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},\n",
         "",
     ),
     "tags are read behind native thinking": (
