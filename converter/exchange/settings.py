@@ -269,7 +269,8 @@ def read(written: Mapping[str, object] | None = None) -> Settings:
         option.name: _read_one(option, given.get(option.name, option.default)) for option in OPTIONS
     }
     # Each row reads a value of its own type, which mypy cannot see.
-    return Settings(**values, fast=os.environ.get("THINK_FAST") != "false")  # type: ignore[arg-type]
+    fast = os.environ.get("THINK_FAST") != "false"
+    return Settings(**values, fast=fast)  # type: ignore[arg-type]
 
 
 def _read_one(option: Option, written: object) -> object:
