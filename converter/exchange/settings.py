@@ -121,6 +121,7 @@ OPTIONS = (
         "read tool calls from text; told: also tell tools in the system turn",
     ),
     _choice("budget", ("server", "proxy"), "who keeps the client's budget of thinking"),
+    _choice("loops", ("tell", "off"), "what is done about a thought that repeats itself"),
     _choice("unasked", ("show", "hide"), "what a client gets that did not ask for thinking"),
     _choice("blanks", ("keep", "trim"), "blanks around thoughts"),
     Option("events", str, "", "file that gets a JSON line for each thought", read_path),
@@ -244,6 +245,7 @@ class Settings:
     prompt: str
     tools: str
     budget: str
+    loops: str
     unasked: str
     blanks: str
     events: str

@@ -68,13 +68,13 @@ class ThinkingBudget:
 
     def _think(self, event: Thinking) -> list[Event]:
         account = self._account(event.choice)
-        paid = "" if account.spent else _beginning(event.text, account.left)
-        account.left -= _cost(paid)
+        paid = "" if account.spent else beginning(event.text, account.left)
+        account.left -= cost(paid)
         account.open = account.open or bool(paid)
         if len(paid) == len(event.text):
             return [] if account.spent else [event]
         self._findings.withheld += len(event.text) - len(paid)
-        out: list[Event] = [_shortened(event, paid)] if paid else []
+        out: list[Event] = [shortened(event, paid)] if paid else []
         if account.open:
             # a server's signature would be that of the whole thought
             out.append(ThinkingEnd(event.choice))
@@ -88,7 +88,7 @@ class ThinkingBudget:
         return [] if account.spent else [event]
 
 
-def _shortened(event: Thinking, text: str) -> Thinking:
+def shortened(event: Thinking, text: str) -> Thinking:
     """Return the beginning of a thought, without the fields that tell all of it in another form
     than as a string.
     """
@@ -98,7 +98,8 @@ def _shortened(event: Thinking, text: str) -> Thinking:
     return replace(event, text=text, own=replace(event.own, fields=words))
 
 
-def _cost(text: str) -> int:
+def cost(text: str) -> int:
+    """Return the bytes that the words are paid with."""
     return len(_bytes(text))
 
 
@@ -106,7 +107,7 @@ def _bytes(text: str) -> bytes:
     return text.encode(errors="surrogatepass")  # JSON can say half a character
 
 
-def _beginning(text: str, limit: int) -> str:
+def beginning(text: str, limit: int) -> str:
     """Return the whole characters that `limit` bytes hold."""
     written = _bytes(text)
     if len(written) <= limit:

@@ -4,6 +4,7 @@ reply.
 
 from dataclasses import dataclass, field
 
+from converter.model.events import Text, Thinking
 from converter.model.initial_state import InitialState
 from converter.parsing.tool_calls.stage import CallsRead
 
@@ -17,7 +18,9 @@ class Findings:
     and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
     whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
-    head: its opener, and the closer that most likely ends it.
+    head: its opener, and the closer that most likely ends it. `loop`: the words that a thought
+    repeats. `ended`: why thoughts were ended, `budget` or `loop`; `turn`: all that the model had
+    said by then, nothing if it had called tools.
     """
 
     native: bool = False
@@ -28,3 +31,6 @@ class Findings:
     unclosed: set[int] = field(default_factory=set)
     calls: CallsRead = field(default_factory=CallsRead)
     unread: tuple[str, str] | None = None
+    loop: tuple[str, ...] = ()
+    ended: list[str] = field(default_factory=list)
+    turn: tuple[Text | Thinking, ...] = ()

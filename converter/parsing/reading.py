@@ -7,6 +7,7 @@ from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
+from converter.parsing.thought_ender import NO_LIMITS, Limits
 from converter.parsing.tool_calls.stage import Tools
 
 _AUTO = choose([AUTO])
@@ -26,7 +27,7 @@ class Expected:
     exchange and its conversation in thought events; without a task none are made. `tools_offered`:
     the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
     client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
-    strings. `wants_json`: the request asks for an answer in JSON.
+    strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
     """
 
     initial: InitialState = InitialState.TEXT
@@ -40,6 +41,7 @@ class Expected:
     off: bool = False
     stops: tuple[str, ...] = ()
     wants_json: bool = False
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)

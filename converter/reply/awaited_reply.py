@@ -13,6 +13,7 @@ from converter.exchange.read_request import ReadRequest
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
+from converter.parsing.thought_ender import Limits
 from converter.reply.rewriter import Rewriter
 from converter.servers import context_length
 from converter.servers.initial_state import thinking_is_off
@@ -54,6 +55,7 @@ class AwaitedReply:
             thinking_is_off(request.body, exchange.settings.start),
             request.stops,
             wants_json(request.body),
+            Limits(loops=exchange.settings.loops),
         )
 
     def rewriter(

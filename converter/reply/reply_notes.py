@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from converter.model.events import Event, OpaqueFrame
 from converter.model.initial_state import InitialState
+from converter.observe.printable import bounded
 from converter.parsing.findings import Findings
 from converter.wire import json_text
 from converter.wire.sse import Frame
@@ -66,6 +67,9 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append("a thought that a phrase began ended with the reply")
     if findings.withheld:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
+    if findings.loop:
+        words = bounded(" ".join(findings.loop), _SAMPLE)
+        notes.append(f"a thought repeats itself: {len(findings.loop)} words three times: {words}")
     return [*notes, *findings.calls.notes]
 
 

@@ -2,9 +2,10 @@
 
 In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
 tool calls in text (if the request offers tools), calls that a stop string cut (if the request has
-any), thought events (if somebody hears of them), the budget of thinking (if one is to be kept), and
-the end of all thinking for who did not ask for any. Each has `feed` and `close`, which return lists
-of events; `close` gives out what is held and may be called again.
+any), the end of a thought that runs away, thought events (if somebody hears of them), the budget of
+thinking (if one is to be kept), and the end of all thinking for who did not ask for any. Each has
+`feed` and `close`, which return lists of events; `close` gives out what is held and may be called
+again.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Reading
 from converter.parsing.stopped_calls import StoppedCalls
 from converter.parsing.think_stage import ThinkStage
+from converter.parsing.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.parsing.unread_tag import UnreadTag
 
@@ -111,6 +113,11 @@ def _stopped_calls(choice: Choice) -> Stage | None:
     return StoppedCalls(stops) if stops else None
 
 
+def _ended(choice: Choice) -> Stage | None:
+    limits = choice.reading.expected.limits
+    return None if limits == NO_LIMITS else ThoughtEnder(limits, choice.findings)
+
+
 def _thoughts(choice: Choice) -> Stage | None:
     return _ThoughtTeller(choice) if choice.reading.expected.task else None
 
@@ -135,6 +142,7 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _blanks,
     _tool_calls,
     _stopped_calls,
+    _ended,
     _thoughts,
     _budget,
     _hidden,

@@ -1,0 +1,110 @@
+"""The end of a thought that spends its budget or repeats itself: it is cut there, a sentence closes
+it, and nothing else of the reply goes on.
+
+A stage before the thought events: events in, events out. Cut anywhere, the same message.
+"""
+
+from dataclasses import dataclass
+
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+from converter.parsing.budget import BYTES_PER_TOKEN, beginning, cost, shortened
+from converter.parsing.findings import Findings
+from converter.parsing.loops import LoopFinder
+
+JOINT = "\n\n"
+"""Between the thought and the sentence that ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
+    that repeats itself, `tell` of it, or `off`. `sentence`: the words that close it.
+    """
+
+    budget: int | None = None
+    loops: str = "off"
+    sentence: str = ""
+
+    @property
+    def ends(self) -> bool:
+        """Tell whether any thought may be ended."""
+        return self.budget is not None or self.loops == "end"
+
+
+NO_LIMITS = Limits()
+
+
+class ThoughtEnder:
+    """The thoughts of one choice. Where nothing is ended, words pass it by."""
+
+    def __init__(self, limits: Limits, findings: Findings) -> None:
+        self._limits, self._findings = limits, findings
+        self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
+        self._finder: LoopFinder | None = None
+        self._looks = limits.loops != "off"
+        self._turn: list[tuple[WordKind, list[str]]] = []
+        self._has_calls = self._thinks = self._is_over = False
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return what goes on of `event`."""
+        if self._is_over:
+            return []
+        if isinstance(event, Thinking):
+            return self._think(event)
+        self._finder, self._thinks = None, False
+        self._has_calls = self._has_calls or isinstance(event, ToolCall)
+        if isinstance(event, Text):
+            self._keep(Text, event.text)
+        return [event]
+
+    def close(self) -> list[Event]:
+        """Return nothing: nothing is held."""
+        return []
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return words that may come later: those of a thought only if it is not to be ended."""
+        return None if self._is_over or (kind is Thinking and self._limits.ends) else (kind, "")
+
+    def _keep(self, kind: WordKind, words: str) -> None:
+        if not self._limits.ends:
+            return
+        if not self._turn or self._turn[-1][0] is not kind:
+            self._turn.append((kind, []))
+        self._turn[-1][1].append(words)
+
+    def _think(self, event: Thinking) -> list[Event]:
+        text, why = self._loop(event.text)
+        if self._limits.budget is not None:
+            paid = beginning(text, self._left)
+            self._left -= cost(paid)
+            text, why = paid, why if paid == text else "budget"
+        if not why:
+            self._keep(Thinking, text)
+            self._thinks = True
+            return [event]
+        return self._end(event, text, why)
+
+    def _loop(self, text: str) -> tuple[str, str]:
+        """Return what of the text comes before the end of a loop, and `loop` if there is one that
+        is to be ended.
+        """
+        if not self._looks:
+            return text, ""
+        self._finder = self._finder or LoopFinder()
+        at = self._finder.feed(text)
+        self._looks = at is None
+        self._findings.loop = self._finder.period or self._findings.loop
+        return (text, "") if at is None or self._limits.loops != "end" else (text[:at], "loop")
+
+    def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
+        self._is_over = True
+        said = [text] if text else []
+        if self._limits.sentence:
+            said.append((JOINT if said or self._thinks else "") + self._limits.sentence)
+        for words in said:
+            self._keep(Thinking, words)
+        turn = tuple(kind("".join(words)) for kind, words in self._turn)
+        self._findings.turn = () if self._has_calls else turn
+        self._findings.ended.append(why)
+        closed = [ThinkingEnd(event.choice)] if said or self._thinks else []
+        return [*(shortened(event, words) for words in said), *closed]

@@ -1,0 +1,125 @@
+"""Thoughts that are ended: where, with which words, and that nothing else of the reply goes on."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
+from converter.parsing.findings import Findings
+from converter.parsing.thought_ender import JOINT, Limits, ThoughtEnder
+from tests.parsing.test_loops import PROSE, circle
+from tests.support.strategies import cut, law
+
+END, STOP = ThinkingEnd(), Finish("stop")
+ENOUGH = "Enough."
+LOOP = PROSE + circle(9, 40)
+
+
+def run(limits: Limits, events: Sequence[Event]) -> tuple[list[Event], Findings]:
+    findings = Findings()
+    stage = ThoughtEnder(limits, findings)
+    return [out for event in events for out in stage.feed(event)] + stage.close(), findings
+
+
+def words(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking) -> str:
+    return "".join(event.text for event in events if isinstance(event, kind))
+
+
+def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> None:
+    out, findings = run(Limits(1, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP])
+    assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
+    assert findings.ended == ["budget"]
+    assert findings.turn == (Thinking("abcd" + JOINT + ENOUGH),)
+
+
+@pytest.mark.parametrize("limits", [Limits(2), Limits(9, "end", ENOUGH), Limits(None, "tell")])
+def test_a_thought_within_its_limits_passes_as_it_came(limits: Limits) -> None:
+    said: list[Event] = [
+        Thinking("abcd"),
+        Thinking("efgh"),
+        END,
+        Text("i"),
+        ToolCall(0, "a", "b", "{}"),
+        STOP,
+    ]
+    out, findings = run(limits, said)
+    assert out == said
+    assert (findings.ended, findings.turn, findings.loop) == ([], (), ())
+
+
+def test_all_thoughts_of_a_reply_have_one_budget() -> None:
+    said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
+    out, findings = run(Limits(1), said)
+    assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
+    assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
+
+
+def test_without_a_budget_left_no_thought_begins() -> None:
+    out, findings = run(Limits(0), [Text("x"), Thinking("ab")])
+    assert out == [Text("x")]
+    assert findings.turn == (Text("x"),)
+
+
+def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
+    _, findings = run(Limits(0), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
+    assert (findings.ended, findings.turn) == (["budget"], ())
+
+
+def test_a_loop_is_ended_where_it_is_found() -> None:
+    out, findings = run(Limits(loops="end", sentence=ENOUGH), [Thinking(LOOP), END, Text("x")])
+    thought, closing, end = out
+    assert isinstance(thought, Thinking)
+    assert LOOP.startswith(thought.text)
+    assert len(thought.text) < len(LOOP)
+    assert (closing, end) == (Thinking(JOINT + ENOUGH), END)
+    assert findings.ended == ["loop"]
+    assert len(findings.loop) == 9
+
+
+def test_a_loop_that_is_only_told_of_goes_on() -> None:
+    said: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
+    out, findings = run(Limits(loops="tell"), said)
+    assert out == said
+    assert len(findings.loop) == 9
+    assert findings.ended == []
+
+
+def test_two_thoughts_are_no_circle() -> None:
+    once: list[Event] = [Thinking(circle(9, 1)), END, Text("x")]
+    assert run(Limits(loops="tell"), once * 40)[1].loop == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "passes"), [(Limits(loops="tell"), True), (Limits(loops="end"), False)]
+)
+def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
+    limits: Limits, passes: bool
+) -> None:
+    stage = ThoughtEnder(limits, Findings())
+    assert (stage.plain(Thinking) is not None) == passes
+    assert stage.plain(Text) == (Text, "")
+
+
+def test_the_servers_own_field_has_the_words_that_go_on() -> None:
+    own = Own("openai", {"reasoning": "abcdef"})
+    out, _ = run(Limits(1, sentence=ENOUGH), [Thinking("abcdef", own=own)])
+    sent = [event.own for event in out if isinstance(event, Thinking)]
+    assert [said and said.fields for said in sent] == [
+        {"reasoning": "abcd"},
+        {"reasoning": JOINT + ENOUGH},
+    ]
+
+
+@law(200)
+@given(st.data(), st.one_of(st.none(), st.integers(0, 700)), st.sampled_from(["end", "off"]))
+def test_cut_anywhere_the_same_words_go_on(
+    data: st.DataObject, budget: int | None, loops: str
+) -> None:
+    limits = Limits(budget, loops, ENOUGH)
+    whole, findings = run(limits, [Thinking(LOOP), END, Text("x")])
+    pieces = map(Thinking, data.draw(cut(LOOP)))
+    out, found = run(limits, [*pieces, END, Text("x")])
+    assert (words(out), words(out, Text)) == (words(whole), words(whole, Text))
+    assert (found.ended, found.turn) == (findings.ended, findings.turn)
