@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.forms import CLOSERS
 from laws.call_oracle_forms import ROWS, WHOLE
-from laws.call_oracle_readers import Row, Said
+from laws.call_oracle_readers import NOTHING, Row, Said
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
 _BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, CLOSERS))}))*\s*")
@@ -42,7 +42,7 @@ def calls(text: str, tools: Mapping[str, Schema], whole: bool = False) -> list[C
         behind = _BEHIND.match(text, end)
         ended = behind.end() if behind else end
         for name, arguments in said:
-            if name in tools:
+            if name in tools and not (arguments is NOTHING and tools[name].get("required")):
                 found.append(Call(begun, ended, name, arguments))
                 begun = ended
     return found

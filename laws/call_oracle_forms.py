@@ -25,7 +25,8 @@ def _marked(form: str, opener: str, close: str = "", *ends: str, key: bool = Fal
 
 
 def _headed(form: str, begin: str, *ends: str) -> Row:
-    return Row(form, rf"{begin}\s*(?=\{{)", header, ends)
+    nexts = "|".join((r"\{", *ends))
+    return Row(form, rf"{begin}\s*(?={nexts})", header, ends)
 
 
 def _invoked(form: str, section: str, prefix: str = "", padded: bool = False) -> Row:
@@ -97,7 +98,7 @@ ROWS = (
     _headed(
         "kimi",
         r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?:functions\.)?"
-        r"(?P<name>[\w.-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>",
+        r"(?P<name>[\w.-]+?)(?::\d+)?\s*(?:<\|tool_call_argument_begin\|>|(?=<\|tool_call))",
         r"<\|tool_call_end\|>",
         r"<\|tool_calls_section_end\|>",
     ),

@@ -16,6 +16,8 @@ JSON_NEXT = r"\s*(?=[\[{])"
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 """Raised by Python's own readers."""
 _DECODER = json.JSONDecoder(strict=False)
+NOTHING: Mapping[str, object] = {}
+"""The arguments of a name alone, which is a call where the tool needs none."""
 _NAMES, _ARGUMENTS = ("name", "tool_name", "function"), ("arguments", "parameters", "args")
 
 
@@ -88,7 +90,9 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
 
 
 def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
-    """Read the arguments behind a header that has the name."""
+    """Read the arguments behind a header that has the name; a closing mark stands for none."""
+    if text.startswith(("<", "`"), found.end()):
+        return found.end(), [(found["name"], NOTHING)]
     given, place = _DECODER.raw_decode(text, found.end())
     return place, [(found["name"], given)]
 

@@ -60,9 +60,16 @@ def test_what_is_no_call_is_none(text: str) -> None:
     assert without(text, []) == text
 
 
+ALONE = [
+    "<|tool_call_begin|>functions.{}:0<|tool_call_end|>",
+    "<|tool_call_begin|>{}<|tool_call_argument_begin|><|tool_call_end|>",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n```<｜tool▁call▁end｜>",
+]
+"""A name alone: a call where the tool needs no argument."""
 _TEXTS = st.lists(
     st.sampled_from(
         ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
+        + [written.format(name) for written in ALONE for name in ("now", "get_weather", "other")]
         + [
             WRITTEN[name].write([call])
             for name in NAMES

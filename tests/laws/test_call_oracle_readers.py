@@ -5,6 +5,7 @@ import re
 import pytest
 
 from laws.call_oracle_readers import (
+    NOTHING,
     Reader,
     Row,
     Said,
@@ -23,6 +24,7 @@ READ: list[tuple[Reader, str, str, list[Said]]] = [
     (objects("$"), "#", '#{"name": "f", "arguments": {"a": 1}$', [("f", {"a": 1})]),
     (objects(by_key=True), "#", '#[{"f": {"a": 1}}, {"g": {}}]', [("f", {"a": 1}), ("g", {})]),
     (header, r"#(?P<name>\w+) ", '#f {"a": 1}', [("f", {"a": 1})]),
+    (header, r"#(?P<name>\w+) ", "#f </f>", [("f", NOTHING)]),
     (tags(CITY, "!"), r"#(?P<name>\w+) ", "#f <a>\n1\n</a> <b>2</b>!", [("f", {"a": "1", "b": "2"})]),
     (tags(CITY, "!"), r"#(?P<name>\w+) ", '#f {"a": 1}!', [("f", {"a": 1})]),
     (python("$"), "#", "#[f(a=1), g()]$", [("f", {"a": 1}), ("g", {})]),

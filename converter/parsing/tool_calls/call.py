@@ -22,7 +22,8 @@ _DECORATION = re.compile(r"(?:functions?\.)?(.*?)(?::\d+)?", re.DOTALL)
 
 @dataclass(slots=True)
 class Call:
-    """One call. `refused`: no tool has its name; `begun`: it has gone out; `form`: how it stood.
+    """One call. `refused`: it is none, as where no tool has its name; `begun`: it has gone out;
+    `form`: how it stood.
 
     `held`: arguments that came before the name; `given`: the names of those told one by one. `emit`
     gets its events, `refuse` is told that it is none.
@@ -48,10 +49,15 @@ class Call:
         bare = _DECORATION.fullmatch(written.strip())
         names = [written.strip(), bare[1] if bare else ""]
         self.name = next((name for name in names if name in self.tools), "")
-        if not self.name and not self.refused:
+        if not self.name:
+            self.drop()
+        return bool(self.name)
+
+    def drop(self) -> None:
+        """Be no call: its text, up to its closing mark, stays text."""
+        if not self.refused:
             self.refused = True
             self.refuse()
-        return bool(self.name)
 
     @property
     def schema(self) -> Schema:

@@ -1,4 +1,6 @@
-"""Calls whose name stands in a header before arguments that are JSON."""
+"""Calls whose name stands in a header before arguments that are JSON. A name alone is a call of a
+tool that needs no argument.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,9 +9,11 @@ from dataclasses import dataclass, field
 from converter.parsing.tool_calls.call import Calls
 from converter.parsing.tool_calls.json_body import object_of
 from converter.parsing.tool_calls.source import Refused, Source, Step
+from converter.parsing.tool_calls.tag_body import marks_of
 
 HEADER_LIMIT = 384
 """Characters of a header: a name, which has at most 64 everywhere, an id, and special tokens."""
+_NAME = re.compile(r"\s*+(?P<name>[\w.:-]+)\s*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +34,33 @@ class Header:
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
-        found = self._expression.fullmatch((yield from _header(source)))
+        call = calls.current
+        header = yield from _header(source, calls.close)
+        alone = not source.rest.startswith("{")
+        if alone:
+            header = header.rstrip().removesuffix(self.tail)
+        found = self._expression.fullmatch(header) or (_NAME.fullmatch(header) if alone else None)
         if not found:
             raise Refused
-        calls.current.named(found["name"])
-        yield from object_of(source, calls.current)
-        calls.current.complete()
+        call.named(found["name"])
+        if not alone:
+            yield from object_of(source, call)
+        elif call.schema.get("required"):
+            call.drop()
+        call.complete()
         if self.tail:
             yield from source.accept((self.tail,))
         return False
 
 
-def _header(source: Source) -> Step[str]:
-    """Return what stands before the next brace, which stays."""
-    while (place := source.rest.find("{")) < 0:
-        if source.last or len(source.rest) > HEADER_LIMIT:
+def _header(source: Source, close: Sequence[str]) -> Step[str]:
+    """Return what stands before the next brace or closing mark, which stays."""
+    ends = marks_of("{", *close)
+    while not (found := ends.search(source.rest)):
+        begun = ends.undecided(source.rest, 0)
+        if source.last or len(source.rest) - begun > HEADER_LIMIT:
             raise Refused
         yield
-    if place > HEADER_LIMIT:
+    if found.start() > HEADER_LIMIT:
         raise Refused
-    return source.take(place)
+    return source.take(found.start())

@@ -46,6 +46,29 @@ def test_what_is_no_header_comes_back(text: str) -> None:
     assert read(text) == [Text(text)]
 
 
+ALONE = [
+    "<|tool_call_begin|>functions.{}:0<|tool_call_end|>",
+    "<|tool_call_begin|>{}<|tool_call_argument_begin|><|tool_call_end|>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>{}:0\n<|tool_calls_section_end|>",
+    "<｜tool▁call▁begin｜>{}<｜tool▁call▁end｜>",
+    "<｜tool▁call▁begin｜>{}<｜tool▁sep｜> <｜tool▁call▁end｜>",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n```<｜tool▁call▁end｜>",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```<｜tool▁call▁end｜>",
+    "<|channel|>commentary to=functions.{}<|message|><|call|>",
+    "<tool_call>function\n{}\n</tool_call>",
+]
+
+
+@pytest.mark.parametrize("written", ALONE)
+def test_a_name_alone_is_a_call_where_the_tool_needs_no_argument(written: str) -> None:
+    (call,) = read(written.format("f"))
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.arguments) == ("f", "{}")
+    for other in ("needs", "unknown"):
+        text = written.format(other)
+        assert read(text) == [Text(text)]
+
+
 def test_a_header_of_blanks_is_looked_at_once() -> None:
     """Minutes if blanks were divided among the parts of the header in every way."""
     blanks = " " * (HEADER_LIMIT // 2 - 1)

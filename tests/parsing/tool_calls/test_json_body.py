@@ -10,7 +10,7 @@ from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
 
-TOOLS: dict[str, dict[str, object]] = {"f": {}, "é": {}}
+TOOLS: dict[str, dict[str, object]] = {"f": {}, "é": {}, "needs": {"required": ["city"]}}
 
 
 def read(text: str) -> list[Event]:
