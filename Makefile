@@ -7,6 +7,7 @@ WEB_PORT =
 OPTIONS =
 PEERS =
 BENCH =
+ROOM =
 MINUTES =
 STREAMS =
 BROWSER = 1
@@ -29,10 +30,13 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
-test: setup programs ## run all tests; BROWSER=0 leaves out those in a browser
-	@$(PYTHON) -m pytest -n 2 --dist loadfile
+# A fifth of the drawn examples and of the faults: .ci/run takes all of them.
+ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
-test-fast: setup ## run the tests that start no program and read no long input, with a fifth of the drawn examples
+test: setup $(if $(ROOM),,programs) ## run all tests, or those of ROOM=dialects/anthropic with the laws; BROWSER=0: none in a browser
+	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$${LAW_SHARE:-5} $(PYTHON) -m pytest $(ROOM_TESTS) -n 2 --dist loadfile
+
+test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a fifth of the drawn examples
 	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not slow'
 
 soak: setup ## many clients for MINUTES=8 and STREAMS=1000 at one time, some of them with faults: nothing wrong, nothing left

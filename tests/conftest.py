@@ -3,12 +3,10 @@ stopped after the last.
 """
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,31 +26,19 @@ settings.load_profile("steady")  # a busy machine is no fault, and a run must be
 # Where the machine has no Node.js, that of .venv runs Claude Code, Codex and the AI SDK.
 os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
 
-_FOLDERS_OF_PROGRAMS = {"command", "end_to_end", "faults", "fuzz", "soak", "tools"}
-_STARTS_A_PROGRAM = re.compile(
-    r"^import subprocess"
-    r"|^from tests\.support\.(claude_code|codex|console|front|harness|mitmweb|npm|on_terminal) "
-    r"|\bcapture: Capture\b",
-    re.MULTILINE,
-)
-_QUICK = {"test_shape.py"}
-"""They start a program that is done at once."""
-_LONG_INPUT = re.compile(r"_(holds?_little|read_once|cost_of_a_chunk)")
+MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that `make test-fast` leaves out."""
-    for item in items:
-        if _starts_a_program(item.path) or _LONG_INPUT.search(item.name):
-            item.add_marker(pytest.mark.slow)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read nothing for `make test-fast` that is slow as a whole: what it imports may not be there."""
+    if config.option.markexpr != "not slow":
+        return None
+    tests = [collection_path] if collection_path.is_file() else collection_path.rglob("test_*.py")
+    return all(_is_slow(test) for test in tests) or None
 
 
-@cache
-def _starts_a_program(file: Path) -> bool:
-    if file.name in _QUICK or file.suffix != ".py":
-        return False
-    in_folder = _FOLDERS_OF_PROGRAMS & set(file.relative_to(TESTS.parent).parts)
-    return bool(in_folder or _STARTS_A_PROGRAM.search(file.read_text()))
+def _is_slow(file: Path) -> bool:
+    return file.name.startswith("test_") and MARKED_SLOW in file.read_text()
 
 
 # The scripted server is asked for what a test asks, and not for what it is.

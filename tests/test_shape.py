@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -351,3 +352,60 @@ def test_no_assert_reads_a_clock() -> None:
     """How fast a machine is says nothing of the code: figures belong to `make bench`."""
     sources = [source for room in ("tests", "laws") for source in (ROOT / room).rglob("*.py")]
     assert [found for source in sorted(sources) for found in _asserts_by_the_clock(source)] == []
+
+
+STARTERS = {"claude_code", "codex", "console", "front", "harness", "mitmweb", "npm", "on_terminal"}
+"""Modules of tests/support that start a program."""
+QUICK = {"test_shape.py"}
+"""They start a program that is done at once."""
+MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
+IN_EXTRA_TEST = {"_pytest", "hypothesis", "pytest"} | COMES_WITH_THE_PROXY
+IN_EXTRA_TEST |= {"h2", "mitmproxy", "mitmproxy_rs", "ruamel"}
+OURS = {"converter", "laws", "tests", "think_addon"}
+
+
+def _loaded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run as a module loads: none of a function or for types only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _loaded(child)
+
+
+@cache
+def _loads(source: Path) -> frozenset[str]:
+    """The modules that a file loads by itself, whole names."""
+    names: set[str] = set()
+    for node in _loaded(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
+
+
+def _needs(source: Path) -> set[str]:
+    """The packages that must be installed for a file to load."""
+    waiting, seen, packages = [source], {source}, set[str]()
+    while waiting:
+        for name in _loads(waiting.pop()):
+            file = ROOT / f"{name.replace('.', '/')}.py"
+            if file.is_file() and file not in seen:
+                seen.add(file)
+                waiting.append(file)
+            packages.add(name.split(".")[0])
+    return packages - OURS - sys.stdlib_module_names
+
+
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+@pytest.mark.parametrize("test", TESTS, ids=lambda test: str(test.relative_to(ROOT / "tests")))
+def test_what_starts_a_program_or_needs_a_package_is_marked_slow(test: Path) -> None:
+    text = test.read_text()
+    starts = {"subprocess", *(f"tests.support.{name}" for name in STARTERS)} & _loads(test)
+    slow = starts or "capture: Capture" in text or _needs(test) - IN_EXTRA_TEST
+    assert not slow or MARKED_SLOW in text or test.name in QUICK

@@ -32,6 +32,8 @@ from tests.support.addon_flows import (
 from tests.support.harness import ADDON, MITMDUMP
 from think_addon import ThinkAddon
 
+pytestmark = pytest.mark.slow
+
 
 def _acts(addon: ThinkAddon, flow: http.HTTPFlow) -> bool:
     begin(addon, flow)

@@ -13,6 +13,8 @@ from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import Program
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

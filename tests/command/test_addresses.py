@@ -13,6 +13,8 @@ from converter.command.addresses import (
     server_address,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("given", "meant"),

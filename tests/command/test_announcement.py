@@ -26,6 +26,8 @@ from converter.dialects.endpoints import Purpose
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
 from converter.model.conversation import TextBlock, Turn
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:

@@ -14,6 +14,8 @@ from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 TAGGED = "<think>I add.</think>84"
 CALLED = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"get_weather"}}]}}]}\n\n'
 

@@ -8,6 +8,8 @@ import pytest
 
 from converter.command import event_loop
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def loop_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ from converter.parsing.tag_matcher import for_model
 from converter.parsing.think_tags import SUFFIX
 from converter.servers.profiles import GENERIC, by_name
 
+pytestmark = pytest.mark.slow
+
 LLAMA = by_name("llama.cpp")
 
 

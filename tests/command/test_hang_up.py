@@ -8,6 +8,8 @@ import pytest
 
 from converter.command import hang_up
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_terminal_is_gone_when_its_other_side_is_closed() -> None:
     ours, theirs = pty.openpty()

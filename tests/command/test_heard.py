@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from converter.command.heard import PARTS, Heard, error_words
 from tests.support import frames
+
+pytestmark = pytest.mark.slow
 
 CALL = [{"index": 0, "function": {"name": "get_weather", "arguments": "{}"}}]
 

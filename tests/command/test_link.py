@@ -11,6 +11,8 @@ from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.scripted_server import STREAM
 
+pytestmark = pytest.mark.slow
+
 BODY = {"stream": True, "messages": []}
 
 

@@ -11,6 +11,8 @@ from converter.command.link import link_to
 from converter.command.local_server import find_local_server, listed_models
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[ByPathServer]:

@@ -7,6 +7,8 @@ import pytest
 
 from converter.command.programs import PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("interface", PROGRAMS)
 def test_each_program_is_there_and_takes_arguments(interface: str) -> None:

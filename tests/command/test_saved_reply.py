@@ -13,6 +13,8 @@ import pytest
 from tests.support import recorded
 from tests.support.frames import stream, whole
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "converter.command", "read"]
 STREAM = b"".join(stream("<think>deep</think>", "Hi"))

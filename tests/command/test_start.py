@@ -9,6 +9,8 @@ from converter.command import start, workers
 from converter.command.addresses import CommandError
 from converter.exchange import settings
 
+pytestmark = pytest.mark.slow
+
 URL = "http://localhost:8000"
 
 

@@ -5,6 +5,8 @@ import pytest
 from converter.command import event_loop
 from converter.command.workers import check
 
+pytestmark = pytest.mark.slow
+
 
 def test_there_is_at_least_one_worker() -> None:
     with pytest.raises(ValueError, match="from 1, got 0"):

@@ -17,6 +17,8 @@ from ruamel.yaml import YAML
 from converter.command import start
 from tests.support.harness import free_ports
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 PROGRAMS = Path(sys.executable).parent

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from anthropic.types import Message
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from tests.support.frames_of import OPENAI, STREAM, WHOLE, Json, values
 from tests.support.messages_of import folded, strictly_sequential
 from tests.support.reasoning_field_replies import custom, mapping, streamed, text, thinking, written
 from tests.support.strategies import cut, law
+
+pytestmark = pytest.mark.slow
 
 WORDS = st.text(st.sampled_from("ab \n你🙂"), min_size=1, max_size=6)
 NAMES = st.lists(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming as AnthropicBody
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,8 @@ from converter.dialects.anthropic import request_reader as anthropic_request
 from converter.dialects.openai_chat.messages import RequestSettings
 from converter.dialects.openai_chat.request_writer import write
 from converter.servers.profiles import SERVERS, by_name
+
+pytestmark = pytest.mark.slow
 
 # Pydantic checks an `Iterable` only as it is read, and needs its adapter alive until then.
 ANTHROPIC = TypeAdapter[Any](AnthropicBody)

@@ -14,6 +14,8 @@ from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
 from tests.tools.shots import SUM, TWO_PLACES, WEATHER
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 

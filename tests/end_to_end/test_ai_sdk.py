@@ -18,6 +18,8 @@ from tests.support.harness import TESTS, Proxy
 from tests.support.npm import MissingError, install_modules, installed
 from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 type Ask = Callable[..., dict[str, Any]]

@@ -17,6 +17,8 @@ from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import Http2Client
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 WAITS = """
 import asyncio
 from pathlib import Path

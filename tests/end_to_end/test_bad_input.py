@@ -19,6 +19,8 @@ from tests.support.clients import (
 from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 MEGABYTES = 20 * 2**20
 LINE = 3 * 2**20
 

@@ -12,6 +12,8 @@ from tests.support.by_path_server import CHAT, MESSAGES, ByPathServer, Says
 from tests.support.clients import Client, anthropic_error
 from tests.support.frames import whole
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 HI: dict[str, Any] = {"role": "user", "content": "hi"}

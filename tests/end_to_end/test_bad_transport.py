@@ -18,6 +18,8 @@ from tests.support.clients import (
 from tests.support.frames import stream, whole
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PAGE = b"<html><head><style>p {color: red}</style></head><body><h1>Bad Gateway</h1><p>no server</p></body></html>"
 HTML = {"content-type": "text/html"}
 

@@ -16,6 +16,8 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, ques
 from tests.support.frames import END, ROLE, delta, stream, text
 from tests.support.harness import Program, Proxy, free_ports, start_proxy
 
+pytestmark = pytest.mark.slow
+
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
 PLACES = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 NAMES_ITSELF = """

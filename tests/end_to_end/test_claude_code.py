@@ -18,6 +18,8 @@ from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.npm import installed
 from tests.support.tool_call_texts import WRITTEN
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 type AskClaude = Callable[..., Session]

@@ -26,6 +26,8 @@ from tests.support.namespaces import (
     networks_or_skip,
 )
 
+pytestmark = pytest.mark.slow
+
 FORWARD = 8082
 SAYS = Says(steps=frames.stream("<think>I add.</think>", "84"))
 ROWS = {**owned_by("llamacpp"), CHAT: SAYS}

@@ -16,6 +16,8 @@ from tests.support.frames import DONE, ROLE, USAGE, data, delta, finish, stream,
 from tests.support.harness import Proxy
 from tests.support.npm import installed
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 type Ask = Callable[..., Session]

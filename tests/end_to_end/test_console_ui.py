@@ -14,6 +14,8 @@ from tests.support.clients import OPENAI, Client, Dialect, Live, question
 from tests.support.console import Console
 from tests.support.frames import END, ROLE, stream, text
 
+pytestmark = pytest.mark.slow
+
 THOUGHT = "Seventy and fourteen."
 ANSWER = "The answer is 84."
 TAGGED = ("<think>", THOUGHT, "</think>", f"\n\n{ANSWER}")

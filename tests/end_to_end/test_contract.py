@@ -25,6 +25,8 @@ from tests.support.frames import (
 from tests.support.harness import Proxy
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply(stream("<think>\ndeep\n</think>\n\nHello"))
 ODD = [
     b'data:{"x" : 1, "choices":[{"index":0,"delta":{"role":"assistant","content":null},"logprobs":null}]}\r\n\r\n',

@@ -11,6 +11,8 @@ from tests.support.frames import stream
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply(stream("<think>deep</think>Hello"))
 PRIVATE = {
     "cookie": "session=1",

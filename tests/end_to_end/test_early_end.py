@@ -24,6 +24,8 @@ from tests.support.clients import (
 from tests.support.frames import DONE, ROLE, data, finish, text, whole
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_server_that_dies_leaves_the_client_with_what_had_arrived_and_an_error(
     client: Client, server: ScriptedServer, dialect: Dialect, complaints: Complaints

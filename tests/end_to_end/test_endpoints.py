@@ -18,6 +18,8 @@ from tests.support.sdk_types import COUNT, judged
 from tests.support.sdk_types import MODEL as MODEL_TYPE
 from tests.support.sdks import SAMPLING, anthropic_client
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 COUNT_TOKENS = "/v1/messages/count_tokens"

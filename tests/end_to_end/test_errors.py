@@ -20,6 +20,8 @@ from tests.support.harness import TESTS, Program, start_proxy
 from tests.support.sdk_types import judged_stream
 from tests.support.sdks import anthropic_client
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 ASKED: dict[str, Any] = {

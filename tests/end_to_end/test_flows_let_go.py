@@ -5,10 +5,14 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client, question
 from tests.support.frames import stream
 from tests.support.mitmweb import Mitmweb
+
+pytestmark = pytest.mark.slow
 
 TEXT = "It is 4. " * 5000
 KEPT = 4

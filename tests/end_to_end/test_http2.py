@@ -30,6 +30,8 @@ from tests.support.http2_client import Http2Answer, Http2Client
 from tests.support.http2_server import End, Http2Server
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 STREAMS = 100
 """As many as h2 lets a client open on one connection."""
 WORDS = {

@@ -14,6 +14,8 @@ from tests.support.clients import Client
 from tests.support.frames import stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
 
+pytestmark = pytest.mark.slow
+
 ASKED = json.dumps(
     {"model": "small", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 ).encode()

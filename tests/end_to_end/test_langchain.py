@@ -18,6 +18,8 @@ from tests.support.frames import pinged, stream
 from tests.support.harness import Proxy
 from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 SUNNY = "sunny, 21 degrees"

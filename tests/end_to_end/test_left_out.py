@@ -16,6 +16,8 @@ from tests.support.frames import END, ROLE, delta, stream, whole
 from tests.support.harness import start_proxy
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = Library(Path(__file__).parents[2] / "recordings")
 TAGGED = "Hm.\n<think>\nI add.\n</think>\n\n84"
 OPTIONS = ["--set", "think_unasked=hide", "--set", "think_blanks=trim"]

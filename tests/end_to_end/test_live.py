@@ -23,6 +23,8 @@ from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text, w
 from tests.support.harness import Proxy
 from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 
 def ask(client: Client, dialect: Dialect) -> Live:
     response = client.send(dialect.path, question(stream=True))

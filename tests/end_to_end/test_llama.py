@@ -27,6 +27,8 @@ from tests.support.sdks import (
     stream_openai,
 )
 
+pytestmark = pytest.mark.slow
+
 TAGGED = ["tags", "opened by the template", "tags of many tokens"]
 REQUESTS = 100
 REFUSAL = "exceeds the available context size"

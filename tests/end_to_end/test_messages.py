@@ -17,6 +17,8 @@ from tests.support.prompts import BETWEEN_STEPS, CUT, MODEL, PROMPTS, Prompt
 from tests.support.sdk_types import judged_message, judged_stream
 from tests.support.sdks import SAMPLING, anthropic_client
 
+pytestmark = pytest.mark.slow
+
 SERVERS = ["tags", "extracted", "opened by the template", "tags of many tokens"]
 SUM = PROMPTS[0]
 

@@ -12,6 +12,8 @@ from tests.support.clients import Client
 from tests.support.frames import END, ROLE, delta, text
 from tests.support.mitmweb import Mitmweb, Page
 
+pytestmark = pytest.mark.slow
+
 OWNED = "document.title='owned'"
 HTML = (f'<img src=x onerror="{OWNED}">', f"<script>{OWNED}</script>", "<b>bold</b>")
 ELEMENTS = ("img[src=x]", "pre script", "pre b", "td b", ".flow-detail script")

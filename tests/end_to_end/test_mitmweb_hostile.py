@@ -19,6 +19,8 @@ from tests.support.scripted_server import Asked
 from tests.support.think_page import flows
 from tests.tools.view_benchmark import fetch
 
+pytestmark = pytest.mark.slow
+
 WORDS = " ".join([*MARKUP, *LINKS])
 HALVES = "half @1 a pair @2"
 """Of characters of 32 bits: no UTF-8 can carry them, JSON does."""

@@ -8,6 +8,8 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Llama
 from tests.support.asked_sum import ANSWER, QUESTION, TAGGED, THOUGHT, Script, ask, question
 from tests.support.by_path_server import CHAT, ByPathServer, Says, Step
@@ -15,6 +17,8 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live
 from tests.support.frames import END, ROLE, text
 from tests.support.harness import start_proxy
 from tests.support.mitmweb import Mitmweb, Page
+
+pytestmark = pytest.mark.slow
 
 VIEW = "Thinking"
 SERVER_VIEW = "Thinking server"

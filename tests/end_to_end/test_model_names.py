@@ -14,6 +14,8 @@ from tests.support.frames import stream, whole
 from tests.support.harness import start_proxy
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 ROWS = ["claude-*=large", "gpt-4o=large", "mine="]
 LISTED = {"object": "list", "data": [{"id": "large", "object": "model", "owned_by": "vllm"}]}
 SAID = "<think>I add.</think>84"

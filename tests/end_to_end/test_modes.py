@@ -14,6 +14,8 @@ from tests.support.frames import stream
 from tests.support.harness import Proxy
 from tests.support.scripted_server import Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply(stream("<think>deep</think>Hello"))
 REVERSE, REGULAR, UPSTREAM = range(3)
 PUBLIC = ["8.8.8.8", "1.1.1.1:8000", "no-such-host.invalid"]

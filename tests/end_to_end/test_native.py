@@ -28,6 +28,8 @@ from tests.support.prompts import BETWEEN_STEPS, MODEL, PROMPTS, Prompt
 from tests.support.sdk_types import judged_message, judged_stream
 from tests.support.sdks import GREEDY
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 

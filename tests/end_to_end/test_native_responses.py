@@ -16,6 +16,8 @@ from tests.support.prompts import MODEL, PROMPTS
 from tests.support.responses_of import accumulated, check, parsed, read_frame
 from tests.tools.shots import CITY, TWO_PLACES
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 PATH = "/v1/responses"

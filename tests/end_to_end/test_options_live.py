@@ -24,6 +24,8 @@ from tests.support.frames import END, ROLE, delta, stream, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply(stream("<think>deep</think>Hello"))
 GOOD_BODY = b"".join(stream("<think>deep</think>Hello"))
 EVERY_WAY = [(dialect, streamed) for dialect in (OPENAI, ANTHROPIC) for streamed in (True, False)]

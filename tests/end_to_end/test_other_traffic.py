@@ -11,6 +11,8 @@ from tests.support.frames import stream
 from tests.support.harness import Proxy, start_proxy
 from tests.support.scripted_server import JSON, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 SECRET, LONG = b'{"a": "secret"}', b"x" * 200_000
 SCRIPT = """
 from mitmproxy import http

@@ -19,6 +19,8 @@ from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import CHOSEN, REPLY, ThinkPage, address, dump, flows
 
+pytestmark = pytest.mark.slow
+
 PICTURE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 CODE = "Here:\n\n```python\nprint(1)\n```\n\nand `this`."
 CALL = {

@@ -16,6 +16,8 @@ from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import REPLY, ThinkPage
 
+pytestmark = pytest.mark.slow
+
 MEGABYTE = 1_000_000
 THOUGHTS = 10_000
 

@@ -9,6 +9,8 @@ from tests.support.frames import stream, whole
 from tests.support.harness import Proxy
 from tests.support.scripted_server import JSON, STREAM, Framing, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 10
 LAST = b"connection: close\r\n"
 

@@ -17,6 +17,8 @@ from tests.support.frames import stream, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.private_authority import PrivateAuthority, private_authority
 
+pytestmark = pytest.mark.slow
+
 ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
 THINKING = {**ASKED, "thinking": {"type": "enabled", "budget_tokens": 2048}}
 OPENED = {"count": 5, "token_strs": ["<|im_start|>", "assistant", "<think>"]}

@@ -13,6 +13,8 @@ from tests.support.quirk_streams import DEEP_HELLO, QUIRKS, Quirk, choice, ended
 from tests.support.recorded import load, names
 from tests.support.sdk_types import judged_message, judged_stream
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 

@@ -22,6 +22,8 @@ from tests.support.frames import ROLE, text
 from tests.support.harness import start_proxy
 from tests.support.http2_client import ask_http2
 
+pytestmark = pytest.mark.slow
+
 HALF: list[Step] = [head(), *map(chunk, [ROLE, *text(*HELLO[:-1])]), Do.HANG]
 
 

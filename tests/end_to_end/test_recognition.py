@@ -17,6 +17,8 @@ from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 GOOD = Says(whole("<think>deep</think>Hello"))

@@ -21,6 +21,8 @@ from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
 from tests.support.made_recordings import EVENT_STREAM, MESSAGES, asked, question, recording
 
+pytestmark = pytest.mark.slow
+
 WITH_AND_WITHOUT = pytest.mark.parametrize(
     "addon", [["-s", str(ADDON)], []], ids=["addon", "plain"]
 )

@@ -10,6 +10,8 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, anthropic_error, qu
 from tests.support.frames import stream
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply(stream("<think>deep</think>Hello"))
 
 

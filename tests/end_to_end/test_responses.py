@@ -22,6 +22,8 @@ from tests.support.responses_of import check, read_frame, types
 from tests.support.sdks import openai_client
 from tests.tools import shots
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front", "tests.support.recorded_front"]
 
 PATH = "/v1/responses"

@@ -25,6 +25,8 @@ from tests.support.harness import SECONDS_TO_START, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
 from tests.support.prompts import MODEL
 
+pytestmark = pytest.mark.slow
+
 SERVER = "Thinking server"
 ASK = {"messages": [{"role": "user", "content": "What is 12 times 7?"}], "max_tokens": 200}
 

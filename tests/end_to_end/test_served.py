@@ -23,6 +23,8 @@ from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER
 from tests.tools.shots import SHOTS
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = Library(FOLDER)
 DEFAULTS = {
     option.name: option.default for option in settings.OPTIONS if option.name in settings.RECORDED

@@ -26,6 +26,8 @@ from tests.support.frames import END, ROLE, text, whole
 from tests.support.harness import Proxy, start_proxy
 from tests.support.http2_client import Http2Client
 
+pytestmark = pytest.mark.slow
+
 PINGS = {
     "openai": b": ping\n\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',

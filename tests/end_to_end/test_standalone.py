@@ -5,7 +5,11 @@ parts of mitmweb and the console. The addon loads there all the same.
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.harness import TESTS
+
+pytestmark = pytest.mark.slow
 
 ALONE = """
 import sys

@@ -30,6 +30,8 @@ from tests.support.native_streams import begin, end, frames, piece, said, start,
 from tests.support.prompts import MODEL
 from tests.support.scripted_server import Asked
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 CLOSED = ["<|im_start|>", "assistant", "Ċ"]

@@ -11,6 +11,8 @@ from tests.support.prompts import MODEL
 from tests.support.sdks import GREEDY, anthropic_client, openai_client
 from tests.support.tool_loops import IN_OSLO
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 NAMED: Any = {"name": "get_weather", "description": "The weather in a city"}
 ASKED: Any = {

@@ -20,6 +20,8 @@ from tests.support.clients import (
 from tests.support.frames import data, delta, finish, stream, whole
 from tests.support.harness import start_proxy
 
+pytestmark = pytest.mark.slow
+
 type Start = Callable[..., Client]
 ASKED = {"model": "small", "max_tokens": 4096, "messages": [{"role": "user", "content": "hi"}]}
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}

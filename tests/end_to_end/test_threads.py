@@ -19,6 +19,8 @@ from tests.support.frames import DONE, ROLE, USAGE, finish, text
 from tests.support.prompts import MODEL
 from tests.support.sdks import SAMPLING, anthropic_client
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 IN_OSLO = "What is the weather in Oslo?"

@@ -24,6 +24,8 @@ from tests.support.small_pieces import in_small_pieces
 from tests.support.tool_call_texts import WRITTEN, Calls
 from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 SCHEMA = {

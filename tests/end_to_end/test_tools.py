@@ -19,6 +19,8 @@ from tests.support.prompts import MODEL
 from tests.support.sdk_types import judged_message, judged_stream
 from tests.support.sdks import SAMPLING, anthropic_client, openai_client
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["tests.support.front"]
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

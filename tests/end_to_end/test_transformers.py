@@ -18,6 +18,8 @@ from tests.support.npm import installed
 from tests.support.tool_loops import CALLS, ENDS, IN_BOTH, IN_OSLO, LOOPS, responses_loop
 from tests.support.transformers_server import PLAIN, PREFIX, MissingError, served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def serving(

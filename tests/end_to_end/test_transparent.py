@@ -16,6 +16,8 @@ from tests.support.clients import ANTHROPIC, OPENAI
 from tests.support.harness import ADDON, FAULTS, Program
 from tests.support.namespaces import PROXY, REDIRECTED, SERVER, Networks, networks_or_skip
 
+pytestmark = pytest.mark.slow
+
 BESIDE = 8001
 """A port that nothing redirects."""
 FIRST, *REST = frames.stream("<think>I ", "add.</think>", "84")

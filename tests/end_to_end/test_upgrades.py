@@ -16,6 +16,8 @@ import pytest
 from tests.support.background_server import BackgroundServer
 from tests.support.harness import Proxy, start_proxy
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 10
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="  # RFC 6455, 1.3
 GREETING, ASKED, TOLD, CLOSE = b"\x81\x05Hello", b"\x81\x82\0\0\0\0hi", b"\x81\x02hi", b"\x88"

@@ -20,6 +20,8 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, ques
 from tests.support.frames import stream
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
 
+pytestmark = pytest.mark.slow
+
 RUN = "import sys; from converter.command.workers import run; sys.exit(run(2, sys.argv[1:]))"
 NAMES_ITSELF = """
 import os

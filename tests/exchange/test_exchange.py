@@ -24,6 +24,8 @@ from tests.support.frames import stream, whole
 from tests.support.frames_of import Json
 from tests.support.messages_of import folded
 
+pytestmark = pytest.mark.slow
+
 PLAIN_STREAM = b"".join(stream("Hi."))
 STREAM_BODY = b"".join(stream("<think>hm</think>", "Hi."))
 WHOLE_BODY = whole("<think>hm</think>Hi.")

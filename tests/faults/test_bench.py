@@ -7,6 +7,9 @@ import pytest
 from tests.faults.bench import CASES, Bench, Case, running
 from tests.faults.hostile_server import Fault
 from tests.faults.judge import CLIENTS
+from tests.support.strategies import every_so_many
+
+pytestmark = pytest.mark.slow
 
 FAULTS: dict[str, list[Case]] = {}
 for case in CASES:
@@ -21,7 +24,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield started
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", every_so_many(sorted(FAULTS)))
 def test_the_client_learns_the_truth(bench: Bench, name: str) -> None:
     marks = [proxy.mark() for proxy in bench.proxies]
     wrong = {case.name: said for case in FAULTS[name] if (said := bench.complaint(case))}

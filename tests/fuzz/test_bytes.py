@@ -2,6 +2,7 @@
 another dialect gets is well-formed.
 """
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from converter.recordings.recording import Recording
 from tests.fuzz.mutations import pieces_of, recordings, spoiled_bytes
 from tests.fuzz.replies import judge
 from tests.support.strategies import law
+
+pytestmark = pytest.mark.slow
 
 
 @law(30)

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from converter.recordings.recording import Recording
 from tests.fuzz.mutations import pieces_of, recordings, spoiled_frames
 from tests.fuzz.replies import judge
 from tests.support.strategies import law
+
+pytestmark = pytest.mark.slow
 
 _FRAMES = re.compile(rb".*?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 STREAMED = [recording for recording in recordings() if recording.server_form is Form.STREAM]

@@ -22,6 +22,8 @@ from converter.wire import json_text
 from tests.fuzz.mutations import of, spoiled_bytes, spoiled_json
 from tests.support.strategies import law
 
+pytestmark = pytest.mark.slow
+
 MEASURED = {dialect.name: of(dialect) for dialect in (ANTHROPIC, OPENAI_CHAT)}
 """Real requests. Those of the Responses API are made of chat completions below."""
 

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from converter.recordings.recording import Recording
 from tests.fuzz.mutations import pieces_of, recordings, spoiled_json
 from tests.fuzz.replies import judge
 from tests.support.strategies import law
+
+pytestmark = pytest.mark.slow
 
 _DATA = re.compile(rb"data: (\{.*\})")
 STREAMED = [recording for recording in recordings() if recording.server_form is Form.STREAM]

@@ -27,6 +27,8 @@ from tests.support.read_back import (
 )
 from tests.support.strategies import Reply, cut, law, replies
 
+pytestmark = pytest.mark.slow
+
 STARTS = st.sampled_from([read({"start": start}) for start in ("auto", "text", "thinking")])
 WAYS = st.sampled_from([(OPENAI_CHAT, None), (ANTHROPIC, Form.STREAM), (ANTHROPIC, Form.WHOLE)])
 GARBAGE = st.binary(max_size=60) | st.lists(

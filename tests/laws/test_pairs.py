@@ -36,6 +36,8 @@ from laws.sdk_reading import Wire
 from laws.server_words import listen
 from tests.support.native_streams import begin, end, frames, piece, start, stop
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "recordings"
 PAIRS = [
     pytest.param(server, client, form, id=f"{server}-{client}-{form.name.lower()}")

@@ -16,6 +16,8 @@ from converter.recordings.library import Library
 from tests.support.frames import END, delta, text
 from tests.support.recordings_of import of_whole, recording, streamed
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SAYS = ["<think>\nI add", " them.\n</thi", "nk>\n\nIt", " is 5."]
 CALL = b'{"error":{"message":"no such model","type":"invalid_request_error","code":400}}'

@@ -12,6 +12,8 @@ from converter.wire.sse import FrameDecoder, write_frame
 from laws.response_view import as_message, read_response
 from tests.support.responses_of import COUNTED, HEAD, STOP, context_of
 
+pytestmark = pytest.mark.slow
+
 type Json = dict[str, Any]
 
 SAID: list[Event] = [

@@ -10,6 +10,8 @@ from laws.sdk_reading import Wire
 from tests.laws.test_strict_reader import ERROR, GOOD, written
 from tests.support.frames import stream, whole
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wire() -> Wire:

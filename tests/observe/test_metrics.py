@@ -7,6 +7,8 @@ from converter.observe.metrics import BUCKETS, Metrics, kind_of
 from converter.observe.statistics import Reply
 from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
+pytestmark = pytest.mark.slow
+
 HERE = "127.0.0.1:8000"
 STREAMED: dict[str, object] = {
     "model": "small",

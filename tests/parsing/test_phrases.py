@@ -431,6 +431,7 @@ def test_the_parser_and_the_oracle_agree(said: str) -> None:
     assert parse([said]) == oracle(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [

@@ -40,6 +40,7 @@ def words(events: list[object]) -> str:
     return "".join(getattr(event, "text", "") for event in events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.THINKING], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
 def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
@@ -54,6 +55,7 @@ def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
     assert came + len(words([*parser.flush()])) <= len(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
 def test_one_large_piece_is_read_once(said: str) -> None:
     parser = ThinkParser(ALL, Mode.UNDECIDED)
@@ -99,6 +101,7 @@ EVERY = tag_set(choose(["auto", "think-answer", "granite", "harmony-words", "mus
 FRAMED = "<think>a</think><answer>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     ["</answer>", "</answer> ", "<answer>", " to=", "Here", "analysis", "\n" * 5000 + "</answer>"],

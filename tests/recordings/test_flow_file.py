@@ -20,6 +20,8 @@ from converter.recordings.redact.redactor import redacted
 from tests.recordings.conftest import Capture
 from tests.support.raw_exchanges import STREAMS, WHOLE, exchange
 
+pytestmark = pytest.mark.slow
+
 CLEAN = redacted(exchange())
 FILE = flow_file.dumps(CLEAN)
 

@@ -23,6 +23,8 @@ from tests.support.frames import stream
 from tests.support.harness import SECONDS_TO_START, TESTS, Program
 from tests.support.raw_exchanges import CHAT, exchange
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "converter.recordings"]
 NAMES = ["sum", "sum-whole", "anthropic", "anthropic-whole", "tools", "error", "left", "echo"]
 

@@ -25,6 +25,8 @@ from tests.support.made_recordings import (
     recording,
 )
 
+pytestmark = pytest.mark.slow
+
 BODY = b"".join(PIECES)
 
 

@@ -18,6 +18,8 @@ from tests.support import native_streams as native
 from tests.support.frames import DONE, ROLE, USAGE, data, finish, stream, text, whole
 from tests.support.frames_of import OPENAI, WHOLE, passed, rewriter, values
 
+pytestmark = pytest.mark.slow
+
 MACHINES = [(OpenAIDecoder, "feed"), (ThinkParser, "feed"), (OpenAIStreamEncoder, "feed")]
 type Machine = tuple[type, str]
 

@@ -14,6 +14,8 @@ import pytest
 from converter.shell import aside as aside_module
 from converter.shell.aside import AT_ONCE, TURN, aside, aside_of_streams, in_short_steps
 
+pytestmark = pytest.mark.slow
+
 
 def test_short_work_is_done_at_once_in_the_loops_own_thread() -> None:
     assert asyncio.run(aside(AT_ONCE, threading.current_thread)) is threading.main_thread()

@@ -4,8 +4,12 @@ streams at one time than any test has. `make soak` is the long one.
 
 from pathlib import Path
 
+import pytest
+
 from tests.soak.plans import faults, plan
 from tests.soak.soak import Report, crowd, soak
+
+pytestmark = pytest.mark.slow
 
 
 def test_nothing_is_wrong_and_nothing_left_after_some_seconds(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from tests.tools.bench.processes import Started, cores
 from tests.tools.bench.reading import fault
 from tests.tools.bench.replies import KINDS, Name, expected, stream, whole
 
+pytestmark = pytest.mark.slow
+
 SPOILS = """
 def responseheaders(flow):
     flow.response.stream = lambda chunk: chunk.replace(b"streams", b"dreams!")

@@ -5,6 +5,8 @@ import pytest
 from tests.tools.bench import gaps
 from tests.tools.bench.gap_cases import CASES, Case
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_case_has_a_name_of_its_own() -> None:
     assert len({case.name for case in CASES}) == len(CASES)

@@ -4,6 +4,8 @@ import pytest
 
 from tests.tools.bench.growth import CASES, HEADING, main
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_row_of_ratios_is_printed_for_each_case(
     capsys: pytest.CaptureFixture[str],

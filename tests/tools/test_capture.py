@@ -17,6 +17,8 @@ from tests.support.harness import VARIANTS
 from tests.tools.capture import FOLDER, Camera
 from tests.tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = Library(FOLDER)
 BYTES = 4_000_000
 """All that a clone has to carry of them."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FINDER = Path(__file__).parents[2] / ".ci" / "find-python"
 BASH = shutil.which("bash") or "bash"
 GOOD = f'exec "{sys.executable}" "$@"'

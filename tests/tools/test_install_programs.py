@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 INSTALLER = Path(__file__).parents[2] / ".ci" / "install-programs"
 BASH = shutil.which("bash") or "bash"
 NEEDED = ("bash", "cat", "env", "mktemp", "rm")

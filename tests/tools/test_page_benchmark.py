@@ -4,6 +4,8 @@ import pytest
 
 from tests.tools.page_benchmark import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("part", "rows"), [("paced", 4), ("fast", 3), ("paint", 7)])
 def test_each_part_says_what_it_measured(

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.tools.pictures import make
+
+pytestmark = pytest.mark.slow
 
 LARGEST = 150_000
 

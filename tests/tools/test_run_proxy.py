@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 LAUNCHER = [sys.executable, "-m", "tests.tools.run_proxy"]
 COMMAND = [sys.executable, "-m", "converter.command"]

@@ -4,6 +4,8 @@ import pytest
 
 from tests.tools.view_benchmark import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("part", "rows"), [("paced", 4), ("fast", 3), ("open", 4)])
 def test_each_part_says_what_it_measured(

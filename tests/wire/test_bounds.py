@@ -116,6 +116,7 @@ def rewriter(client: Dialect) -> Rewriter:
     return Rewriter(settings.read(), client, form, form, context=context, expected=expected)
 
 
+@pytest.mark.slow
 @DIALECTS
 @pytest.mark.parametrize("name", UNENDING)
 def test_a_reply_without_end_holds_little(name: str, client: Dialect) -> None:

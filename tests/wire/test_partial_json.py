@@ -12,6 +12,8 @@ from jiter import from_json
 from converter.wire.partial_json import SCALAR_LIMIT, PartialJson, complete_part, is_open
 from tests.support.strategies import cut, law
 
+pytestmark = pytest.mark.slow
+
 SCALARS = (
     st.none()
     | st.booleans()

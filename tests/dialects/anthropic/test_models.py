@@ -13,6 +13,8 @@ from converter.dialects.anthropic.models import write
 from converter.wire import json_text
 from tests.support.strategies import law
 
+pytestmark = pytest.mark.slow
+
 CREATED = 1_700_000_000
 SMALL = {"id": "small", "object": "model", "created": CREATED, "owned_by": "vllm"}
 LARGE = {"id": "large", "object": "model", "created": CREATED + 1}

@@ -16,6 +16,8 @@ from tests.support.frames_of import values
 from tests.support.native_streams import STREAMS
 from tests.support.transcript_samples import calls, thought_and_said
 
+pytestmark = pytest.mark.slow
+
 
 def completed(body: bytes, form: Form) -> tuple[list[bytes], list[str]]:
     machine = Rewriter(settings.read(), OPENAI_CHAT, form, form, server=ANTHROPIC)

@@ -31,6 +31,8 @@ from converter.model.conversation import (
 )
 from converter.servers.profiles import SERVERS, by_name
 
+pytestmark = pytest.mark.slow
+
 SERVER_NAMES = [server.name for server in SERVERS]
 F = Tool("f", {"type": "object"}, "does f")
 G = Tool("g", {"type": "object"})

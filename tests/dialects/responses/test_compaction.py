@@ -28,6 +28,8 @@ from tests.support.responses_of import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 TRIGGER = {"type": "compaction_trigger"}
 FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object"}}
 CONTEXT = ResponseContext(compacts=True)

@@ -1,7 +1,10 @@
+import pytest
 from openai.types.responses import Response
 
 from converter.dialects.responses.context import ResponseContext, begun
 from tests.support.responses_of import context_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_response_begins_as_the_apis_type() -> None:

@@ -29,6 +29,8 @@ from tests.dialects.responses.test_response_events import replies
 from tests.support.responses_of import parsed
 from tests.support.strategies import law
 
+pytestmark = pytest.mark.slow
+
 HEAD = {
     "id": "resp_s",
     "object": "response",

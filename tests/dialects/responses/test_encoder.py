@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
 from converter.model.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking, ToolCall
 from tests.support.responses_of import (
@@ -12,6 +14,8 @@ from tests.support.responses_of import (
     types,
     whole,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def stream(*pieces: list[bytes]) -> list[dict[str, object]]:

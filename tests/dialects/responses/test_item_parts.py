@@ -8,6 +8,8 @@ import pytest
 from converter.model.conversation import Data, Document, Image, Link, Sound, Stored, TextBlock, Turn
 from tests.dialects.responses.test_items import read, turns
 
+pytestmark = pytest.mark.slow
+
 TEXT = base64.b64encode(b"a = 1").decode()
 
 

@@ -20,6 +20,8 @@ from converter.model.conversation import (
 )
 from converter.wire.checked import Fields
 
+pytestmark = pytest.mark.slow
+
 ITEM = TypeAdapter[Any](ResponseInputItemParam)
 CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1}'}
 

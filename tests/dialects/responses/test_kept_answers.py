@@ -8,6 +8,8 @@ from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import complete, keep
 from converter.model.memory import Memory
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def memory() -> Memory:

@@ -37,6 +37,8 @@ from tests.support.responses_of import (
 )
 from tests.support.strategies import law
 
+pytestmark = pytest.mark.slow
+
 CALLED = Finish("tool_calls")
 TOOLS = [
     {"type": "function", "name": "f", "parameters": {"type": "object"}},

@@ -108,6 +108,7 @@ def test_calls_are_the_same_cut_at_every_position(written: Written) -> None:
         assert joined([*events, *reading.close()]) == wanted
 
 
+@pytest.mark.slow
 @BY_NAME
 def test_the_cost_of_a_chunk_is_that_of_what_is_held(written: Written) -> None:
     """What a chunk makes the parser look at is what is held and the chunk, however long the call is."""

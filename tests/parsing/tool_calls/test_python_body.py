@@ -10,6 +10,8 @@ from converter.model.events import Text, ToolCall
 from converter.wire.bounds import PYTHON_LIMIT
 from tests.parsing.tool_calls.test_json_body import read
 
+pytestmark = pytest.mark.slow
+
 
 def wrapped(written: str) -> str:
     return f"<|tool_call_start|>{written}<|tool_call_end|>"

@@ -21,6 +21,8 @@ from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS as NATIVE_STREAMS
 from tests.support.raw_exchanges import CHAT, JSON, SSE, STREAMS, WHOLE, exchange, with_reply
 
+pytestmark = pytest.mark.slow
+
 SECRET = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=6, max_size=24
 ).map(lambda text: f"{text}7Q")

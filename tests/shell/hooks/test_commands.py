@@ -25,6 +25,8 @@ from tests.support.frames import END, ROLE, stream, text
 from tests.support.harness import ADDON, FAULTS, MITMDUMP, Program
 from tests.support.scripted_server import Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 MITMWEB = MITMDUMP.with_name("mitmweb")
 TOKEN = "token-of-this-test"
 HELLO = "hello <b>you</b>"

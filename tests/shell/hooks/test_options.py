@@ -12,6 +12,8 @@ from converter.shell.hooks import options
 from tests.support.addon_flows import running
 from tests.support.harness import start_proxy
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_row_is_an_option_with_its_default() -> None:
     with running(server="auto") as (_, context):

@@ -11,6 +11,8 @@ from converter.shell.record.recorder import Recorder
 from tests.support.addon_flows import CHAT, request
 from tests.support.harness import ADDON, MITMDUMP, Program
 
+pytestmark = pytest.mark.slow
+
 WEB = "mitmproxy.tools.web.app"
 
 

@@ -23,6 +23,8 @@ from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import COOKIE, XSRF, ask, flows
 from tests.test_shape import LONGEST_FILE
 
+pytestmark = pytest.mark.slow
+
 OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
 LIMIT = 64_000
 """Bytes of all that a browser loads."""

@@ -48,6 +48,7 @@ def test_all_words_must_stand_in_it(flows: list[HTTPFlow], words: str, expected:
     assert find(flows, words) == expected
 
 
+@pytest.mark.slow
 def test_a_conversation_is_read_once(
     flows: list[HTTPFlow], monkeypatch: pytest.MonkeyPatch
 ) -> None:

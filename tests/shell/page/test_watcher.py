@@ -15,6 +15,8 @@ from tests.support.frames import END, ROLE, stream, text, whole
 from tests.support.harness import SECONDS_TO_START
 from tests.support.kept_flows import Watched, pass_on, watched
 
+pytestmark = pytest.mark.slow
+
 TAGGED = ("<think>a</think>", "b")
 
 

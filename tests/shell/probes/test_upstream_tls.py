@@ -24,6 +24,8 @@ from converter.shell.probes.upstream_tls import (
 from tests.support.private_authority import HOST, PrivateAuthority, private_authority
 from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = Reply([b"{}"], JSON)
 
 

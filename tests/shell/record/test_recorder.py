@@ -41,6 +41,8 @@ from tests.support.harness import (
 from tests.support.made_recordings import recording
 from tests.support.scripted_server import JSON, Asked, Drop, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 GOOD = stream("<think>deep</think>", "hello")
 SUFFIXES = (".mitm", *(f".{dialect.name}.txt" for dialect in DIALECTS))
 NAME = "{number:04}-{kind}-small"

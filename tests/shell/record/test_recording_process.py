@@ -24,6 +24,8 @@ from converter.shell.record.recording_process import RecordingProcess
 from converter.shell.record.recording_work import NothingToKeepError, Order
 from tests.support.recorded import FOLDER
 
+pytestmark = pytest.mark.slow
+
 NAME = "vllm-two-choices-stream"
 FLOW = to_flow(Library(FOLDER).load(NAME))
 

@@ -18,6 +18,8 @@ from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.harness import start_proxy
 
+pytestmark = pytest.mark.slow
+
 TAGGED = "<think>I add.</think>84"
 DONE = {"finish": "stop"}
 

@@ -229,6 +229,7 @@ def test_every_recording_has_its_transcript(name: str) -> None:
             assert "rest:" not in reply(flow, view)
 
 
+@pytest.mark.slow
 def test_a_running_reply_is_read_once() -> None:
     with watched() as there:
         flow = there.begin(streaming(), response(EVENT_STREAM))

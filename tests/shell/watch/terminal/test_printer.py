@@ -27,6 +27,8 @@ from tests.support.harness import (
 from tests.support.on_terminal import OnTerminal
 from tests.support.scripted_server import JSON, Drop, Reply, ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 PRINT = ["--set", "think_print=true", "--set", "think_server=generic"]
 THOUGHT = "deep and long enough"
 GOOD = stream(f"<think>{THOUGHT}</think>", "hello")
