@@ -12,7 +12,7 @@ from converter.parsing.families import TABLE
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import FORMS
-from converter.servers.chat_templates import TEMPLATES, Template
+from converter.servers.chat_templates import TEMPLATES, History, Template
 from converter.wire.bounds import TABLE as BOUNDS
 from tests.test_shape import FLOORS
 
@@ -63,9 +63,18 @@ def template_row(row: Template) -> str:
         for name, values in row.switches
     ]
     opens = "always" if row.always else " or ".join(switches) or "unless turned off"
+    opens = opens if row.opens else "never"
     closer = "yes" if row.bare_closer else ""
     pattern = row.models.pattern.replace("|", "\\|")
-    return f"| `{pattern}` | {opens} | {closer} | {row.source} |"
+    return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} | {row.source} |"
+
+
+def earlier(history: History | None) -> str:
+    if history is None:
+        return ""
+    read = "none" if history.place == "drop" else "in a tool loop" if history.loop else "all"
+    switches = (f"`{name}: {json.dumps(value)}`" for name, value in history.switches.items())
+    return ", with ".join((read, *switches))
 
 
 @pytest.mark.parametrize("row", TEMPLATES, ids=lambda row: row.models.pattern)

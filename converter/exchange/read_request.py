@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from converter.dialects.offered_tools import offered
 from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
+from converter.exchange import earlier_thoughts
 from converter.exchange.exchange import Exchange
 from converter.model.conversation import Conversation
 from converter.model.memory import Memory
@@ -107,10 +108,12 @@ class ReadRequest:
         conversation = self.conversation
         if self.served_model:
             conversation = replace(conversation, model=self.served_model)
-        options = self.exchange.settings
-        settings = RequestSettings(options.history.thoughts, options.history.order, server, parses)
+        chosen = self.exchange.settings.history
+        history = chosen.read_by(conversation.model, server)
+        settings = RequestSettings(history.place, chosen.order, server, parses)
         body, notes = request_writer.write(conversation, settings)
-        return replace(self, body=body, notes=(*self.notes, *notes)).with_tools()
+        switched = earlier_thoughts.switched(body, history)
+        return replace(self, body=switched, notes=(*self.notes, *notes)).with_tools()
 
     def with_tools(self) -> "ReadRequest":
         """Return the request with what its tools ask of the addon: to read their calls from text,

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
@@ -28,14 +28,17 @@ from converter.exchange.option_readers import (
 from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, choose
 from converter.parsing.think_tags import ThinkTags
+from converter.servers.chat_templates import History, Place, history_of
 from converter.servers.model_names import Rows, read_rows
-from converter.servers.profiles import SERVERS, History, Order, Server
+from converter.servers.profiles import SERVERS, Order, Server
 
 _NATIVE = tuple(
     dialect.requests.native_option for dialect in DIALECTS if dialect.requests.native_option
 )
 _ORDERS = get_args(Order.__value__)
-_HISTORY = (*get_args(History.__value__), *_ORDERS)
+_HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
+UNKNOWN = History("tags")
+"""What a model gets that has no row: its thoughts as it most likely wrote them."""
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
 
@@ -69,20 +72,30 @@ def _read_native(written: object) -> frozenset[str]:
 @dataclass(frozen=True, slots=True)
 class WrittenHistory:
     """The way in which earlier turns are written: where their thoughts go, and where tool results
-    stand among the text of a user turn.
+    stand among the text of a user turn. No place: as the model's row says.
     """
 
-    thoughts: History
+    thoughts: Place | None
     order: Order
+
+    def read_by(self, model: str, server: Server) -> History:
+        """Return what the model is given of earlier thoughts, on this server."""
+        if self.thoughts:
+            return History(self.thoughts)
+        known = history_of(model) or UNKNOWN
+        if known.place != "reasoning_content":
+            return known
+        return replace(known, place=server.history, switches=known.switches if server.on else {})
 
 
 def _read_history(written: object) -> WrittenHistory:
     chosen = [one_of(_HISTORY)(name) for name in names(written)]
-    thoughts = [name for name in chosen if name not in _ORDERS] or ["tags"]
+    thoughts = [name for name in chosen if name not in _ORDERS] or [AUTO]
     if len(thoughts) > 1:
         raise ValueError(f"expected one place for thoughts, got {', '.join(thoughts)}")
     orders = [name for name in chosen if name in _ORDERS] or ["as-written"]
-    return WrittenHistory(cast(History, thoughts[0]), cast(Order, orders[-1]))
+    place = None if thoughts[0] == AUTO else cast(Place, thoughts[0])
+    return WrittenHistory(place, cast(Order, orders[-1]))
 
 
 OPTIONS = (
@@ -157,7 +170,7 @@ OPTIONS = (
     Option(
         "history",
         Sequence[str],
-        ["tags"],
+        [AUTO],
         "where earlier thoughts go in a translated request, and tool results in a user turn",
         _read_history,
         _HISTORY,

@@ -1,8 +1,12 @@
-"""Chat templates that open the thought in the prompt: one row for the models of a kind."""
+"""Chat templates: which open a thought in the prompt, and which read those of earlier turns. One
+row for the models of a kind.
+"""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 type Switch = tuple[str, frozenset[object]]
 """A field of the request or of its `chat_template_kwargs`, and the values that turn thinking on."""
@@ -18,46 +22,89 @@ _EFFORT: tuple[Switch, ...] = (
 )
 
 
+type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
+"""Where a request holds earlier thoughts."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The earlier thoughts that a template reads: those in `place`; `loop`: only behind the user's
+    last message. `switches`: entries of `chat_template_kwargs` without which it drops them.
+    """
+
+    place: Place = "reasoning_content"
+    loop: bool = False
+    switches: Mapping[str, object] = field(default_factory=dict)
+
+
+ALL, LOOP, NEVER = History(), History(loop=True), History("drop")
+
+
+def _kept_by(**switches: object) -> History:
+    return History(switches=switches)
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Models whose chat templates open the thought: by a pattern of their names.
+    """Models by a pattern of their names, and what their chat templates do.
 
-    `source`: where that was read. `switches`: those that the request must set; without any the
-    template opens the thought unasked. `always`: no switch of the request keeps it from that.
-    `bare_closer`: with thinking off the template writes a closer without its opener, so that the
-    model may write it again.
+    `source`: where that was read. `switches`: those that the request must set for the template to
+    open a thought; without any it does so unasked. `always`: no switch of the request keeps it from
+    that. `bare_closer`: with thinking off the template writes a closer without its opener, so that
+    the model may write it again. `opens`: it opens thoughts at all. `history`: what becomes of
+    earlier thoughts; `None`: nobody has read that.
     """
 
     models: re.Pattern[str]
     source: str
     switches: tuple[Switch, ...] = ()
+    history: History | None = None
     always: bool = False
     bare_closer: bool = False
+    opens: bool = True
 
 
 def _template(
     models: str,
     source: str,
     switches: tuple[Switch, ...] = (),
+    history: History | None = None,
     *,
     always: bool = False,
     bare_closer: bool = False,
+    opens: bool = True,
 ) -> Template:
-    return Template(re.compile(models), source, switches, always, bare_closer)
+    return Template(re.compile(models), source, switches, history, always, bare_closer, opens)
 
 
 _LLAMA = "llama.cpp, models/templates"
 _VLLM = "vLLM, reasoning parser of the model"
 _SGLANG = "SGLang, template detection"
+_IK = "ik_llama.cpp, models/templates"
+_MINIMAX = "MiniMax's page on interleaved thinking: whole messages go back"
 TEMPLATES = (
-    _template(r"deepseek-?r1|r1-distill|r1-0528", f"{_LLAMA}/deepseek-ai-DeepSeek-R1", always=True),
+    _template(
+        r"deepseek-?r1|r1-distill|r1-0528",
+        f"{_LLAMA}/deepseek-ai-DeepSeek-R1",
+        always=True,
+        history=NEVER,
+    ),
     # these think only when asked to
-    _template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, bare_closer=True),
-    _template(r"deepseek-?v4(?![._]\d)", f"{_LLAMA}/DeepSeek-V4", _ON, bare_closer=True),
-    _template(r"minimax-?m3", "SGLang, reasoning parser", _MODE, bare_closer=True),
-    _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON),
+    _template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, LOOP, bare_closer=True),
+    # its API answers 400 to a call that lost its thought
+    _template(
+        r"deepseek-?v4(?![._]\d)",
+        f"DeepSeek's page on its thinking mode; {_LLAMA}/DeepSeek-V4",
+        _ON,
+        ALL,
+        bare_closer=True,
+    ),
+    _template(
+        r"minimax-?m3", f"SGLang, reasoning parser; {_MINIMAX}", _MODE, ALL, bare_closer=True
+    ),
+    _template(r"bielik.*v3", f"{_LLAMA}/Bielik-11B-v3.0-Instruct", _ON, ALL),
     _template(r"minicpm-?5", f"{_LLAMA}/openbmb-MiniCPM5-1B", _ON),
-    _template(r"reka-?edge", "Reka's plugin for vLLM, vllm_reka/tokenizer.py", _ON),
+    _template(r"reka-?edge", f"Reka's plugin for vLLM; {_IK}/Reka-Edge", _ON, LOOP),
     _template(r"rwkv", f"{_VLLM}; its template was not to be had", _ON),
     _template(r"mimo-?v2", "SGLang, pull request 21414; vLLM's recipes, issue 425", _ON),
     _template(r"spark-?2[._]5", f"{_LLAMA}/Spark2.5", _ON, bare_closer=True),
@@ -67,44 +114,95 @@ TEMPLATES = (
     _template(r"gigachat-?3[._]5(?!.*reasoning)", f"{_VLLM}: by `reasoning`", _REASONING),
     _template(r"\bhy-?v?3|hunyuan-?v3", f"{_LLAMA}/tencent-Hy3", _EFFORT),
     # these do so unasked
-    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True),
-    _template(r"qwen3.*thinking", "Qwen's pages: always thinking", always=True),
-    _template(r"qwen3[._][5-9]", f"{_LLAMA}/Qwen3.5-4B"),
+    _template(r"qwq", f"{_LLAMA}/Qwen-QwQ-32B", always=True, history=NEVER),
+    _template(
+        r"qwen3.*thinking",
+        f"Qwen's pages: always thinking; {_IK}/Qwen-Qwen3-0.6B",
+        always=True,
+        history=LOOP,
+    ),
+    _template(
+        r"qwen3[._][6-9]",
+        "Qwen3.6-35B-A3B, card and chat_template.jinja",
+        history=_kept_by(preserve_thinking=True),
+    ),
+    _template(r"qwen3[._]5", f"{_LLAMA}/Qwen3.5-4B", history=LOOP),
     _template(r"iquest", f"{_VLLM}: as Qwen3.5"),
     _template(r"holo-?2", _VLLM),
-    _template(r"glm-?4[._]7", f"{_LLAMA}/GLM-4.7-Flash", bare_closer=True),
-    _template(r"glm-?5", "ik_llama.cpp, models/templates/GLM-5.2; SGLang says so of 5.3"),
     _template(
-        r"deepseek-?v4[._]1", "ik_llama.cpp, models/templates/DeepSeek-V4.1", bare_closer=True
+        r"glm-?4[._]7",
+        f"{_LLAMA}/GLM-4.7-Flash",
+        bare_closer=True,
+        history=_kept_by(clear_thinking=False),
     ),
-    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True),
-    _template(r"nemotron.*(nano.*v2|-3)", f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2"),
+    _template(
+        r"glm-?5",
+        f"{_IK}/GLM-5.2; SGLang says so of 5.3",
+        history=_kept_by(clear_thinking=False),
+    ),
+    _template(
+        r"deepseek-?v4[._]1",
+        f"{_IK}/DeepSeek-V4.1",
+        bare_closer=True,
+        history=ALL,
+    ),
+    _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True, history=LOOP),
+    _template(
+        r"nemotron.*(nano.*v2|-3)",
+        f"{_LLAMA}/NVIDIA-Nemotron-Nano-v2; {_IK}/NVIDIA-Nemotron-3-Nano-30B-A3B",
+        history=LOOP,
+    ),
     _template(r"granite-?4[._]2", f"{_VLLM}: as Nemotron 3"),
-    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True),
+    _template(r"step-?(fun-?)?3[._][57]", f"{_LLAMA}/StepFun3.7-Flash", always=True, history=LOOP),
     _template(r"laguna", f"{_SGLANG}: Laguna-S, on by default", bare_closer=True),
     _template(
         r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe",
-        "SGLang, CohereCommand4Detector: unless `reasoning` is false",
+        f"SGLang, CohereCommand4Detector: unless `reasoning` is false; {_IK}/Cohere2MoE",
+        history=ALL,
     ),
-    _template(r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True),
+    _template(
+        r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True, history=NEVER
+    ),
     _template(r"olmo-?3.*think", f"{_VLLM}: begins inside, an opener is optional", always=True),
     _template(r"ernie-?4[._]5.*thinking", f"{_VLLM}: begins inside", always=True),
     _template(r"k2-?horizon", f"{_VLLM}: begins inside, whatever the effort", always=True),
-    _template(r"kimi-?k2[._][5-9]", "NVIDIA Dynamo, reasoning parsers: kimi_k25"),
-    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3"),
+    _template(
+        r"kimi-?k2[._][5-9]",
+        "NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja",
+        history=_kept_by(preserve_thinking=True),
+    ),
+    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=ALL),
     _template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
-    _template(r"nanbeige-?4[._]2", "ik_llama.cpp, models/templates/Nanbeige4.2-3B"),
+    _template(r"nanbeige-?4[._]2", f"{_IK}/Nanbeige4.2-3B"),
     _template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
     _template(r"telechat-?4|xing-?4", f"{_VLLM}: by `enable_thinking`, on by default"),
     _template(r"gigachat-?3[._]5", f"{_VLLM}: its reasoning models", always=True),
     _template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
     _template(r"pangu", f"{_VLLM}: unless `think` is false"),
+    # these leave it to the model to open its thought
+    _template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=LOOP, opens=False),
+    _template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
+    _template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", (), LOOP, opens=False),
+    _template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
+    _template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=LOOP, opens=False),
+    _template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
 )
 """The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.
 """
 
 
-@lru_cache(maxsize=64)
 def template_of(name: str) -> Template | None:
-    """Return the row of a model, by its name in lower case."""
+    """Return the row of a model whose template opens thoughts, by its name in lower case."""
+    row = _row(name)
+    return row if row and row.opens else None
+
+
+def history_of(name: str) -> History | None:
+    """Return what a model's template reads of earlier thoughts; `None`: nobody knows."""
+    row = _row(name.lower())
+    return row.history if row else None
+
+
+@lru_cache(maxsize=64)
+def _row(name: str) -> Template | None:
     return next((row for row in TEMPLATES if row.models.search(name)), None)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from converter.model.conversation import ThinkingSwitch
+from converter.servers.chat_templates import Place
 
-type History = Literal["tags", "reasoning_content", "reasoning", "drop"]
-"""Where a request holds earlier thoughts."""
 type Order = Literal["as-written", "tools-first"]
 """Where tool results stand among the text of one user turn; some templates insist that they come
 first.
@@ -63,9 +62,10 @@ class Server:
     that was started with its own reasoning parser. `effort`: where the effort goes, as one of
     `efforts`; with `effort_models` only for models whose name holds one of these. `prefill`: what
     to add so that a last assistant message is continued. `named_tool_choice`: whether one tool can
-    be demanded by name. `image_links`: whether it fetches images. `tool_turn_history`: the field a
-    past tool call must carry its thinking in, whatever the history setting. `repeats_opener`:
-    whether a reply says again what the template had opened.
+    be demanded by name. `image_links`: whether it fetches images. `history`: the field in which it
+    takes earlier thoughts; `tool_turn_history`: the one a past tool call must carry its thinking
+    in, whatever the history setting. `repeats_opener`: whether a reply says again what the template
+    had opened.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Server:
     prefill: Mapping[str, object] = field(default_factory=dict)
     named_tool_choice: bool = True
     image_links: bool = True
+    history: Place = "reasoning_content"
     tool_turn_history: str = ""
     repeats_opener: bool = False
 
@@ -147,6 +148,7 @@ SERVERS = (
         effort="reasoning_effort",
         effort_models=("gpt-oss",),
         image_links=False,
+        history="reasoning",  # the one name that its endpoint reads
     ),
     Server(
         name="lmstudio",

@@ -18,7 +18,7 @@ CONTRACT = {
     "think_attributes": "true",
     "think_fields": "reasoning_content",
     "think_server": "auto",
-    "think_history": "tags",
+    "think_history": "auto",
     "think_flows": "(empty)",
 }
 """The issues' own table, but for the signature, whose value is ours to choose."""

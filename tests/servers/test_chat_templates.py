@@ -2,7 +2,15 @@
 
 import pytest
 
-from converter.servers.chat_templates import TEMPLATES, template_of
+from converter.servers.chat_templates import (
+    ALL,
+    LOOP,
+    NEVER,
+    TEMPLATES,
+    History,
+    history_of,
+    template_of,
+)
 
 
 def test_every_row_says_where_it_was_read() -> None:
@@ -38,3 +46,26 @@ def test_of_two_rows_the_closer_one_counts(model: str, source: str) -> None:
 @pytest.mark.parametrize("model", ["", "qwen3-8b", "glm-4.6", "llama-3.3-70b", "gpt-oss-20b"])
 def test_of_other_models_nothing_is_known(model: str) -> None:
     assert template_of(model) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "history"),
+    [
+        ("deepseek-ai/DeepSeek-R1-0528", NEVER),
+        ("deepseek-v4-pro", ALL),
+        ("MiniMaxAI/MiniMax-M3", ALL),
+        ("google/gemma-4-31B-it", LOOP),
+        ("openai/gpt-oss-120b", LOOP),
+        ("Qwen/Qwen3-8B", LOOP),
+        ("Qwen/Qwen3.5-4B", LOOP),
+        ("Qwen/Qwen3.6-35B-A3B", History(switches={"preserve_thinking": True})),
+        ("moonshotai/Kimi-K2.6", History(switches={"preserve_thinking": True})),
+        ("moonshotai/Kimi-K2-Thinking", LOOP),
+        ("zai-org/GLM-4.6", LOOP),
+        ("zai-org/GLM-4.7-Flash", History(switches={"clear_thinking": False})),
+        ("Qwen/Qwen3-Coder-30B", None),
+        ("llama-3.3-70b", None),
+    ],
+)
+def test_a_row_says_what_becomes_of_earlier_thoughts(model: str, history: History | None) -> None:
+    assert history_of(model) == history

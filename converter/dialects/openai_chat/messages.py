@@ -27,7 +27,8 @@ from converter.model.conversation import (
     ToolUse,
     Turn,
 )
-from converter.servers.profiles import GENERIC, History, Order, Server
+from converter.servers.chat_templates import Place
+from converter.servers.profiles import GENERIC, Order, Server
 
 type Part = TextBlock | Image | Sound
 """A part of a message that a server can be given."""
@@ -122,7 +123,7 @@ class RequestSettings:
     reasoning parser).
     """
 
-    history: History = "tags"
+    history: Place = "tags"
     order: Order = "as-written"
     server: Server = GENERIC
     server_parses: bool = False
