@@ -44,9 +44,12 @@ def _paired(
     marks: Sequence[str] = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     separator: str = "<tool_sep>",
 ) -> Row:
-    """The bare name, then keys and values in turn."""
+    """The bare name, then keys and values in turn; a value without its mark ends with its call."""
     key, key_end, value, value_end = marks
-    parameter = rf"{key}(?P<key>.*?){key_end}\s*{value}(?P<value>.*?){value_end}"
+    last = rf"(?:(?!{key}|{value_end}).)*\Z"
+    another = rf"\s*{opener}(?:(?!{value_end}).)*?{key}"
+    ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
+    parameter = rf"{key}(?P<key>.*?){key_end}\s*{value}(?P<value>.*?){ended}"
     before = rf"(?:{section[0]}\s*)?" if section[0] else ""
     begin = rf"{before}{opener}\s*{_NAME}\s*(?:{separator}\s*)?(?={key}|{close})"
     return Row(form, begin, tags(parameter, close, padded=False), [section[1]])

@@ -66,18 +66,18 @@ ALONE = [
     "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}\n```json\n```<｜tool▁call▁end｜>",
 ]
 """A name alone: a call where the tool needs no argument."""
-_TEXTS = st.lists(
-    st.sampled_from(
-        ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
-        + [written.format(name) for written in ALONE for name in ("now", "get_weather", "other")]
-        + [
-            WRITTEN[name].write([call])
-            for name in NAMES
-            for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
-        ]
-    ),
-    max_size=5,
-).map("\n".join)
+OPEN = "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</tool_call>"
+SAID = ["Look.", "\n\n", "So\n", "`code` ", "é🙂", "other."]
+SAID += [written.format(name) for written in ALONE for name in ("now", "get_weather", "other")]
+SAID += [
+    WRITTEN[name].write([call])
+    for name in NAMES
+    for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
+]
+_ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN]])
+_TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(
+    lambda texts: "\n".join([*texts[0], *texts[1]])
+)
 
 
 @law(200)

@@ -13,9 +13,12 @@ from functools import lru_cache, partial
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT, object_of
-from converter.parsing.tool_calls.source import Refused, Says, Source, Step
+from converter.parsing.tool_calls.source import BLANKS, Judge, Refused, Says, Source, Step
 from converter.parsing.tool_calls.values import NO_STRING, Value, types_of, value
 
+OPEN_LIMIT = 4096
+"""Characters behind a call's closing mark in a value, in which the value's own must come for the
+call's to be text."""
 _HEADER = re.compile(r"""\s*(?:(?:name|key|tool)=)?["']?([^"'\s]+)["']?(.*)""", re.DOTALL)
 _IS_STRING = re.compile(r"""\bstring=["']?true|\btype=["']?str""")
 _IS_JSON = re.compile(r"""\bstring=["']?false|\btype=["']?(\w+)""")
@@ -68,7 +71,7 @@ class Tags:
 
     def _parameters(self, source: Source, call: Call, close: Sequence[str]) -> Step[None]:
         end: str | None = None
-        while end not in self.end:
+        while end not in (*self.end, *close):
             if end not in self.parameters:
                 end = yield from source.accept((*self.parameters, *self.end))
             if end in self.parameters:
@@ -84,8 +87,8 @@ class Tags:
             raise Refused
 
     def _parameter(self, source: Source, call: Call, close: Sequence[str]) -> Step[str]:
-        """Read a parameter; return the mark that ended its value: its own, the call's, or that of
-        another parameter of the tool's, because models leave closing marks out.
+        """Read a parameter; return the mark that ended its value: its own, the call's or one around
+        it, or that of another parameter of the tool's, because models leave closing marks out.
         """
         name, said = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
         call.key(name)
@@ -94,8 +97,10 @@ class Tags:
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
         behind = () if self.open_ended else (*self.parameters, *self.end, *close)
-        others = dict.fromkeys(self.parameters, partial(self._is_next, call))
-        marks = marks_of(*self.ends, *self.end, *self.parameters)
+        others: dict[str, Judge] = dict.fromkeys(self.parameters, partial(self._is_next, call))
+        ends = (*self.ends, *self.end)
+        others |= _enders(close, source, ends, self.parameters)
+        marks = marks_of(*ends, *others)
         ended = yield from source.until(marks, written.feed, behind, others)
         if not ended:
             raise Refused
@@ -135,14 +140,17 @@ class Pairs:
             raise Refused
         call.named(written)
         call.open()
-        while (mark := (yield from source.accept(nexts))) == self.key[0]:
-            yield from self._pair(source, call, nexts)
-        if not mark:
-            raise Refused
+        ended = self.key[0]
+        while ended == self.key[0]:
+            if not (ended := (yield from source.accept(nexts))):
+                raise Refused
+            if ended == self.key[0] and (yield from self._pair(source, call, calls.close)):
+                break
         call.complete()
         return True
 
-    def _pair(self, source: Source, call: Call, nexts: Sequence[str]) -> Step[None]:
+    def _pair(self, source: Source, call: Call, close: Sequence[str]) -> Step[bool]:
+        """Read a key and its value; tell whether the call's own closing mark ended them."""
         name = (yield from source.short(marks_of(self.key[1]), NAME_LIMIT))[0].strip()
         if self.kind[0] and (yield from source.accept(self.kind[:1])):
             yield from source.short(marks_of(self.kind[1]), NAME_LIMIT)
@@ -150,9 +158,32 @@ class Pairs:
             raise Refused
         call.key(name)
         written = value(types_of(call.schema, name), call.say)
-        if not (yield from source.until(marks_of(self.value[1]), written.feed, nexts)):
+        closing = (*close, *(f"\n{mark}" for mark in close))
+        others = _enders(closing, source, self.value[1:], self.key[:1])
+        marks, nexts = marks_of(self.value[1], *others), (self.key[0], *close)
+        if not (ended := (yield from source.until(marks, written.feed, nexts, others))):
             raise Refused
         written.close()
+        return ended in others
+
+
+def _enders(
+    close: Sequence[str], source: Source, ends: Sequence[str], begins: Sequence[str]
+) -> dict[str, Judge]:
+    """Return the marks that close a call, judged in a value: they end it as well where its own mark
+    was left out, which shows by what comes first behind them. `ends`: marks that end a value;
+    `begins`: those of the next, which counts only in another call directly behind.
+    """
+    marks = marks_of(*ends, *begins)
+
+    def judge(opener: str, after: str, last: bool) -> bool | None:
+        if found := marks.search(after[:OPEN_LIMIT]):
+            return found[0] in begins and after.lstrip(BLANKS).startswith(opener)
+        if len(after) >= OPEN_LIMIT:
+            return False
+        return not source.cut if last else None
+
+    return {mark: partial(judge, mark.strip().replace("</", "<")) for mark in close}
 
 
 def _word(source: Source) -> Step[str]:

@@ -9,6 +9,7 @@ from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
 from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.tag_body import OPEN_LIMIT
 from tests.support.tool_call_texts import TOOLS
 
 
@@ -135,6 +136,33 @@ def test_a_parameters_tag_may_tell_its_type(said: str, value: str, wanted: str) 
 )
 def test_what_is_no_call_comes_back(text: str) -> None:
     assert "".join(e.text if isinstance(e, Text) else "*" for e in read(text)) in (text, "*")
+
+
+PAIR = "<tool_call>get_weather<arg_key>city</arg_key><arg_value>{}"
+UNCLOSED = [
+    (PAIR.format("Oslo</tool_call>"), ["Oslo"]),
+    (PAIR.format("Oslo\n</tool_call>\nSo."), ["Oslo", "So."]),
+    (PAIR.format("Oslo</tool_call>") * 2, ["Oslo", "Oslo"]),
+    (PAIR.format("Oslo</tool_call>") + PAIR.format("a</arg_value></tool_call>"), ["Oslo", "a"]),
+    (PAIR.format("<tool_call> </tool_call></arg_value></tool_call>"), ["<tool_call> </tool_call>"]),
+    ("<tool_call><function=get_weather><parameter=city>\nOslo\n</tool_call>", ["Oslo"]),
+    ('<minimax:tool_call><invoke name="get_weather"><parameter name="city">Oslo</minimax:tool_call>', ["Oslo"]),
+    (PAIR.format("</tool_call>" + "a" * OPEN_LIMIT), []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wanted"), UNCLOSED)
+def test_a_value_without_its_mark_ends_with_its_call(text: str, wanted: list[str]) -> None:
+    got = [e.text if isinstance(e, Text) else e.arguments for e in read(text) if isinstance(e, Text | ToolCall)]  # fmt: skip
+    assert [json.loads(each)["city"] if each.endswith("}") else each for each in got] == wanted or (
+        not wanted and not got[0].endswith("}")
+    )
+
+
+def test_a_value_that_the_limit_cut_does_not_end_with_a_mark_in_it() -> None:
+    (call,) = read(PAIR.format("Oslo</tool_call>"), cut=True)
+    assert isinstance(call, ToolCall)
+    assert not call.arguments.endswith("}")
 
 
 def test_keys_without_values_leave_the_call_open() -> None:
