@@ -44,11 +44,9 @@ class InOrder[Content: Event]:
         else:
             yield event
 
-    def end(self, whole: bool = True) -> Iterator[Content | ToolPiece]:
-        """Yield the rest of every call, and what waited for it. `whole`: the reply was not cut
-        short.
-        """
-        yield from self.calls.end(whole)
+    def end(self) -> Iterator[Content | ToolPiece]:
+        """Yield the rest of every call, and what waited for it."""
+        yield from self.calls.end()
         yield from self._released()
 
     def _hold(self, event: Content) -> None:
@@ -122,8 +120,7 @@ class BlockWriter[New, Made](ABC):
     stays open, because a client must not run it.
 
     A dialect says what a block is begun from (`_new`), the events that begin, fill and finish it,
-    what becomes of content that only some dialects have (`_other`), and whether a call that its
-    server left open is cut (`_cuts`) or its object closed.
+    and what becomes of content that only some dialects have (`_other`).
     """
 
     reply: str
@@ -149,24 +146,17 @@ class BlockWriter[New, Made](ABC):
     def _finish(self, kind: str, signature: str) -> Iterable[Made]: ...
     @abstractmethod
     def _other(self, event: MappedField | Block) -> Iterable[Made]: ...
-    @abstractmethod
-    def _cuts(self) -> bool: ...
 
     @property
     def notes(self) -> list[str]:
         """The notes on what was mended or left out, a line each."""
         names = ", ".join(sorted(self._left_out))
-        said = [f"fields that a {self.reply} has no place for: {names}"] if names else []
-        return [*said, *self._in_order.calls.notes]
+        return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 
     def leave_out(self, names: set[str]) -> None:
         """Note fields without a place, as far as they are to be told."""
         if len(self._left_out) < MOST_NAMES:
             self._left_out |= names
-
-    def name_calls(self, reply: str) -> None:
-        """Take the reply's name: calls without ids get some that no other reply has."""
-        self._in_order.calls.reply = reply
 
     def write(self, event: Content | ToolCall) -> Iterator[Made]:
         """Return the events that can go out."""
@@ -180,9 +170,9 @@ class BlockWriter[New, Made](ABC):
             self.said += len(text)
         return self._fill(text, pieces)
 
-    def end(self, whole: bool = True) -> Iterator[Made]:
-        """Return the rest. `whole`: the reply was not cut short."""
-        yield from self._contents(self._in_order.end(whole))
+    def end(self) -> Iterator[Made]:
+        """Return the rest."""
+        yield from self._contents(self._in_order.end())
         yield from self._leave()
 
     def _contents(self, contents: Iterable[Content | ToolPiece]) -> Iterator[Made]:
@@ -226,11 +216,15 @@ class BlockWriter[New, Made](ABC):
         """
         if piece.begins:
             yield from self._enter(CALL, self._new(CALL, piece))
-        elif piece.cut and self._cuts():
-            self.cut = True
+        elif piece.cut:
+            self._drop()
         else:
             self.said += len("".join(piece.json.split())) if self._open else 0
             yield from self._fill(piece.json)
+
+    def _drop(self) -> None:
+        """Take note that the open block's call was cut."""
+        self.cut = True
 
     def _enter(self, kind: str, block: New) -> Iterator[Made]:
         yield from self._leave()

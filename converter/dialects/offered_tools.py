@@ -1,4 +1,4 @@
-"""The tools that a request offers, read from its body: chat completions and Messages requests."""
+"""The tools that a request offers and the calls in its history, read from its body."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -28,6 +28,31 @@ def offered(body: Mapping[str, object]) -> Tools | None:
     disabled = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     parallel = body.get("parallel_tool_calls") is not False and not disabled
     return Tools(schemas, parallel, wants_json(body))
+
+
+def call_ids(body: Mapping[str, object]) -> list[str]:
+    """Return the ids of the calls in a request's history, in order, of any dialect."""
+    turns = body.get("messages") or body.get("input")
+    entries = [
+        entry
+        for turn in (turns if isinstance(turns, list) else ())
+        if isinstance(turn, Mapping)
+        for entry in (turn, *_list(turn.get("tool_calls")), *_list(turn.get("content")))
+        if isinstance(entry, Mapping)
+    ]
+    named = [entry.get("call_id") or entry.get("id") for entry in entries if _is_call(entry)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _is_call(entry: Mapping[str, object]) -> bool:
+    kind = str(entry.get("type") or "")
+    return (
+        isinstance(entry.get("function"), Mapping) or kind == "tool_use" or kind.endswith("_call")
+    )
 
 
 def _chosen(choice: Mapping[str, object]) -> set[str]:

@@ -1,9 +1,10 @@
 """The second step of an exchange: its request, read."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from converter.dialects.offered_tools import offered
+from converter.dialects.offered_tools import call_ids, offered
 from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
 from converter.exchange import earlier_thoughts
@@ -18,6 +19,11 @@ from converter.servers.profiles import Server
 from converter.wire import json_text
 
 type Body = Mapping[str, object]
+DOUBLED = (
+    "expected an id of its own for each call, got {id!r} for several: their results may be mixed"
+)
+MOST_DOUBLED = 5
+"""Doubled ids of a request that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,7 @@ class ReadRequest:
     them in words. `served_model`: the server's name for the model, where the client has another,
     which is `called` in a request that else goes on as it came; one that goes to a server's own
     endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`), and may
-    have been changed for the server (`mended`).
+    have been changed for the server (`mended`). `call_ids`: of the calls in its history.
     """
 
     exchange: Exchange
@@ -45,6 +51,7 @@ class ReadRequest:
     called: str = ""
     omits_thinking: bool = False
     mended: bool = False
+    call_ids: frozenset[str] = frozenset()
 
     @property
     def form(self) -> Form | None:
@@ -119,13 +126,17 @@ class ReadRequest:
         """Return the request with what its tools ask of the addon: to read their calls from text,
         to tell of them in words.
         """
+        ids = call_ids(self.body)
+        doubled = [name for name, times in Counter(ids).items() if times > 1]
+        notes = tuple(DOUBLED.format(id=name) for name in doubled[:MOST_DOUBLED])
+        request = replace(self, call_ids=frozenset(ids), notes=(*self.notes, *notes))
         settings = self.exchange.settings
         tools = offered(self.body) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
         told = tools_prompt.add(self.body) if tells else None
         if tools is None and told is None:
-            return self
-        return replace(self, body=told or self.body, tools=tools, tells_tools=told is not None)
+            return request
+        return replace(request, body=told or self.body, tools=tools, tells_tools=told is not None)
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
         """Return what to send in its place, when the model is to be asked to think and does not do

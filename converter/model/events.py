@@ -100,7 +100,8 @@ class ToolCall:
     """A piece of a tool call: its name and id once, its arguments (JSON text) in pieces.
 
     `own`: the piece as sent, under the name of the field where it stood. `read_from`: where a call
-    stood that the server did not send as one, for people.
+    stood that the server did not send as one, for people. `ends`: the arguments are whole now, as
+    the stage that judges calls says.
     """
 
     index: int
@@ -110,6 +111,7 @@ class ToolCall:
     choice: int = 0
     own: Own | None = None
     read_from: str = field(default="", compare=False)
+    ends: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

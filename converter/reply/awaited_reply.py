@@ -56,6 +56,7 @@ class AwaitedReply:
             request.stops,
             wants_json(request.body),
             Limits(loops=exchange.settings.loops),
+            request.call_ids,
         )
 
     def rewriter(

@@ -66,6 +66,10 @@ class ReplyEnd:
         """Return the failure of a reply that broke off."""
         return [] if self.failure else [self._failed(reason)]
 
+    def failed(self, failure: Failure) -> None:
+        """Take note of a failure that a stage has found."""
+        self.failure = self.failure or failure
+
     def give_up(self) -> None:
         """Judge no more: a frame passed that nobody has read."""
         self._is_over = True

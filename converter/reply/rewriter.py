@@ -231,6 +231,8 @@ class Rewriter:
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:
             self.summary.feed(event, self._at)
+            if isinstance(event, Failure):
+                self.end.failed(event)
         self.events += events
         return events
 

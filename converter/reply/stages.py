@@ -1,14 +1,14 @@
 """The stages between decoder and encoder: events in, events out, one chain for each choice.
 
 In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
-tool calls in text (if the request offers tools), calls that a stop string cut (if the request has
-any), the end of a thought that runs away, thought events (if somebody hears of them), the budget of
-thinking (if one is to be kept), and the end of all thinking for who did not ask for any. Each has
-`feed` and `close`, which return lists of events; `close` gives out what is held and may be called
-again.
+tool calls in text (if the request offers tools), the judge of all calls, the end of a thought that
+runs away, thought events (if somebody hears of them), the budget of thinking (if one is to be
+kept), and the end of all thinking for who did not ask for any. Each has `feed` and `close`, which
+return lists of events; `close` gives out what is held and may be called again.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +17,6 @@ from converter.model.events import (
     Event,
     Failure,
     Finish,
-    Start,
     Text,
     Thinking,
     ThinkingEnd,
@@ -31,11 +30,17 @@ from converter.parsing.findings import Findings
 from converter.parsing.hiding import ThinkingHider
 from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Reading
-from converter.parsing.stopped_calls import StoppedCalls
 from converter.parsing.think_stage import ThinkStage
 from converter.parsing.thought_ender import NO_LIMITS, ThoughtEnder
 from converter.parsing.tool_calls.stage import ToolCallStage
 from converter.parsing.unread_tag import UnreadTag
+from converter.parsing.whole_calls import CUSTOM_INPUT, CallIds, WholeCalls
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_SUFFIX = 12
+"""Characters of the exchange's name in the ids of calls: servers repeat theirs, Ollama draws from
+999, and APIs take 64.
+"""
 
 
 class Stage(Protocol):
@@ -57,12 +62,13 @@ class Stage(Protocol):
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The things that the stages of one choice share. `thoughts`: a list that gets each thought
-    that ended. `reply`: the reply's id.
+    that ended. `reply`: what the ids of calls in its text begin with. `ids`: those of all calls.
     """
 
     reading: Reading
     index: int
     reply: str
+    ids: CallIds
     findings: Findings
     thoughts: list[ThoughtEvent]
 
@@ -108,9 +114,16 @@ def _tool_calls(choice: Choice) -> Stage | None:
     return ToolCallStage(tools, choice.index, ids, choice.findings.calls)
 
 
-def _stopped_calls(choice: Choice) -> Stage | None:
-    stops = choice.reading.expected.stops
-    return StoppedCalls(stops) if stops else None
+def _whole_calls(choice: Choice) -> Stage:
+    expected, mended = choice.reading.expected, choice.findings.calls.mended
+    schemas = expected.tools.schemas if expected.tools else {}
+    free = frozenset(name for name, schema in schemas.items() if _takes_text(schema))
+    return WholeCalls(expected.stops, choice.ids, mended, free)
+
+
+def _takes_text(schema: Mapping[str, object]) -> bool:
+    properties = schema.get("properties")
+    return isinstance(properties, Mapping) and [*properties] == [CUSTOM_INPUT]
 
 
 def _ended(choice: Choice) -> Stage | None:
@@ -141,7 +154,7 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _phrases,
     _blanks,
     _tool_calls,
-    _stopped_calls,
+    _whole_calls,
     _ended,
     _thoughts,
     _budget,
@@ -184,24 +197,36 @@ class Stages:
         self._reading = reading
         self._chains: dict[int, _Chain] = {}
         self._thoughts: list[ThoughtEvent] = []
-        self._reply = ""
+        self._failed = False
+        task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
+        self._name = task or "0"
+        self._ids = CallIds(reading.expected.call_ids, self._name)
         self.findings = Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes."""
+        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes.
+        Behind a failure nothing follows but the server's own end.
+        """
+        if self._failed:
+            return [event] if isinstance(event, End) else []
+        made = self._of(event)
+        failed = next((at for at, one in enumerate(made) if isinstance(one, Failure)), None)
+        self._failed = failed is not None
+        return made if failed is None else made[: failed + 1]
+
+    def _of(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
                 return self._chain(event.choice).feed(event)
             case End() | Failure():
                 return [*self.close(), event]
-            case Start():
-                self._reply = self._reply or event.bare_id
-                return [event]
             case _:
                 return [event]
 
     def close(self) -> list[Event]:
         """Return what is held in any choice."""
+        if self._failed:
+            return []
         return [event for chain in self._chains.values() for event in chain.close()]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
@@ -219,7 +244,7 @@ class Stages:
 
     def _chain(self, index: int) -> _Chain:
         if index not in self._chains:
-            reply = self._reply or self._reading.expected.task
-            choice = Choice(self._reading, index, reply, self.findings, self._thoughts)
+            shared = self._ids, self.findings, self._thoughts
+            choice = Choice(self._reading, index, self._name, *shared)
             self._chains[index] = _Chain(choice)
         return self._chains[index]

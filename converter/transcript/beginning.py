@@ -37,7 +37,7 @@ def beginning(body: bytes) -> bytes:
 def _closed(cut: bytes) -> bytes:
     begun = PartialJson()
     try:
-        closed = begun.feed(cut.decode(errors="ignore")) + begun.close()
+        closed = begun.feed(cut.decode(errors="ignore")) + begun.close_cut()
     except TooMuchError:
         return cut
     return cut if begun.unfit else closed.encode()

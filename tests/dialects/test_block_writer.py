@@ -16,7 +16,7 @@ from converter.dialects.tool_pieces import ToolPiece
 from converter.model.events import Text, Thinking, ToolCall
 from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, TooMuchError
 
-BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}")
+BEGIN, END = ToolCall(0, "c", "f", "{"), ToolCall(0, "", "", "}", ends=True)
 
 
 def test_what_comes_within_a_call_waits_for_its_end() -> None:

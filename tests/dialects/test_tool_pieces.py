@@ -26,14 +26,6 @@ def _calls(*pieces: Event) -> list[tuple[str, str, object]]:
     return [(*head, given) for head, given in zip(named, inputs, strict=True)]
 
 
-def _notes(*pieces: ToolCall) -> list[str]:
-    calls = ToolCalls()
-    for piece in pieces:
-        calls.feed(piece)
-    calls.end()
-    return calls.notes
-
-
 BOTH = [("a", "f", {"x": 1}), ("b", "g", {"y": 2})]
 WAYS: dict[str, list[ToolCall]] = {
     "one after another": [
@@ -165,51 +157,12 @@ def test_the_second_call_waits_until_the_first_is_complete() -> None:
     calls = ToolCalls()
     calls.feed(_piece(0, '{"x":', "f", "a"))
     assert calls.feed(_piece(1, '{"y":2}', "g", "b")) == []
-    assert [piece.name or piece.json for piece in calls.feed(_piece(0, "1}"))] == [
+    first = ToolCall(0, "", "", "1}", ends=True)
+    assert [piece.name or piece.json for piece in calls.feed(first)] == [
         "1}",
         "g",
         '{"y":2}',
     ]
-
-
-INPUTS: dict[str, tuple[str, object]] = {
-    "nothing": ("", {}),
-    "blanks": (" \n", {}),
-    "an empty object": ("{}", {}),
-    "a list": ("[1,2]", {"arguments": "[1,2]"}),
-    "words": ("hello world", {"arguments": "hello world"}),
-    "one word": ("hello", {"arguments": "hello"}),
-    "a number": ("5", {"arguments": "5"}),
-    "cut in a text": ('{"x":"a', {"x": "a"}),
-    "cut in a key": ('{"x":1,"y', {"x": 1, "y": None}),
-    "cut before a value": ('{"x":', {"x": None}),
-    "cut in a word": ('{"x":tru', {"x": None}),
-    "cut in a list": ('{"x":[1,{"y":"z', {"x": [1, {"y": "z"}]}),
-    "cut behind a comma": ('{"x":1,', {"x": 1}),
-    "cut in an escape": ('{"x":"a\\u00', {"x": "a"}),
-    "garbage behind the object": ('{"x":1} </tool_call>', {"x": 1}),
-    "two objects": ('{"x":1}{"y":2}', {"x": 1}),
-}
-AS_IT_SHOULD_BE = ("nothing", "blanks", "an empty object")
-
-
-@pytest.mark.parametrize(("arguments", "expected"), INPUTS.values(), ids=INPUTS)
-def test_an_input_is_an_object_whatever_the_model_wrote(arguments: str, expected: object) -> None:
-    assert _calls(_piece(0, arguments, "f", "a")) == [("a", "f", expected)]
-    assert _calls(_piece(0, "", "f", "a"), *(_piece(0, character) for character in arguments)) == [
-        ("a", "f", expected)
-    ]
-
-
-@pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind not in AS_IT_SHOULD_BE])
-def test_what_was_mended_is_noted_once_with_the_calls_name(kind: str) -> None:
-    [note] = _notes(_piece(0, INPUTS[kind][0], "f", "a"))
-    assert "'f'" in note
-
-
-@pytest.mark.parametrize("kind", AS_IT_SHOULD_BE)
-def test_a_call_without_arguments_is_nothing_to_note(kind: str) -> None:
-    assert _notes(_piece(0, INPUTS[kind][0], "f", "a")) == []
 
 
 def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
@@ -224,12 +177,6 @@ def test_every_piece_of_an_input_leaves_what_can_become_json() -> None:
     ]
     assert len(pieces) > 5
     assert all(pieces)
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_a_number_that_json_has_not_is_in_no_input(number: str) -> None:
-    stream = complete([_piece(0, f'{{"x":{number}}}', "f", "a"), CALLED])
-    assert number not in blocks(stream)[0][1]
 
 
 @pytest.mark.parametrize("between", [Text("later"), Thinking("later")])
@@ -291,19 +238,16 @@ def test_a_call_without_a_name_is_still_a_call() -> None:
     assert name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "whole", "cut"),
-    [
-        ('{"x": 1}', False, []),
-        ('{"x": ', True, [True]),
-        ("", True, [False]),
-        ("", False, [True]),
-        ("no object", True, [False]),
-    ],
-)
-def test_a_call_that_the_server_left_open_is_told_from_one_without_arguments(
-    arguments: str, whole: bool, cut: list[bool]
-) -> None:
+def test_a_call_without_an_end_stays_open_though_nothing_was_said_of_it() -> None:
+    for arguments in ("", '{"x": 1'):
+        calls = ToolCalls()
+        said = "".join(piece.json for piece in calls.feed(_piece(0, arguments, "f", "a")))
+        rest = calls.end()
+        assert rest[-1].cut
+        assert (said + "".join(piece.json for piece in rest)).startswith("{")
+
+
+def test_a_call_that_ended_has_no_rest() -> None:
     calls = ToolCalls()
-    calls.feed(_piece(0, arguments, "f", "a"))
-    assert [piece.cut for piece in calls.end(whole)] == cut
+    calls.feed(ToolCall(0, "a", "f", "{}", ends=True))
+    assert calls.end() == []

@@ -181,6 +181,10 @@ def test_law_4_what_the_addon_does_not_understand_survives(
 @law(60)
 @given(replies(texts=PLAIN), st.sampled_from(Form))
 def test_law_4_a_reply_with_nothing_to_change_is_the_same_bytes(reply: Reply, form: Form) -> None:
+    pieces = [
+        piece for choice in reply.choices for call in choice.calls for piece in call.arguments
+    ]
+    assume(not any(piece.rstrip().endswith(",") for piece in pieces))  # a comma waits: it may go
     body = reply.stream() if form is Form.STREAM else reply.whole()
     both = read(
         {

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.openai_chat.foreign_events import ForeignEvents
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.exchange.settings import Settings, read
@@ -275,14 +276,18 @@ def _changed(name: str, change: Callable[[list[Event]], list[Event]]) -> tuple[s
     return name, lambda self, event: change(works(self, event))
 
 
-def _as_the_server_counts(self: ForeignEvents, event: ToolCall) -> dict[str, object]:
-    return {**_CALL(self, event), "index": 0}
+def _as_the_server_counts(self: Chunker, entry: object, event: ToolCall) -> object:
+    return _ENTRY(self, entry, replace(event, index=0))
 
 
-_CALL = ForeignEvents._call
+def _without_arguments(self: Chunker, entry: object, event: ToolCall) -> object:
+    return _ENTRY(self, entry, replace(event, arguments=""))
+
+
+_ENTRY, _CALL = Chunker._entry, ForeignEvents._call
 FAULTS: dict[str, tuple[str, Any]] = {
-    "two calls are one": ("_call", _as_the_server_counts),
-    "arguments are lost": ("_call", lambda self, event: _CALL(self, replace(event, arguments=""))),
+    "two calls are one": ("_entry", _as_the_server_counts),
+    "arguments are lost": ("_entry", _without_arguments),
     "a call has no name": ("_call", lambda self, event: _CALL(self, replace(event, name=""))),
     "words are lost": _changed("feed", lambda out: [e for e in out if not isinstance(e, Text)]),
     "the finish is lost": _changed(
@@ -292,7 +297,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
 
 
 FAULTY = [(fault, form) for fault, (name, _) in FAULTS.items() for form in Form if name == "feed"]
-FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name == "_call"]
+FAULTY += [(fault, Form.STREAM) for fault, (name, _) in FAULTS.items() if name != "feed"]
 """A whole reply's calls are folded from the neutral events, whatever their own fields say."""
 
 
@@ -303,7 +308,8 @@ def test_a_seeded_fault_in_another_dialects_events_is_seen(
     sent = _two_calls()
     expected = meant(sent, OPENAI_CHAT, form)
     assert _seen_or_raised(wire, sent, form) == expected
-    monkeypatch.setattr(ForeignEvents, *FAULTS[fault])
+    name, broken = FAULTS[fault]
+    monkeypatch.setattr(Chunker if name == "_entry" else ForeignEvents, name, broken)
     assert _seen_or_raised(wire, sent, form) != expected
 
 

@@ -10,6 +10,7 @@ from converter.dialects.responses.encoder import ResponsesStreamEncoder
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.wire.sse import FrameDecoder, write_frame
 from laws.response_view import as_message, read_response
+from tests.support.judged_calls import judged
 from tests.support.responses_of import COUNTED, HEAD, STOP, context_of
 
 pytestmark = pytest.mark.slow
@@ -30,7 +31,7 @@ SAID: list[Event] = [
 def _events() -> list[Json]:
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
     encoder = ResponsesStreamEncoder(context_of(tools=tools))
-    body = b"".join([*encoder.feed(SAID), *encoder.close()])
+    body = b"".join([*encoder.feed(judged(SAID)), *encoder.close()])
     return [json.loads(frame.data or b"{}") for frame in FrameDecoder().feed(body)]
 
 

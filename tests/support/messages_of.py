@@ -10,6 +10,7 @@ from converter.dialects.anthropic.message_events import MessageEvents
 from converter.dialects.dialect import ReplyContext
 from converter.model.events import Event, Start
 from tests.support.frames_of import ASKED, Json, values
+from tests.support.judged_calls import judged
 
 HEAD = Start("chatcmpl-1", "small")
 SIGNATURE = ASKED.signature
@@ -31,7 +32,7 @@ def strictly_sequential(stream: list[Json]) -> bool:
 def written(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
     """What the stream says of `events`, and at its end."""
     machine = MessageEvents(asked)
-    return [*(said for event in events for said in machine.feed(event)), *machine.close()]
+    return [*(said for event in judged(events) for said in machine.feed(event)), *machine.close()]
 
 
 def complete(events: Iterable[Event], asked: ReplyContext = ASKED) -> list[Json]:
@@ -71,12 +72,13 @@ def counts(stream: list[Json]) -> Json:
 
 def streamed(events: Iterable[Event]) -> list[bytes]:
     encoder = AnthropicStreamEncoder(ASKED)
-    return [*(piece for event in events for piece in encoder.feed([event])), *encoder.close()]
+    pieces = (piece for event in judged(events) for piece in encoder.feed([event]))
+    return [*pieces, *encoder.close()]
 
 
 def whole(events: Iterable[Event]) -> Json:
     encoder = AnthropicWholeEncoder(ASKED)
-    assert encoder.feed(list(events)) == []
+    assert encoder.feed(judged(events)) == []
     message: Json = json.loads(b"".join(encoder.close()))
     return message
 

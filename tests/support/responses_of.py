@@ -17,6 +17,7 @@ from converter.dialects.responses.encoder import ResponsesStreamEncoder, Respons
 from converter.dialects.responses.request_reader import read
 from converter.model.events import End, Event, Finish, Start, Usage
 from tests.support.frames_of import Json
+from tests.support.judged_calls import judged
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
 HEAD = Start("chatcmpl-1", "served")
@@ -35,7 +36,7 @@ def context_of(**fields: Any) -> ResponseContext:
 def written(events: Iterable[Event], context: ResponseContext | None = None) -> list[Json]:
     """The stream, every event of it checked."""
     encoder = ResponsesStreamEncoder(context or context_of())
-    out = b"".join([*encoder.feed([*events]), *encoder.close()])
+    out = b"".join([*encoder.feed(judged(events)), *encoder.close()])
     stream = [read_frame(frame) for frame in out.decode().split("\n\n")[:-1]]
     check(stream)
     return stream
@@ -57,7 +58,7 @@ def complete(events: Iterable[Event], context: ResponseContext | None = None) ->
 def whole(events: Iterable[Event], context: ResponseContext | None = None) -> Json:
     """The same reply as one response."""
     encoder = ResponsesWholeEncoder(context or context_of())
-    encoder.feed([*events])
+    encoder.feed(judged(events))
     response: Json = json.loads(b"".join(encoder.close()))
     return response
 

@@ -75,24 +75,43 @@ ROWS = {
     "blanks around it": (' \n{"a":1}\n', {"a": 1}),
     "nothing": ("", {}),
     "blanks only": (" \n", {}),
-    "an array is wrapped": ("[1]", {"arguments": "[1]"}),
-    "words are wrapped": ("get it", {"arguments": "get it"}),
-    "a number is wrapped": ("12", {"arguments": "12"}),
-    "a string left open": ('{"a":"b', {"a": "b"}),
-    "a key left open": ('{"a', {"a": None}),
-    "a key without its value": ('{"a"', {"a": None}),
-    "a colon without its value": ('{"a":', {"a": None}),
-    "a half word": ('{"a":tr', {"a": None}),
-    "a number that may go on": ('{"a":1', {"a": 1}),
-    "brackets left open": ('{"a":[{"b":1', {"a": [{"b": 1}]}),
-    "a comma too many": ('{"a":1,', {"a": 1}),
-    "a comma before the end": ('{"a":1,}', {"a": 1}),
+    "null": ("null", {}),
+    "an object in a string": ('"{\\"a\\": 1}"', {"a": 1}),
+    "a bracket missing": ('{"a":"b"', {"a": "b"}),
+    "brackets missing": ('{"a":[{"b":true', {"a": [{"b": True}]}),
+    "a comma before the end": ('{"a":[1,],}', {"a": [1]}),
+    "commas": ('{,"a":1,,"b":2}', {"a": 1, "b": 2}),
+    "Python": (
+        "{'a': True, 'b': None, 'c': 'it\\'s \"d\"'}",
+        {"a": True, "b": None, "c": 'it\'s "d"'},
+    ),
+    "bare names": ("{a: 1, $b_2 : 2}", {"a": 1, "$b_2": 2}),
+    "comments": ('{/* a */"a": 1, // b\n"b": # c\n 2}', {"a": 1, "b": 2}),
     "a bare line break in a string": ('{"a":"b\nc"}', {"a": "b\nc"}),
     "a bare backslash": ('{"a":"\\d"}', {"a": "\\d"}),
-    "half an escape says nothing yet": ('{"a":"b\\u00', {"a": "b"}),
-    "what follows the object is left out": ('{"a":1} and so', {"a": 1}),
-    "the wrong bracket": ('{"a":[1}', {"a": [1]}),
+    "an end too many": ('{"a":1}}', {"a": 1}),
+    "a mark behind it": ('{"a":1} </tool_call>', {"a": 1}),
 }
+NO_MEANING = [
+    *("{oops}", "[1]", "get it", "12", '{"a":"b', '{"a', '{"a"', '{"a":', '{"a":tr', '{"a":2'),
+    *(
+        '{"a":1,',
+        '{"a":"b\\u00',
+        '{"a":[1}',
+        '{"a": Oslo}',
+        '{"a": NaN}',
+        '{"a" 1}',
+        "{'a': 'it's'}",
+    ),
+    *('{"a":1}{"b":2}', '{"a":1}, "b": 2}', '{"a":1} and so', '{"a": 007}', '{"a":1 /* b'),
+]
+
+
+@pytest.mark.parametrize("said", NO_MEANING)
+def test_what_has_no_meaning_is_no_object(said: str) -> None:
+    for pieces in ([said], list(said)):
+        _, machine = pieces_of(pieces)
+        assert machine.broken or not machine.complete
 
 
 @pytest.mark.parametrize(("said", "meant"), ROWS.values(), ids=ROWS.keys())
@@ -117,7 +136,8 @@ def test_an_object_passes_unchanged_however_it_is_cut(
 @given(st.data(), BROKEN)
 def test_anything_becomes_the_same_object_however_it_is_cut(data: st.DataObject, said: str) -> None:
     whole = "".join(pieces_of([said])[0])
-    assert isinstance(json.loads(whole), dict)
+    machine = pieces_of([said])[1]
+    assert isinstance(json.loads(whole), dict) if machine.complete else True
     assert "".join(pieces_of(data.draw(cut(said)))[0]) == whole
 
 
@@ -140,10 +160,24 @@ def test_strings_do_not_wait_for_their_end() -> None:
     assert machine.complete
 
 
-def test_a_bare_value_without_an_end_does_not_wait_for_one() -> None:
-    read, number = PartialJson(), "1" * (SCALAR_LIMIT + 1)
-    assert read.feed('{"a":' + number[1:]) == '{"a":'
-    assert read.feed("1") == number
+@pytest.mark.parametrize(
+    ("pieces", "out"),
+    [
+        (['{"a": ', "1", "2.", "5", ",", ' "b"'], ['{"a": ', "1", "2.", "5", "", ', "b"']),
+        (['{"a":tr', "ue", "}"], ['{"a":tr', "ue", "}"]),
+        (['{"a":Tr', "ue", "}"], ['{"a":', "", "true}"]),
+        (['{"a":-', "x"], ['{"a":-', ""]),
+    ],
+)
+def test_a_bare_value_goes_on_as_far_as_it_is_json(pieces: list[str], out: list[str]) -> None:
+    machine = PartialJson()
+    assert [machine.feed(piece) for piece in pieces] == out
+
+
+def test_a_number_that_no_tool_can_use_is_none() -> None:
+    machine = PartialJson()
+    assert machine.feed('{"a":' + "x" * (SCALAR_LIMIT + 1)) == '{"a":'
+    assert machine.broken
 
 
 def test_what_could_not_be_part_of_it_is_told() -> None:
@@ -152,7 +186,7 @@ def test_what_could_not_be_part_of_it_is_told() -> None:
 
 
 def test_a_hundred_thousand_brackets_are_closed() -> None:
-    out, _ = pieces_of(['{"a":' + "[" * 100_000])
+    out, _ = pieces_of(['{"a":' + "[" * 100_000 + "0 "])
     assert "".join(out).count("]") == 100_000
 
 

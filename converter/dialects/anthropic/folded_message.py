@@ -6,6 +6,8 @@ import math
 from converter.wire.partial_json import WRAPPED, complete_part, is_open
 
 type Message = dict[str, object]
+_NOTHING_TO_RUN: Message = {"content": [], "stop_reason": None}
+"""In an error in place of a message with calls, for who reads the content and not the type."""
 
 
 class FoldedMessage:
@@ -40,7 +42,8 @@ class FoldedMessage:
             case {"type": "message_delta", "delta": dict(delta), "usage": usage}:
                 self.message |= {**delta, "usage": usage}
             case {"type": "error"}:
-                self.message = event
+                called = any(block.get("type") == "tool_use" for block in self._content)
+                self.message = event | (_NOTHING_TO_RUN if called else {})
 
 
 def _fill(block: Message, key: str, said: str) -> None:

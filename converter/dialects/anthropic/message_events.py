@@ -46,13 +46,6 @@ class Ending:
     finish: Finish | None = None
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
 
-    @property
-    def cuts_calls(self) -> bool:
-        """Tell whether a call without its end was cut off, by a limit or a stop string, and not
-        written wrongly by the model: then it must not be made whole.
-        """
-        return self.finish is not None and self.finish.reason in ("length", "stop")
-
     def delta(self, called: bool, thought: int, said: int) -> dict[str, object]:
         """Return the `message_delta`. `thought`, `said`: characters that went out so."""
         reason, stop_sequence = stop(self.finish or Finish("stop"), called)
@@ -173,7 +166,6 @@ class MessageEvents(BlockWriter[Message, Message]):
         match event:
             case Start() if not self._started:
                 self._started = True
-                self.name_calls(reply_name(event, self._context))
                 yield message_start(event, self._context)
             case Finish():
                 self._ending.finish = event
@@ -219,9 +211,6 @@ class MessageEvents(BlockWriter[Message, Message]):
             yield self._delta({"type": "signature_delta", "signature": said})
         yield {"type": "content_block_stop", "index": self._index}
         self._index += 1
-
-    def _cuts(self) -> bool:
-        return self._ending.cuts_calls
 
     def _other(self, event: MappedField | Block) -> Iterator[Message]:
         if isinstance(event, MappedField):

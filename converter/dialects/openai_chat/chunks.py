@@ -30,6 +30,7 @@ from converter.model.events import (
     own_fields,
     own_raw,
 )
+from converter.wire import json_text
 
 JOINT = "\n\n"
 """Between two thoughts that share one field."""
@@ -187,17 +188,23 @@ class Chunker:
             case ToolCall():
                 place, entry = next(iter((own_fields(event.own, NAME) or {}).items()))
                 if place == "tool_calls":
-                    chunk.calls.append(self._numbered(entry, event.index))
+                    chunk.calls.append(self._entry(entry, event))
                 else:
-                    chunk.inner[place] = entry
+                    chunk.inner[place] = _said(entry, event)
             case Finish():
                 chunk.finish = event.reason
 
-    def _numbered(self, entry: object, index: int) -> object:
-        """Return a call's entry; in a stream each has its number, which a whole one has not."""
-        if isinstance(entry, dict) and "index" not in entry and self._done:
-            return {"index": index, **entry}
-        return entry
+    def _entry(self, entry: object, event: ToolCall) -> object:
+        """Return a call's entry, with what was judged of it; in a stream each has its number, which
+        a whole one has not.
+        """
+        if not isinstance(entry, dict):
+            return entry
+        told = {"id": event.id} if event.id else {}
+        numbered = {"index": event.index} if "index" in entry or self._done else {}
+        function = entry.get("function")
+        first = {} if "index" in entry else numbered
+        return {**first, **entry, **numbered, **told, "function": _said(function, event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -229,6 +236,16 @@ def _names(event: Thinking) -> dict[str, object] | None:
     """Return the reasoning fields that the server sent, None for a thought that stood in tags."""
     sent = own_fields(event.own, NAME)
     return None if sent is None else dict(sent)
+
+
+def _said(function: object, event: ToolCall) -> object:
+    """Return what a server says of a function, with the arguments as they were judged."""
+    said = function if isinstance(function, dict) else {}
+    had = said.get("arguments")
+    if had == event.arguments or not (had or event.arguments):
+        return said
+    is_value = not isinstance(had, str) and had and json_text.write(had).decode() == event.arguments
+    return said if is_value else {**said, "arguments": event.arguments}
 
 
 def failure_body(event: Failure) -> bytes:

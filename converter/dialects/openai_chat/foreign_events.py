@@ -32,7 +32,6 @@ class ForeignEvents:
         self._kind = kind
         self._done = done
         self.begun = False  # the reply is of another dialect
-        self._indices: dict[tuple[int, int], int] = {}
         self._left_out = 0
 
     @property
@@ -71,12 +70,10 @@ class ForeignEvents:
         return [Start(event.id, event.model, Own(NAME, head)), *first]
 
     def _call(self, event: ToolCall) -> dict[str, object]:
-        """Return the entry; calls are counted anew, for another dialect counts blocks."""
-        key = event.choice, event.index
-        index = self._indices.setdefault(key, len(self._indices))
+        """Return the entry."""
         named = {"id": event.id, "type": "function"} if event.id else {}
         name = {"name": event.name} if event.name else {}
-        return {"index": index, **named, "function": {**name, "arguments": event.arguments}}
+        return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
 
     def _opaque(self, event: OpaqueFrame | Block | Opaque) -> list[Event]:
         """Count what no other dialect can write; a comment of a stream is of none."""

@@ -38,7 +38,6 @@ class ItemEvents(BlockWriter[_Item, Json]):
 
     def __init__(self, context: ResponseContext) -> None:
         super().__init__(context.shown)
-        self.name_calls(context.id)
         self._context = context
         self._item: OutputItem | None = None
         self._status = COMPLETED
@@ -50,7 +49,7 @@ class ItemEvents(BlockWriter[_Item, Json]):
         """Return the rest. `whole`: the reply was not cut short; `status`: of an item that is open
         still.
         """
-        yield from self._contents(self._in_order.end(whole))
+        yield from self._contents(self._in_order.end())
         self._status = COMPLETED if self._open == CALL else status
         yield from self._leave()
         self._status = COMPLETED
@@ -100,9 +99,9 @@ class ItemEvents(BlockWriter[_Item, Json]):
         yield done(item, len(self.output))
         self.output.append(item)
 
-    def _cuts(self) -> bool:
+    def _drop(self) -> None:
+        super()._drop()
         self._open = self._item = None  # never finished: a client would run it
-        return True
 
     def _other(self, event: MappedField | Block) -> Iterator[Json]:
         if isinstance(event, Block) and event.dialect == NAME:

@@ -71,6 +71,8 @@ class Call:
         self.begun = True
         place = f"text ({self.form})"
         self.emit(ToolCall(self.index, self.id, self.name, "", self.choice, read_from=place))
+        held, self.held = "".join(self.held), []
+        self.say(held)
 
     def say(self, text: str) -> None:
         """Send a piece of the arguments, JSON text without the brace that ends it."""
@@ -100,10 +102,9 @@ class Call:
         if self.refused:
             return
         if not self.begun:
-            held, self.held = "".join(self.held), []
+            self.held = self.held or ["{"]
             self.begin()
-            self.say(held or "{")
-        self.say("}")
+        self.emit(ToolCall(self.index, "", "", "}", self.choice, ends=True))
         self.done = True
 
 

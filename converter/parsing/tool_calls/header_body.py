@@ -44,7 +44,7 @@ class Header:
             raise Refused
         call.named(found["name"])
         if not alone:
-            yield from object_of(source, call)
+            yield from object_of(source, call, calls.close)
         elif call.schema.get("required"):
             call.drop()
         call.complete()

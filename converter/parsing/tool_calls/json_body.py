@@ -83,7 +83,7 @@ class Json:
             if key in NAME_KEYS and not (call.name or call.refused):
                 told = (yield from self._name(source, call, close, nested)) or told
             elif key in ARGUMENT_KEYS and not told:
-                yield from _arguments(source, call)
+                yield from _arguments(source, call, close)
                 told = True
             elif self.strict and key not in OTHER_KEYS:
                 raise Refused
@@ -129,11 +129,11 @@ def decoded(written: str) -> str:
         raise Refused from None
 
 
-def _arguments(source: Source, call: Call) -> Step[None]:
+def _arguments(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
     mark, place = yield from source.ahead(("{", '"', "null"))
     source.take(place)
     if mark == "{":
-        yield from object_of(source, call)
+        yield from object_of(source, call, close)
     elif mark == '"':
         source.take(1)
         yield from _object_in_string(source, call)
@@ -143,13 +143,23 @@ def _arguments(source: Source, call: Call) -> Step[None]:
         raise Refused
 
 
-def object_of(source: Source, call: Call) -> Step[None]:
-    """Say the object that comes next as the arguments, all but its last brace."""
+def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[None]:
+    """Say the object that comes next as the arguments, all but its last brace. `close`: the marks
+    before which brackets may be missing.
+    """
     checked = PartialJson()
     while not checked.complete:
         yield from source.more()
         piece = source.rest[: source.rest.find("}") + 1 or None]
-        _take_checked(source, piece, piece, checked, call)
+        try:
+            _take_checked(source, piece, piece, checked, call)
+        except Refused:
+            if not (close and (yield from source.ahead(close))[0]):
+                raise
+            if not (brackets := checked.close_before()):
+                raise
+            call.begin()
+            call.say(brackets[:-1])
 
 
 def _object_in_string(source: Source, call: Call) -> Step[None]:
@@ -181,7 +191,7 @@ def _take_checked(
     unfit = checked.unfit
     behind = min(len(unfit), len(text))
     source.take(len(written) - (len(written) if unfit and written != text else behind))
-    if piece:
+    if checked.told or checked.complete:
         call.begin()
     call.say(piece[:-1] if checked.complete and not complete else piece)
     if unfit:

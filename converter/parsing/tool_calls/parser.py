@@ -56,6 +56,8 @@ class ToolCallParser:
         """Calls that have gone out; those that are `done` were all there."""
         self.cut: list[str] = []
         """The tools of calls that were cut off so early that they are text."""
+        self.broken = ""
+        """The tool of a call that had gone out when it proved to be none."""
 
     def feed(self, text: str) -> list[Event]:
         """Return what is decided once `text` has come."""
@@ -211,6 +213,7 @@ class ToolCallParser:
         self._pass_on(place)
         self._place = None
         begun = [call for call in place.calls if call.begun]
+        self._note_broken(place)
         self.calls += begun
         if begun or (place.state is State.TEXT and not place.refused):
             self._around = Surroundings()  # a fence in a call ends with it
@@ -221,6 +224,12 @@ class ToolCallParser:
         elif place.refused and place.state is State.HELD:
             self._put_back("".join(place.held))
         return True
+
+    def _note_broken(self, place: Place) -> None:
+        """Take note of a call that had gone out and goes on as none does."""
+        if place.refused and not self._source.last:
+            open_ = [call.name for call in place.calls if call.begun and not call.done]
+            self.broken = self.broken or "".join(open_[:1])
 
     def _counts(self, place: Place) -> bool | None:
         """Tell whether a place in doubt counts, by what follows; None: undecided."""

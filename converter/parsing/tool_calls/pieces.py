@@ -35,6 +35,7 @@ def _one(group: list[Event]) -> Event:
             return replace(text, text="".join(e.text for e in group if isinstance(e, Text)))
         case ToolCall() as call:
             pieces = [e.arguments for e in group if isinstance(e, ToolCall)]
-            return replace(call, arguments="".join(pieces))
+            ends = any(e.ends for e in group if isinstance(e, ToolCall))
+            return replace(call, arguments="".join(pieces), ends=ends)
         case other:
             return other

@@ -14,7 +14,6 @@ from converter.model.events import (
     Event,
     Finish,
     LateCloser,
-    Own,
     Text,
     Thinking,
     ThinkingEnd,
@@ -26,6 +25,7 @@ from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.reading import Asked
 from converter.parsing.tool_calls.repeats import Repeats
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
+from converter.parsing.whole_calls import failure_of
 from converter.wire.bounds import HELD_LIMIT
 
 CUT = "length"
@@ -34,6 +34,7 @@ BY_ITSELF = ("stop", "tool_calls")
 """The finishes of a reply that ended by itself."""
 
 
+NO_FORM = "it does not go on as calls of its form do"
 _PIECE_COST = 16
 """Characters that a held piece of a call counts as beside its own: it may say nothing."""
 
@@ -55,7 +56,8 @@ class CallsRead:
 
     `forms`: those that were whole, by the names of their forms; `thought`: the same for those in a
     thought. `cut`: the tools of those that were cut off after their arguments had begun; `text`: of
-    those cut off before; `repeated`: of those that repeated a draft, and were left out.
+    those cut off before; `repeated`: of those that repeated a draft, and were left out; `mended`:
+    of any calls whose arguments were not quite JSON.
     """
 
     forms: Counter[str] = field(default_factory=Counter)
@@ -63,6 +65,7 @@ class CallsRead:
     cut: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
 
     @property
     def hints(self) -> list[str]:
@@ -77,7 +80,11 @@ class CallsRead:
         again = [
             f"a call of {name!r} repeats one in its thought: left out" for name in self.repeated
         ]
-        return [*cut, *text, *again]
+        mended = [
+            f"the arguments of the call of {name!r} were not quite JSON and were mended"
+            for name in self.mended
+        ]
+        return [*cut, *text, *again, *mended]
 
 
 def _counted(forms: Counter[str], place: str) -> list[str]:
@@ -126,7 +133,10 @@ class ToolCallStage:
     def _text(self, event: Text) -> Sequence[Event]:
         self._thoughts.end()
         self._answered = self._answered or bool(event.text.strip())
-        return [event] if self._stopped else self._sent(self._parser.feed(event.text))
+        if self._stopped:
+            return [event]
+        out = self._sent(self._parser.feed(event.text))
+        return [*out, failure_of(self._parser.broken, NO_FORM)] if self._parser.broken else out
 
     def _other_words(self, event: Text | Thinking) -> Sequence[Event]:
         if isinstance(event, Thinking):
@@ -189,7 +199,7 @@ class ToolCallStage:
         number = len(self._parser.calls) - len(self._repeats.dropped)
         if not number:
             return [*out, event]
-        self._native.setdefault(event.index, []).append(_behind(event, number))
+        self._native.setdefault(event.index, []).append(replace(event, index=event.index + number))
         self._length += _PIECE_COST + len(event.arguments)
         return [*out, *(self._new_native() if self._length > HELD_LIMIT else [])]
 
@@ -198,18 +208,6 @@ class ToolCallStage:
         told = [_said(pieces) for pieces in self._told.values()]
         held, self._native = self._native, {}
         return [piece for pieces in held.values() if _said(pieces) not in told for piece in pieces]
-
-
-def _behind(event: ToolCall, number: int) -> ToolCall:
-    """Return the call with an index behind those that were read, as it was sent as well."""
-    index, own = event.index + number, event.own
-    if own is None:
-        return replace(event, index=index)
-    fields = {
-        name: {**entry, "index": index} if isinstance(entry, Mapping) else entry
-        for name, entry in own.fields.items()
-    }
-    return replace(event, index=index, own=Own(own.dialect, fields, own.raw))
 
 
 def _said(pieces: Sequence[ToolCall]) -> tuple[str, object]:

@@ -63,6 +63,8 @@ class ThoughtCalls:
         self.forms = [form for _, form in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
-            ToolCall(number, f"{ids}{number}", *said, choice, read_from=f"a thought ({form})")
+            ToolCall(
+                number, f"{ids}{number}", *said, choice, read_from=f"a thought ({form})", ends=True
+            )
             for number, (said, form) in enumerate(counted)
         ]

@@ -174,14 +174,9 @@ def test_an_encoder_tells_why_the_client_got_an_error(
     assert encoder.failure == "gone"
 
 
-@pytest.mark.parametrize("kind", [AnthropicStreamEncoder, AnthropicWholeEncoder])
-def test_an_encoder_tells_what_was_mended(
-    kind: type[AnthropicStreamEncoder | AnthropicWholeEncoder],
-) -> None:
-    encoder = kind(ASKED)
-    encoder.feed([HEAD, ToolCall(0, "a", "f", "no object"), Finish("tool_calls")])
-    encoder.close()
-    assert "'f'" in encoder.notes[0]
+def test_an_error_in_place_of_a_message_with_a_call_has_nothing_to_run() -> None:
+    said = whole([HEAD, ToolCall(0, "a", "f", '{"a": "b'), Finish("tool_calls")])
+    assert (said["type"], said["content"], said["stop_reason"]) == ("error", [], None)
 
 
 def test_an_error_in_place_of_a_message_has_no_part_of_one() -> None:

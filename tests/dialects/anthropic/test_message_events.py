@@ -247,8 +247,6 @@ CITY = ToolCall(0, "a", "weather", '{"city": "Pa')
     [
         (Finish("length"), '{"city": "Pa', ("max_tokens", None)),
         (Finish("stop", "ris"), '{"city": "Pa', ("stop_sequence", "ris")),
-        (Finish("stop"), '{"city": "Pa', ("end_turn", None)),
-        (Finish("tool_calls"), '{"city": "Pa"}', ("tool_use", None)),
     ],
 )
 def test_a_call_that_was_cut_off_is_never_made_whole(
@@ -257,6 +255,13 @@ def test_a_call_that_was_cut_off_is_never_made_whole(
     stream = complete([CITY, finish, End()])
     assert blocks(stream) == [("tool_use", f"weather {said}")]
     assert ending(stream) == reason
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+def test_a_call_without_its_end_ends_the_message_in_an_error(reason: str) -> None:
+    stream = written([HEAD, CITY, Finish(reason), End()])
+    assert blocks(stream) == [("tool_use", 'weather {"city": "Pa')]
+    assert [event["type"] for event in stream[-2:]] == ["content_block_stop", "error"]
 
 
 def test_a_whole_call_before_one_that_was_cut_off_is_not_to_be_run_alone() -> None:

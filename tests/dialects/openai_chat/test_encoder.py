@@ -253,7 +253,7 @@ def test_tool_entries_keep_what_is_unknown_in_a_frame_written_anew() -> None:
     bodies = stream_to(OPENAI, delta(content="<think>a</think>b", tool_calls=[sent, entry(1, "g")]))
     assert [made for body in _deltas(bodies) for made in body.get("tool_calls", [])] == [
         sent,
-        entry(1, "g"),
+        entry(1, "g", id="call_0_0"),
     ]
 
 

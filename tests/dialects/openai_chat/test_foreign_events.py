@@ -46,13 +46,13 @@ def test_an_event_of_its_own_goes_through_as_it_is() -> None:
     assert not foreign.begun
 
 
-def test_calls_are_counted_anew() -> None:
+def test_calls_keep_the_index_that_they_were_judged_to_have() -> None:
     foreign = _begun()
     (call,) = foreign.feed(ToolCall(3, "c", "f", "{"))
     (more,) = foreign.feed(ToolCall(3, "", "", "}"))
-    begun = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
+    begun = {"index": 3, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{"}}
     assert _fields(call) == {"tool_calls": begun}
-    assert _fields(more) == {"tool_calls": {"index": 0, "function": {"arguments": "}"}}}
+    assert _fields(more) == {"tool_calls": {"index": 3, "function": {"arguments": "}"}}}
 
 
 def test_counts_have_only_the_details_that_are_known() -> None:

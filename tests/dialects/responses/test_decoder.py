@@ -26,6 +26,7 @@ from converter.model.events import (
 )
 from converter.wire.sse import FrameDecoder, read_frame
 from tests.dialects.responses.test_response_events import replies
+from tests.support.judged_calls import judged
 from tests.support.responses_of import parsed
 from tests.support.strategies import law
 
@@ -237,6 +238,7 @@ def test_what_the_encoder_wrote_is_read_as_what_it_was(events: list[Event]) -> N
     """Streamed and whole, through the machines a second time: the same response."""
     context = ResponseContext(id="1", model="m")
     encoder = ResponsesWholeEncoder(context)
+    events = judged(events)
     encoder.feed(events)
     before = encoder.close()[0]
     stream = ResponsesStreamEncoder(context)
@@ -245,6 +247,5 @@ def test_what_the_encoder_wrote_is_read_as_what_it_was(events: list[Event]) -> N
         FrameDecoder().feed(b"".join([*stream.feed(events), *stream.close()])),
     ):
         decoder, again = ResponsesDecoder(), ResponsesWholeEncoder(context)
-        for frame in body:
-            again.feed(decoder.feed(frame))
+        again.feed(judged(event for frame in body for event in decoder.feed(frame)))
         assert parsed(json.loads(again.close()[0])) == parsed(json.loads(before))

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
-from converter.model.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking, ToolCall
+from converter.model.events import End, Event, Failure, OpaqueFrame, Own, Text, Thinking
 from tests.support.responses_of import (
     HEAD,
     STOP,
@@ -54,14 +54,6 @@ def test_a_response_that_is_over_gives_no_sign() -> None:
     encoder.feed([HEAD, Text("a"), STOP, End()])
     assert encoder.ping() == []
     assert encoder.feed([OpaqueFrame(Own("openai", raw=b": ping\n\n"), comment=True)]) == []
-
-
-def test_what_was_mended_is_noted() -> None:
-    encoder = ResponsesStreamEncoder(context_of())
-    encoder.feed([HEAD, ToolCall(0, "c", "f", "no json"), STOP, End()])
-    assert encoder.notes == [
-        "the arguments of the call to 'f' are no JSON object and were made one"
-    ]
 
 
 def test_the_response_is_handed_out_before_its_last_event() -> None:

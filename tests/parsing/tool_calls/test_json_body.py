@@ -94,6 +94,7 @@ def test_several_calls_however_they_are_listed(written: str) -> None:
         '{"name": "\\x", "arguments": {}}',
         '{"name": "f", "arguments": "\\ud83d, half a pair"}',
         '{"name": "f", "arguments": "and more"}',
+        '{"name": "f", "arguments": {oops}}',
     ],
 )
 def test_what_is_no_call_comes_back(written: str) -> None:
@@ -105,7 +106,7 @@ def test_what_is_no_call_comes_back(written: str) -> None:
     ("written", "wanted", "rest"),
     [
         ('{"name": "f", "arguments": {"a": 15:30}}', '{"a": 15', ":30}}</tool_call>"),
-        ('{"name": "f", "arguments": {"a": tru3}}', '{"a":', "tru3}}</tool_call>"),
+        ('{"name": "f", "arguments": {"a": tru3}}', '{"a": tru', "3}}</tool_call>"),
         ('{"name": "f", "arguments": {"a" 1}}', '{"a"', "1}}</tool_call>"),
         ('{"name": "f", "arguments": "{} and"}', "{", 'and"}</tool_call>'),
     ],

@@ -29,9 +29,9 @@ def test_text_is_held_until_the_call_counts_and_then_gone() -> None:
     made = place('<tool_call>{"name": ')
     assert not made.advance()
     assert (made.state, "".join(made.held)) == (State.HELD, '<tool_call>{"name":')
-    made.source.feed('"now", "arguments": {')
+    made.source.feed('"now", "arguments": {"')
     assert not made.advance()
-    assert (made.state, made.held, kinds(made.drain())) == (State.TAKEN, [], ["now", "{"])
+    assert (made.state, made.held, kinds(made.drain())) == (State.TAKEN, [], ["now", '{"'])
 
 
 def test_all_behind_the_opener_is_read_up_to_the_closing_mark() -> None:

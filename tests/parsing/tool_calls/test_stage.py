@@ -136,7 +136,7 @@ def test_another_call_of_the_servers_own_stands_behind_those_that_were_read() ->
     ]
     events = run(stage(), Text(OSLO), *native, Finish("tool_calls"))
     assert [event for event in events if isinstance(event, ToolCall)][1:] == [
-        ToolCall(1, "own", "get_weather", '{"city": "Rome"}', own=own(1)),
+        ToolCall(1, "own", "get_weather", '{"city": "Rome"}', own=own(0)),
         ToolCall(2, "two", "now", "{}"),
     ]
 

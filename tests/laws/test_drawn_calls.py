@@ -1,0 +1,85 @@
+"""The law of calls, over drawn replies: a client runs what the model said, or nothing.
+
+What was said has one meaning, or none. The reader is the plain one of the laws; what it finds is
+what a client would run: calls whose arguments are an object, in a reply that is no error.
+"""
+
+import json
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.dialects.table import DIALECTS, Dialect, Form
+from laws.heard import CALLED, WHOLE, Heard, ServerWords
+from laws.server_words import listen
+from tests.support.read_back import AS_TEXT, rewrite
+from tests.support.strategies import Choice, Reply, law, replies
+
+MEANINGS: dict[str, object] = {
+    '{"city": "Oslo"}': {"city": "Oslo"},
+    "{}": {},
+    "": {},
+    "{'city': 'Oslo', \"sure\": True,}": {"city": "Oslo", "sure": True},
+    '{"at": None /* nowhere */}': {"at": None},
+    '{"a": "</think>"}': {"a": "</think>"},
+    '{"city": "Oslo"': {"city": "Oslo"},
+}
+"""Without its bracket only while the finish says that the calls are over."""
+OPEN = '{"city": "Oslo"'
+WITHOUT = [
+    *('{"a": "', '{"a": 1', '{"a": b}', '{"path": "/data", dry_run: true}', '{"a'),
+    *("no", "[1]", '{"a": 1} {"b": 2}'),
+]
+WRITTEN = st.sampled_from([*MEANINGS, *WITHOUT])
+SAID = replies(texts=st.just("") | st.just("So."), arguments=WRITTEN)
+
+
+@law(200)
+@given(reply=SAID, client=st.sampled_from(DIALECTS), sent=st.sampled_from(Form))
+def test_a_client_runs_what_the_model_said_or_nothing(
+    reply: Reply, client: Dialect, sent: Form
+) -> None:
+    reply = Reply(reply.choices, reply.order, {}, reply.usage, True, b"\n")
+    body = reply.stream() if sent is Form.STREAM else reply.whole()
+    for form in Form:
+        out = b"".join(rewrite([body], client, sent, form, AS_TEXT))
+        heard = listen(out, form, client)
+        for index, choice in enumerate(reply.choices[: len(heard.choices) or 1]):
+            assert _ran(heard, index) in _may_run(choice, heard)
+
+
+def _ran(heard: ServerWords, index: int) -> list[tuple[str, object]]:
+    """What a client would run: nothing of an error, nor of a reply that a limit cut off."""
+    words = heard.choices.get(index, Heard())
+    if heard.error or words.finish not in WHOLE:
+        return []
+    return list(_objects(words))
+
+
+def _objects(words: Heard) -> Iterator[tuple[str, object]]:
+    for call in words.calls.values():
+        yield call["name"], json.loads(call["arguments"] or "{}")
+
+
+def _may_run(choice: Choice, heard: ServerWords) -> list[list[tuple[str, object]]]:
+    """All calls as they were meant, where each has a meaning; else nothing, and an error."""
+    written = [(call.name, "".join(call.arguments)) for call in choice.calls]
+    over = choice.finish in CALLED
+    if all(said in MEANINGS and (over or said != OPEN) for _, said in written):
+        meant = [(name, MEANINGS[said]) for name, said in written]
+        return [meant] if choice.finish in WHOLE and not heard.error else [meant, []]
+    assert heard.error or choice.finish not in WHOLE
+    return [[]]
+
+
+@law(100)
+@given(reply=replies(most=3), client=st.sampled_from(DIALECTS[:1]))
+def test_calls_of_a_choice_are_counted_from_0_and_no_id_comes_twice(
+    reply: Reply, client: Dialect
+) -> None:
+    out = b"".join(rewrite([reply.stream()], client, Form.STREAM, None, AS_TEXT))
+    choices = listen(out, Form.STREAM, client).choices
+    ids = [call["id"] for choice in choices.values() for call in choice.calls.values()]
+    assert len(ids) == len(set(ids))
+    assert all([*choice.calls] == [*range(len(choice.calls))] for choice in choices.values())
