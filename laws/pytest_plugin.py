@@ -74,15 +74,26 @@ def _covered(folder: Path, config: pytest.Config) -> bool:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "RecordingFile | None":
     """Take the recordings of the folders, and nothing else."""
-    if file_path.suffix != ".mitm" or file_path.parent.resolve() not in parent.config.stash.get(
-        _FOLDERS, []
-    ):
+    if file_path.suffix != ".mitm":
         return None
-    return RecordingFile.from_parent(parent, path=file_path)
+    folders = parent.config.stash.get(_FOLDERS, [])
+    for folder in _possible_libraries(file_path):
+        if folder.resolve() in folders:
+            return RecordingFile.from_parent(parent, path=file_path, library_folder=folder)
+    return None
+
+
+def _possible_libraries(file: Path) -> list[Path]:
+    """Return the folder of a file, and the one above where it may be in a folder of its own."""
+    return [file.parent, file.parent.parent] if file.parent.name == file.stem else [file.parent]
 
 
 class RecordingFile(pytest.File):
     """One recording: an item for each law that applies, and one for each client's golden."""
+
+    def __init__(self, *, library_folder: Path, **given: Any) -> None:
+        super().__init__(**given)
+        self._library_folder = library_folder
 
     def collect(self) -> Iterator[pytest.Item]:
         """Return the items; a file that cannot be read is one that fails."""
@@ -91,7 +102,7 @@ class RecordingFile(pytest.File):
             from converter.recordings.library import Library  # noqa: PLC0415
             from converter.recordings.replay import dialects_of  # noqa: PLC0415
             from laws import laws  # noqa: PLC0415  # only where it is used
-        library = Library(_short(self.path.parent))
+        library = Library(_short(self._library_folder))
         try:
             recording = library.load(self.path.stem)
             asked, dialects = list(laws.laws_of(recording)), list(dialects_of(recording))

@@ -1,5 +1,5 @@
 """A folder of recordings: NAME.mitm, and beside it NAME.openai.txt, and so on for each dialect of a
-client, for people to read.
+client, for people to read; all of them in the folder itself or in one of their own, NAME/.
 """
 
 import re
@@ -61,18 +61,23 @@ class Library:
         """Return the names of all recordings, in order; files whose names are none are no
         recordings.
         """
-        return sorted(
-            path.stem for path in self.folder.glob("*.mitm") if _NAME.fullmatch(path.stem)
-        )
+        files = {*self.folder.glob("*.mitm"), *self._in_own_folders()}
+        return sorted({path.stem for path in files if _NAME.fullmatch(path.stem)})
 
     def path(self, name: str) -> Path:
-        """Return where a recording is, or would be."""
+        """Return where a recording is, or would be: a new one goes into a folder of its own where
+        others have one.
+        """
         if not _NAME.fullmatch(name):
             raise RecordingError(
                 "expected a name of at most 100 letters, digits, _ and, but for the first, -, "
                 f"got {name!r}"
             )
-        return self.folder / f"{name}.mitm"
+        file = self.folder / f"{name}.mitm"
+        own = self.folder / name / file.name
+        if own.exists() or (not file.exists() and any(self._in_own_folders())):
+            return own
+        return file
 
     def load(self, name: str) -> Recording:
         """Return a recording."""
@@ -92,9 +97,9 @@ class Library:
             )
         goldens = {client: golden(clean, client, replay) for client, replay in replays.items()}
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RecordingError(f"{self.folder}: {error.strerror}") from None
+            raise RecordingError(f"{path.parent}: {error.strerror}") from None
         write_whole(path, data)
         self._write_goldens(recording.name, goldens)
         return path
@@ -145,6 +150,9 @@ class Library:
     def golden_path(self, name: str, dialect: Dialect) -> Path:
         """Return where a golden is."""
         return self.path(name).with_suffix(f".{dialect.name}.txt")
+
+    def _in_own_folders(self) -> Iterator[Path]:
+        return (path for path in self.folder.glob("*/*.mitm") if path.stem == path.parent.name)
 
     def _goldens(self, recording: Recording) -> dict[Dialect, str]:
         return {dialect: golden(recording, dialect) for dialect in dialects_of(recording)}

@@ -128,6 +128,17 @@ def test_what_is_collected_anyway_is_collected_once(project: Path, installed: Pa
     assert said.count("captures/sum-whole.mitm: 12") == 1
 
 
+def test_a_recording_may_have_a_folder_of_its_own(project: Path, installed: Path) -> None:
+    captures = project / "captures"
+    (captures / "sum-whole").mkdir()
+    for file in captures.glob("sum-whole.*"):
+        shutil.copy(file, captures / file.name.replace("sum-whole", "captures"))
+        file.rename(captures / "sum-whole" / file.name)
+    said = run(project, installed, "--think-recordings", "captures", "--co", "-qq")[1]
+    assert "captures/sum-whole/sum-whole.mitm: 12" in said
+    assert "captures/captures.mitm: 12" in said
+
+
 def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: Path) -> None:
     status, said = run(project, installed, "--think-recordings", "nowhere")
     assert status == pytest.ExitCode.USAGE_ERROR

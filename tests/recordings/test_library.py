@@ -41,6 +41,18 @@ def test_what_is_kept_stands_beside_its_goldens(library: Library) -> None:
     assert library.load("hello").body.count(b"chatcmpl-recording") == len(HELLO) - 1
 
 
+def test_a_new_one_goes_into_a_folder_of_its_own_where_others_have_one(library: Library) -> None:
+    library.keep(replace(exchange(), name="flat"))
+    own = library.folder / "hello" / "hello.mitm"
+    own.parent.mkdir()
+    own.write_bytes(b"")
+    assert library.keep(exchange(), replace=True) == own
+    assert sorted(path.name for path in own.parent.iterdir()) == FILES
+    assert library.names() == ["flat", "hello"]
+    assert library.path("flat") == library.folder / "flat.mitm"
+    assert library.path("third") == library.folder / "third" / "third.mitm"
+
+
 def test_kept_twice_is_the_same_bytes(library: Library) -> None:
     library.keep(exchange())
     before = digests(library)

@@ -14,6 +14,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 from mitmproxy.test import taddons
 
+from converter.recordings.library import Library
 from converter.shell.watch.views import Views
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ NAMES = (
 
 def flow_of(name: str) -> HTTPFlow:
     """A recording, as mitmproxy loads it."""
-    with (RECORDINGS / f"{name}.mitm").open("rb") as file:
+    with Library(RECORDINGS).path(name).open("rb") as file:
         [flow] = FlowReader(file).stream()
     assert isinstance(flow, HTTPFlow)
     return flow

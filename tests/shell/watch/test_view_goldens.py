@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from mitmproxy.test import taddons
 
+from converter.recordings.library import Library
 from converter.shell.watch.views import Views
 from tests.support import view_goldens
 from tests.support.view_goldens import COMMAND, GOLDENS, NAMES, RECORDINGS, VIEWS, flow_of, shown
 
-ALL = sorted(path.stem for path in RECORDINGS.glob("*.mitm"))
+ALL = Library(RECORDINGS).names()
 ODD = {"transformers-refused-whole": 'rest: |\n  {\n    "detail":'}
 """Replies of a shape that no dialect has: shown as they came."""
 
