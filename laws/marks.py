@@ -5,10 +5,11 @@ left.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
 
 _BLANKS = re.compile(r"\s+")
 _SUFFIX = "[0-9A-Za-z_-]{1,32}"
+_GAP = r"[^<]{0,48}(?:<\|constrain\|>[^<]{0,48})?"
 _NAME = r"[A-Za-z_][\w.:-]*"
 _PAIRS = rf"""(?:{_NAME}=(?:"[^"]*"|'[^']*'))*"""
 _THOUGHT = re.compile(r"""thought=(?:"([^"]*)"|'([^']*)')""")
@@ -42,13 +43,16 @@ def _half_marks(families: Iterable[ThinkTags]) -> set[str]:
 
 def pattern(mark: str) -> re.Pattern[str]:
     """Return what finds a mark in a text without blanks."""
-    return re.compile(re.escape(without_blanks(mark)).replace(SUFFIX, _SUFFIX))
+    return _compiled(without_blanks(mark))
 
 
 def count(mark: str, texts: Iterable[str]) -> int:
     """Return how often a mark stands in texts."""
-    found = re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX))
-    return sum(len(found.findall(text)) for text in texts)
+    return sum(len(_compiled(mark).findall(text)) for text in texts)
+
+
+def _compiled(mark: str) -> re.Pattern[str]:
+    return re.compile(re.escape(mark).replace(SUFFIX, _SUFFIX).replace(GAP, _GAP))
 
 
 class Explanation:

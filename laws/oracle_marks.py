@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
@@ -14,6 +14,8 @@ NAME = r"[A-Za-z_][\w.:-]*"
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 ATTRIBUTES = rf"(?=\s)(?:\s+{NAME}\s*=\s*{_QUOTED})*\s*"
 _ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
+_WORDS = r"(?:(?!to=)[^<]){0,48}+"
+_GAP = rf"(?=\W)(?!<\|message){_WORDS}(?:<\|constrain\|>{_WORDS})?"
 _QUOTES = "\"'`“‘«‹„「『(["
 _CALL = re.compile(r"\s*[\[{]|\s*<[^/]|\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n")
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
@@ -65,6 +67,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
         if row.answer_tags and here.head and here.closer in row.closers
     ]
     groups = {
+        "worded": _worded(families),
         "torn": _torn(families, here),
         "tool": any_of(_text_tools(families, here)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
@@ -92,11 +95,22 @@ def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
     marks += _text_tools(families, here) if here.offered else []
     torn = tuple(mark for row in families for mark in row.torn)
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
-    return (
-        [rf"(?:{'|'.join(any_of(part for part in cut if part.startswith(torn)))})\Z"]
-        if torn
-        else []
-    )
+    parts = any_of(part for part in cut if part.startswith(torn) and GAP not in part)
+    parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
+    return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
+
+
+def _worded(families: Sequence[ThinkTags]) -> list[str]:
+    """An end of a reply that may be an answer whose header lacks its last token."""
+    marks = [mark for row in families for mark in (*row.openers, *row.ignored) if GAP in mark]
+    return [_gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in marks]
+
+
+def _gap_begun(mark: str, condition: str = "") -> str:
+    head, _, tail = mark.partition(GAP)
+    ends = {end[:length] for end in (tail, "<|constrain|>") for length in range(1, len(end))}
+    some = "|".join(any_of(ends))
+    return rf"{re.escape(head)}{condition}(?!\w){_WORDS}(?:<\|constrain\|>{_WORDS})?(?:{some})?"
 
 
 def _bare_closers(families: Sequence[ThinkTags]) -> list[str]:
@@ -170,7 +184,7 @@ def any_of(marks: Iterable[str]) -> list[str]:
 
 
 def _literal(mark: str, suffix: str) -> str:
-    return re.escape(mark).replace(SUFFIX, suffix)
+    return re.escape(mark).replace(SUFFIX, suffix).replace(GAP, _GAP)
 
 
 def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
@@ -226,6 +240,13 @@ def untorn(
     torn = tuple(mark for row in families for mark in row.torn)
     for place in range(len(text)):
         count = [*marks, *first] if not text[:place].strip() else marks
-        if any(mark.startswith(text[place:]) and mark != text[place:] for mark in count):
-            return text[:place] if text.startswith(torn, place) else text
+        if any(_begins(mark, text[place:]) for mark in count):
+            worded = any(re.match(found, text[place:]) for found in _worded(families))
+            return text[:place] if text.startswith(torn, place) and not worded else text
     return text
+
+
+def _begins(mark: str, text: str) -> bool:
+    """Tell whether a text is the beginning of a mark, and not all of it."""
+    gap = GAP in mark and re.fullmatch(_gap_begun(mark), text)
+    return bool(gap) or (mark.partition(GAP)[0].startswith(text) and mark != text)

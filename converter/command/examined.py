@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from converter.command.heard import Heard
 from converter.parsing.families import PHRASES, TABLE
-from converter.parsing.mark_search import Mark, MarkSearch
+from converter.parsing.mark_search import Mark, MarkSearch, expression
 from converter.parsing.tag_matcher import for_model
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
 from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
@@ -34,7 +34,6 @@ CALLS_TOOLS = {
     "llama.cpp": "llama-server --jinja",
 }
 """How to start a server so that it reads tool calls itself."""
-_SUFFIX = r"[\w-]{1,32}"
 _CLOSED = re.compile(r"\s*<([A-Za-z][\w:.|-]{0,40})>(?=.*</\1>)", re.DOTALL)
 _CALLS = MarkSearch(dict.fromkeys((*OPENERS, *SECTIONS), Mark.OPEN))
 
@@ -99,8 +98,8 @@ def _lone_closers(family: ThinkTags) -> tuple[str, ...]:
 
 
 def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
-    expression = re.escape(mark).replace(re.escape(SUFFIX), _SUFFIX)
-    return re.match(rf"\s*{expression}", text) if only_at_head else re.search(expression, text)
+    pattern = expression(mark)
+    return re.match(rf"\s*{pattern}", text) if only_at_head else re.search(pattern, text)
 
 
 def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:

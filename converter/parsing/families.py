@@ -4,8 +4,14 @@ Sources: the chat templates that llama.cpp ships, the parser registries of vLLM 
 filter list of Open WebUI.
 """
 
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
 
+_ANSWERS = (
+    "<|channel|>final<|message|>",
+    "<|channel|>commentary<|message|>",
+    f"<|channel|>final{GAP}<|message|>",
+    f"<|channel|>commentary{GAP}<|message|>",
+)
 FAMILIES = (
     ThinkTags(
         "think",
@@ -64,17 +70,13 @@ FAMILIES = (
         "<|channel|>analysis<|message|>",
         "<|end|>",
         "gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
-        also_close=(
-            "<|start|>assistant",
-            "<|channel|>final<|message|>",
-            "<|channel|>commentary<|message|>",
-        ),
+        also_open=(f"<|channel|>analysis{GAP}<|message|>",),
+        also_close=("<|start|>assistant", *_ANSWERS),
         # headers as they should be, then what is left of those that are not
         ignored=(
             "<|end|>",
             "<|start|>assistant",
-            "<|channel|>final<|message|>",
-            "<|channel|>commentary<|message|>",
+            *_ANSWERS,
             "<|return|>",
             "<|channel|>commentary to=assistant",
             "<|start|>",

@@ -4,11 +4,26 @@ import enum
 import re
 from collections.abc import Mapping
 
-from converter.parsing.think_tags import SUFFIX
+from converter.parsing.think_tags import GAP, SUFFIX
 
 SUFFIX_LIMIT = 32
 """Characters of a suffix: vocabularies name eight hex digits, and what is held back stays short."""
+GAP_LIMIT = 48
+"""Characters of a gap: gpt-oss writes blanks there, and a type of content."""
 _SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
+_CONSTRAIN = "<|constrain|>"
+_WORDS = rf"(?:(?!to=)[^<]){{0,{GAP_LIMIT}}}+"
+_WHOLE = {
+    SUFFIX: rf"({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+)",
+    GAP: rf"()(?=[^\w<]|{re.escape(_CONSTRAIN)}){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+}
+"""The expressions of the words that stand for others in a mark; the group is the suffix."""
+_BEGUN = {
+    SUFFIX: rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}",
+    GAP: rf"(?!\w){_WORDS}(?:{re.escape(_CONSTRAIN)}{_WORDS})?",
+}
+_REACH = 2 * GAP_LIMIT + 2 * len(_CONSTRAIN)
+"""Characters that may stand for a word of one."""
 
 
 class Mark(enum.Enum):
@@ -41,24 +56,23 @@ class MarkSearch:
 
     def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
         kinds = {mark.replace(SUFFIX, suffix or SUFFIX): kind for mark, kind in kinds.items()}
-        suffixed = [] if suffix else [mark for mark in kinds if SUFFIX in mark]
-        heads = [mark.partition(SUFFIX)[0] for mark in suffixed]
+        opened = [mark for mark in kinds if GAP in mark or (SUFFIX in mark and not suffix)]
         self._kinds = kinds
-        self._suffixed = {mark: re.compile(_expression(mark)) for mark in suffixed}
+        self._opened = {mark: re.compile(expression(mark)) for mark in opened}
         ordered = sorted(kinds, key=len, reverse=True)
         self._pattern = re.compile(
-            "|".join(_expression(mark) if mark in suffixed else re.escape(mark) for mark in ordered)
+            "|".join(expression(mark) if mark in opened else re.escape(mark) for mark in ordered)
             or "(?!)"
         )
-        whole = [mark for mark in kinds if mark not in suffixed]
-        self._beginnings = {mark[:length] for mark in whole for length in range(1, len(mark))}
-        self._beginnings |= {head[:length] for head in heads for length in range(1, len(head) + 1)}
-        self._suffix_begun = re.compile(
-            rf"(?:{'|'.join(map(re.escape, heads)) or '(?!)'})"
-            rf"{_SUFFIX_CHARACTER}{{0,{SUFFIX_LIMIT}}}\Z"
+        fixed = [mark for mark in kinds if mark not in opened]
+        fixed += [head_of(mark) + "?" for mark in opened]
+        self._beginnings = {mark[:length] for mark in fixed for length in range(1, len(mark))}
+        self._begun = re.compile(rf"(?:{'|'.join(map(_begun, opened)) or '(?!)'})\Z")
+        self._worded = re.compile(
+            rf"(?:{'|'.join(re.escape(head_of(mark)) for mark in opened) or '(?!)'})\s*+[^\s<]"
         )
         self._longest = max(
-            [*map(len, self._beginnings), *(len(head) + SUFFIX_LIMIT for head in heads)], default=0
+            [*map(len, self._beginnings), *(len(mark) + _REACH for mark in opened)], default=0
         )
         self.firsts = "".join(sorted({mark[0] for mark in kinds}))
         self._first = re.compile("|".join(map(re.escape, self.firsts)) or "(?!)")
@@ -68,8 +82,8 @@ class MarkSearch:
         """Return what a mark that was found does, how its row spells it, and its suffix, if the row
         leaves that open.
         """
-        for mark, expression in self._suffixed.items():
-            if found := expression.fullmatch(literal):
+        for mark, pattern in self._opened.items():
+            if found := pattern.fullmatch(literal):
                 return self._kinds[mark], mark, found[1]
         return self._kinds[literal], literal, ""
 
@@ -77,15 +91,42 @@ class MarkSearch:
         """Tell whether any character of the text begins a mark."""
         return self._first.search(text) is not None
 
+    def is_torn(self, text: str) -> bool:
+        """Tell whether a text is the beginning of a mark, and no words that an answer may be."""
+        begun = text in self._beginnings or not self._worded.match(text)
+        return begun and self.undecided(text, 0) == len(text)
+
     def undecided(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` may begin a mark."""
         for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
             place = found.start()
-            if text[place:] in self._beginnings or self._suffix_begun.match(text, place):
+            if text[place:] in self._beginnings or self._begun.match(text, place):
                 return len(text) - place
         return 0
 
 
-def _expression(mark: str) -> str:
-    head, _, tail = mark.partition(SUFFIX)
-    return rf"{re.escape(head)}({_SUFFIX_CHARACTER}{{1,{SUFFIX_LIMIT}}}+){re.escape(tail)}"
+def head_of(mark: str) -> str:
+    """Return what of a mark is the same wherever it stands."""
+    return _parts(mark)[0]
+
+
+def _parts(mark: str) -> tuple[str, str, str]:
+    """Return the head of a mark, the word in it that stands for others, and the rest."""
+    word = next((word for word in _WHOLE if word in mark), "")
+    return mark.partition(word) if word else (mark, "", "")
+
+
+def expression(mark: str) -> str:
+    """Return what finds a mark; its group is the suffix, if the mark leaves that open."""
+    head, word, tail = _parts(mark)
+    return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
+
+
+def _begun(mark: str) -> str:
+    head, word, tail = _parts(mark)
+    ends = [*_beginnings(tail), *(_beginnings(_CONSTRAIN) if word == GAP else ())]
+    return rf"{re.escape(head)}{_BEGUN[word]}(?:{'|'.join(map(re.escape, ends))})?"
+
+
+def _beginnings(mark: str) -> list[str]:
+    return [mark[:length] for length in range(len(mark) - 1, 0, -1)]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from converter.parsing.families import TABLE
-from converter.parsing.mark_search import Mark, MarkSearch
-from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.mark_search import Mark, MarkSearch, head_of
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_marks import OPENERS_IN_TEXT, openers_in_thought
 
 AUTO = "auto"
@@ -64,19 +64,27 @@ def _merged(families: Iterable[ThinkTags]) -> tuple[ThinkTags, ...]:
 
 
 def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
-    """Return an opener and another mark of which one begins the other, if there are such."""
+    """Return an opener and another mark of which one begins the other, if there are such. A row of
+    the table has its own tried with it.
+    """
     rows = tuple(families)
-    openers = [mark for row in rows for mark in row.openers]
-    others = {
-        mark for row in rows for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
-    }
+    openers = [(row, mark) for row in rows for mark in row.openers]
+    others = [
+        (row, mark)
+        for row in rows
+        for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
+    ]
     pairs = [
         *itertools.permutations(openers, 2),
         *itertools.product(openers, others),
         *itertools.product(others, openers),
     ]
     return next(
-        ((mark, other) for mark, other in pairs if other.startswith(mark.partition(SUFFIX)[0])),
+        (
+            (mark, other)
+            for (row, mark), (its, other) in pairs
+            if other.startswith(head_of(mark)) and (row != its or row not in TABLE)
+        ),
         None,
     )
 

@@ -193,7 +193,7 @@ class ThinkParser:
         held = self._held
         begun = held.startswith(self._tags.torn) and self._state is not State.CALLING
         in_code = self._state in IN_TEXT and begun and self._code.inside()
-        return begun and not in_code and self._marks.undecided(held, 0) == len(held)
+        return begun and not in_code and self._marks.is_torn(held)
 
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, None while it is not decided."""

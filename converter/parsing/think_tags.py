@@ -6,6 +6,10 @@ SUFFIX = "SUFFIX"
 """In a row's marks, any word of 1 to 32 ASCII letters, digits, `_` and `-`; the closer repeats the
 opener's.
 """
+GAP = "…"
+"""In a row's marks, what models write between a header's first word and its last token: up to 48
+characters, `<|constrain|>`, 48 more. It names no recipient, because that is a call's header.
+"""
 
 
 @dataclass(frozen=True, slots=True)

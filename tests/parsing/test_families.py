@@ -386,6 +386,7 @@ TOOL_TEXTS = [
     '"',
     "run",
 ]
+HEADERS = ["<|channel|>final ", "<|channel|>analysis\n", "<|constrain|>", "<|message|>", "to="]
 NAMED_SUFFIXES = ["<think:a>", "</think:a>", "<think:b1>", "</think:b1>", "<think:"]
 
 
@@ -401,7 +402,7 @@ def marks_of(families: tuple[ThinkTags, ...]) -> list[str]:
             *(row.answer_tags or ()),
         )
     ]
-    return [*marks, *NAMED_SUFFIXES, *TOOL_TEXTS]
+    return [*marks, *NAMED_SUFFIXES, *TOOL_TEXTS, *HEADERS]
 
 
 @st.composite

@@ -62,6 +62,36 @@ def test_a_suffix_that_is_too_long_is_decided() -> None:
     assert opening(*SUFFIXED).undecided("<think:" + "x" * 33, 0) == 0
 
 
+GAPPED = ["<|channel|>final…<|message|>", "<|channel|>final<|message|>"]
+
+
+@pytest.mark.parametrize(
+    "gap", [" ", "\n", " json", " <|constrain|>json", "<|constrain|>", "-" * 48]
+)
+def test_a_gap_is_what_stands_in_a_header(gap: str) -> None:
+    written = f"<|channel|>final{gap}<|message|>"
+    found = opening(*GAPPED).search(f"a{written}b", 0)
+    assert found
+    assert opening(*GAPPED).read(found[0]) == (Mark.OPEN, GAPPED[0], "")
+    for length in range(1, len(written)):
+        assert opening(*GAPPED).undecided(f"a{written[:length]}", 0) == length
+
+
+@pytest.mark.parametrize("gap", ["s", " to=run", "-" * 49, " <|end|>", " <b>", "<|constrain|>" * 2])
+def test_what_is_no_header_is_no_gap(gap: str) -> None:
+    written = f"<|channel|>final{gap}"
+    assert opening(*GAPPED).search(f"{written}<|message|>", 0) is None
+    assert opening(*GAPPED).undecided(written, 0) == 0
+
+
+def test_a_header_that_may_be_an_answer_is_not_torn() -> None:
+    marks = opening(*GAPPED)
+    assert marks.is_torn("<|channel|>final <|constrain|>js")
+    assert marks.is_torn("<|channel|>final\n<|mess")
+    assert not marks.is_torn("<|channel|>final It is")
+    assert not marks.is_torn("<|channel|>finals")
+
+
 def test_with_a_suffix_given_only_that_counts() -> None:
     marks = MarkSearch({"</think:SUFFIX>": Mark.CLOSE}, "ab")
     found = marks.search("</think:a></think:abc></think:ab>", 0)
