@@ -50,8 +50,8 @@ def _paired(
     another = rf"\s*{opener}(?:(?!{value_end}).)*?{key}"
     ended = rf"(?:{value_end}|(?=\n?{close}(?:{last}|{another})))"
     parameter = rf"{key}(?P<key>.*?){key_end}\s*{value}(?P<value>.*?){ended}"
-    before = rf"(?:{section[0]}\s*)?" if section[0] else ""
-    begin = rf"{before}{opener}\s*{_NAME}\s*(?:{separator}\s*)?(?={key}|{close})"
+    before = rf"(?:{section[0]}\s*(?:{opener})?|{opener})" if section[0] else opener
+    begin = rf"{before}\s*{_NAME}\s*(?:{separator}\s*)?(?={key}|{close})"
     return Row(form, begin, tags(parameter, close, padded=False), [section[1]])
 
 
@@ -100,7 +100,8 @@ ROWS = (
     Row("olmo", r"<function_calls>\s*(?=\w)", python("</function_calls>"), ["</function_calls>"]),
     _headed(
         "kimi",
-        r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>\s*(?:functions\.)?"
+        r"(?:<\|tool_calls_section_begin\|>\s*(?:<\|tool_call_begin\|>)?|<\|tool_call_begin\|>)"
+        r"\s*(?:functions\.)?"
         r"(?P<name>[\w.-]+?)(?::\d+)?\s*(?:<\|tool_call_argument_begin\|>|(?=<\|tool_call))",
         r"<\|tool_call_end\|>",
         r"<\|tool_calls_section_end\|>",
@@ -118,7 +119,8 @@ ROWS = (
     ),
     _headed(
         "deepseek",
-        r"(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>\s*(?:function<｜tool▁sep｜>)?"
+        r"(?:<｜tool▁calls▁begin｜>\s*(?:<｜tool▁call▁begin｜>)?|<｜tool▁call▁begin｜>"
+        r"|(?=function<｜tool▁sep｜>))\s*(?:(?:function)?<｜tool▁sep｜>)?"
         rf"{_NAME}\s*(?:<｜tool▁sep｜>)?\s*(?:```json)?",
         "```",
         "<｜tool▁call▁end｜>",

@@ -341,9 +341,33 @@ WRITTEN = {
         "kimi",
         _around("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", _kimi),
     ),
+    "kimi, the first opener left out": Written(
+        "kimi",
+        lambda calls: (
+            "<|tool_calls_section_begin|>"
+            + _each(_kimi, "")(calls).removeprefix("<|tool_call_begin|>")
+            + "<|tool_calls_section_end|>"
+        ),
+    ),
     "kimi, without its section": Written("kimi", _each(_kimi, "")),
     "kimi-k3": Written(
         "kimi-k3", _around("<|open|>tools<|sep|>", "<|close|>tools<|sep|>", _kimi_k3)
+    ),
+    "deepseek, openers left out": Written(
+        "deepseek",
+        lambda calls: (
+            "<｜tool▁calls▁begin｜>"
+            + _each(_deepseek_r1)(calls).replace("<｜tool▁call▁begin｜>", "")
+            + "<｜tool▁calls▁end｜>"
+        ),
+    ),
+    "deepseek, its first word left out": Written(
+        "deepseek",
+        lambda calls: (
+            "<｜tool▁calls▁begin｜>"
+            + _each(_deepseek_r1)(calls).replace("function<｜tool▁sep｜>", "<｜tool▁sep｜>", 1)
+            + "<｜tool▁calls▁end｜>"
+        ),
     ),
     "deepseek": Written(
         "deepseek", _around("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", _deepseek)

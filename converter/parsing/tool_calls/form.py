@@ -44,6 +44,11 @@ class Form:
         return (*self.open, *heads)
 
     @property
+    def in_section(self) -> tuple[str, ...]:
+        """The same in its section, where models leave a call's own opening mark out."""
+        return (*self.open, *self.body.heads)
+
+    @property
     def ends(self) -> tuple[str, ...]:
         """The marks that may come behind a call."""
         return tuple(filter(None, (self.close, self.section[1])))

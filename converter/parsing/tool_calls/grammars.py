@@ -63,9 +63,10 @@ KIMI_K3 = Tags(
     padded=False,
 )
 DEEPSEEK = Header(
-    r"\s*+(?:function<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
+    r"\s*+(?:<｜tool▁sep｜>)?\s*+(?P<name>[\w.:-]+)\s*+"
     r"(?:<｜tool▁sep｜>)?\s*+(?:```json)?\s*+",
     tail="```",
+    heads=("function<｜tool▁sep｜>", ""),
 )
 MISTRAL_ARGS = Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?")
 IFM_PAIRS = Pairs(

@@ -5,8 +5,8 @@ follows by the form's grammar. A call counts only if its name is one of the requ
 other text comes back as it was, in order. Cut anywhere, the same message.
 
 Two places need a look at what follows before a call goes out: the middle of a sentence, because
-prose explains calls there, and a form that counts only as the whole reply. There a call is in doubt
-until it has ended.
+prose explains calls there, unless the reply has called already, and a form that counts only as the
+whole reply. There a call is in doubt until it has ended.
 """
 
 import re
@@ -184,7 +184,8 @@ class ToolCallParser:
     # Calls.
 
     def _begin(self, opener: str, whole: bool = False) -> None:
-        doubt: list[str] | None = [] if whole or self._around.in_sentence else None
+        doubted = whole or (self._around.in_sentence and not self.calls)
+        doubt: list[str] | None = [] if doubted else None
         self._place = Place(self._source, self._asked, len(self.calls), whole, doubt)
         self._place.begin(opener)
 

@@ -152,7 +152,7 @@ class Place:
         table = WHOLE if self.whole else SECTIONS if section else OPENERS
         forms = table[opener]
         ends = tuple({end for form in forms for end in form.ends})
-        firsts = tuple(mark for form in forms for mark in form.firsts) if section else ()
+        firsts = tuple(mark for form in forms for mark in form.in_section) if section else ()
         mark = (yield from self._first(firsts)) if section else opener
         while True:
             yield from self._one(mark, forms, ends)
@@ -175,7 +175,7 @@ class Place:
 
     def _one(self, mark: str, forms: Sequence[Form], ends: Sequence[str]) -> Step[None]:
         """Read the calls of one pair of marks."""
-        forms = [form for form in forms if mark in form.firsts]
+        forms = [form for form in forms if mark in form.firsts] or forms
         opened = any(mark in form.open for form in forms)
         heads = [head for form in forms for head in form.body.heads]
         self.head = (yield from self._first(heads)) if opened else mark

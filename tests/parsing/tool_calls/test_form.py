@@ -22,6 +22,10 @@ def test_a_call_begins_with_its_mark_or_with_its_body(
     assert (form.firsts, form.ends) == (firsts, ends)
 
 
+def test_in_a_section_a_call_may_begin_with_its_body() -> None:
+    assert Form("a", Json(), ("<a>",), "", ("<s>", "</s>")).in_section == ("<a>", "{", "[")
+
+
 @pytest.mark.parametrize(
     ("form", "pairs"),
     [
