@@ -6,7 +6,7 @@ from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
 from converter.dialects.endpoints import Endpoint
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
-from converter.dialects.openai_chat.messages import RequestSettings
+from converter.dialects.openai_chat.messages import RequestSettings, join_texts
 from converter.dialects.responses import RESPONSES
 from converter.wire.sse import Framing
 
@@ -26,6 +26,7 @@ __all__ = [
     "by_name",
     "find",
     "framings",
+    "join_texts",
     "recognise",
     "request_writer",
 ]

@@ -1,27 +1,229 @@
-"""Thoughts of earlier turns in a chat completion, and what its template is told of them."""
+"""Thoughts of earlier turns: kept for clients that drop them, and put back into a chat completion.
 
-from collections.abc import Mapping
+A reply's thoughts are kept under a hash of all that was said before it and of its own words, and
+put back where a later request has the same message at the same place. So a fork has the thoughts of
+its trunk, and an edit ends them: nothing reaches another conversation. Two replies that nothing but
+their thoughts tells apart have none.
+"""
 
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from converter.dialects.reasoning_fields import REASONING_FIELDS
+from converter.dialects.table import join_texts
+from converter.model.events import Event, Text, Thinking, ToolCall
+from converter.model.memory import Memory
 from converter.servers.chat_templates import History
+from converter.wire import json_text
+from converter.wire.bounds import LONGEST_THOUGHT
 
 type Body = Mapping[str, object]
+type Message = Mapping[str, object]
 
 _TEMPLATE = "chat_template_kwargs"
+_THINKING_PARTS = ("thinking", "redacted_thinking", "reasoning")
+_KEY = "thoughts "
+"""Begins the names of kept thoughts in the memory."""
+_LINE_ENDS = "\r\n"
+
+
+@dataclass(slots=True)
+class Spot:
+    """The place of a reply in its conversation. `said`: a hash of all before it. `join`: makes one
+    content of the reply's texts, as its client's next request has it.
+    """
+
+    memory: Memory
+    model: str
+    said: bytes
+    join: Callable[[Iterable[str]], str]
+    _events: list[Sequence[Event]] = field(default_factory=list)
+    _thoughts: list[str] = field(default_factory=list)
+
+    def hear(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
+        """Take note of what the client was told, and of the thoughts that ended in it."""
+        self._events.append(events)
+        self._thoughts += (str(event["thought"]) for event in thoughts)
+
+    def keep(self) -> None:
+        """Keep the thoughts of a reply that is over; of several choices, and of a thought that is
+        not told whole, nothing.
+        """
+        events = [event for some in self._events for event in some]
+        cut = any(len(thought) >= LONGEST_THOUGHT for thought in self._thoughts)
+        if cut or any(getattr(event, "choice", 0) for event in events):
+            return
+        text = self.join(_texts(events))
+        message = {"role": "assistant", "content": text, "tool_calls": _calls(events)}
+        if text.strip() or message["tool_calls"]:
+            self._keep(
+                _key(_after(self.said, message), self.model), join_texts(self._thoughts), text
+            )
+
+    def _keep(self, key: str, thinking: str, text: str) -> None:
+        value = json_text.write({"thinking": thinking, "text": text})
+        if self.memory.get(key) not in (None, value):
+            value = json_text.write({})  # another conversation says the same by now
+        self.memory.keep(key, value)
+
+
+def _texts(events: Iterable[Event]) -> list[str]:
+    """Return the texts of a reply, one for each block."""
+    spoken = (event for event in events if isinstance(event, Text | Thinking | ToolCall))
+    runs = groupby(spoken, key=lambda event: isinstance(event, Text))
+    return ["".join(getattr(each, "text", "") for each in run) for text, run in runs if text]
+
+
+def _calls(events: Iterable[Event]) -> list[Message]:
+    """Return the calls of a reply, as a message holds them."""
+    calls: dict[tuple[int, str], dict[str, str]] = {}
+    last: dict[int, str] = {}
+    for event in events:
+        if isinstance(event, ToolCall):
+            name = last[event.index] = event.id or last.get(event.index, "")
+            call = calls.setdefault((event.index, name), {"name": "", "arguments": ""})
+            call["name"] += event.name
+            call["arguments"] += event.arguments
+    return [{"id": name, "function": call} for (_, name), call in calls.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The earlier thoughts of a request. `restored`: those put back; `unknown`: the messages whose
+    thoughts are not known any more. `spot`: the place where the reply's own are kept.
+    """
+
+    restored: int = 0
+    unknown: int = 0
+    spot: Spot | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes for a person, a line each."""
+        counts = {"put back": self.restored, "not known any more": self.unknown}
+        return tuple(f"{count} earlier thoughts {what}" for what, count in counts.items() if count)
+
+
+def restore(
+    body: Body, history: History, memory: Memory, join: Callable[[Iterable[str]], str] = "".join
+) -> tuple[Body, Earlier]:
+    """Return the request with the thoughts that its client has dropped. One that brings any is not
+    added to, and nothing is kept of its reply.
+    """
+    messages, model = _messages(body), str(body.get("model") or "")
+    if any(map(_thinks, messages)):
+        return body, Earlier()
+    said = b""
+    begin = _last_of_user(messages) if history.loop else -1
+    made, restored, unknown = list(messages), 0, 0
+    for at, message in enumerate(messages):
+        said = _after(said, message)
+        if begin < at < len(messages) - 1 and _is_reply(message):
+            kept = _read(memory.get(_key(said, model)))
+            restored += bool(kept and kept[0])
+            unknown += kept is None
+            made[at] = _with(message, *kept, history.place) if kept and kept[0] else message
+    begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
+    spot = None if begun else Spot(memory, model, said, join)
+    changed = {**body, "messages": made} if restored else body
+    return changed, Earlier(restored, unknown, spot)
 
 
 def switched(body: Body, history: History) -> Body:
     """Return the request with the switches without which its template drops the thoughts in it.
     What the client itself says of them counts.
     """
-    told = body.get(_TEMPLATE)
-    said = told if isinstance(told, dict) else {}
     if not any(message.get(history.place) for message in _messages(body)):
         return body
-    switches = {**history.switches, **said}
+    told = body.get(_TEMPLATE)
+    switches = {**history.switches, **(told if isinstance(told, dict) else {})}
     return {**body, _TEMPLATE: switches} if switches else body
 
 
-def _messages(body: Body) -> list[Body]:
+def _messages(body: Body) -> list[Message]:
     messages = body.get("messages")
     listed = messages if isinstance(messages, list) else []
     return [message if isinstance(message, dict) else {} for message in listed]
+
+
+def _last_of_user(messages: Sequence[Message]) -> int:
+    places = (at for at, message in enumerate(messages) if message.get("role") == "user")
+    return max(places, default=-1)
+
+
+def _thinks(message: Message) -> bool:
+    """Tell whether an assistant's message brings a thought."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    kinds = (part.get("type") for part in parts if isinstance(part, dict))
+    return message.get("role") == "assistant" and (
+        any(message.get(name) for name in REASONING_FIELDS)
+        or any(kind in _THINKING_PARTS for kind in kinds)
+    )
+
+
+def _is_reply(message: Message) -> bool:
+    called = message.get("tool_calls")
+    return message.get("role") == "assistant" and bool(_words(message).strip() or called)
+
+
+def _words(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
+
+
+def _after(said: bytes, message: Message) -> bytes:
+    """Return the hash of a conversation to which a message was added."""
+    return hashlib.blake2b(said + _bytes(message), digest_size=20).digest()
+
+
+def _bytes(message: Message) -> bytes:
+    """Return what tells a message from others: of a reply its words and calls, without the blanks
+    around them, which clients strip.
+    """
+    if message.get("role") != "assistant":
+        names = ("role", "content", "name", "tool_call_id")
+        return json_text.write([message.get(name) for name in names])
+    called = message.get("tool_calls")
+    calls = [_call(call) for call in called] if isinstance(called, list) else []
+    return json_text.write(["assistant", _words(message).strip(), calls])
+
+
+def _call(call: object) -> list[object]:
+    """Return a call's id, name and arguments; these in one order, since clients read them."""
+    fields = call if isinstance(call, dict) else {}
+    function = fields.get("function") or fields.get("custom")
+    said = function if isinstance(function, dict) else {}
+    arguments = said.get("arguments") or said.get("input") or "{}"
+    read = json_text.read_or_none(arguments.encode()) if isinstance(arguments, str) else arguments
+    in_order = sorted(read.items()) if isinstance(read, dict) else arguments
+    return [fields.get("id"), said.get("name"), in_order]
+
+
+def _key(said: bytes, model: str) -> str:
+    return f"{_KEY}{said.hex()} {model}"
+
+
+def _read(value: bytes | None) -> tuple[str, str] | None:
+    """Return the thought and the text that are kept; `None`: not known, or of several replies."""
+    kept = json_text.read_or_none(value) if value else None
+    if not isinstance(kept, dict) or "thinking" not in kept:
+        return None
+    return str(kept["thinking"]), str(kept.get("text"))
+
+
+def _with(message: Message, thinking: str, text: str, place: str) -> Message:
+    """Return a message with its thought. Beside a field the template writes the line ends between
+    thought, text and calls itself.
+    """
+    if place == "tags":
+        return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
+    text = text.lstrip(_LINE_ENDS)
+    said = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
+    own = {"content": said} if said and isinstance(message.get("content"), str) else {}
+    return {**message, **own, place: thinking}

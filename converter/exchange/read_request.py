@@ -1,15 +1,22 @@
 """The second step of an exchange: its request, read."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from converter.dialects.offered_tools import call_ids, offered
 from converter.dialects.server_fields import BUDGET_FIELDS
-from converter.dialects.table import Form, ReplyContext, RequestSettings, request_writer
+from converter.dialects.table import (
+    Form,
+    ReplyContext,
+    RequestSettings,
+    join_texts,
+    request_writer,
+)
 from converter.exchange import earlier_thoughts
+from converter.exchange.earlier_thoughts import Earlier
 from converter.exchange.exchange import Exchange
-from converter.model.conversation import Conversation
+from converter.model.conversation import Conversation, RedactedThinking, ThinkingBlock, Turn
 from converter.model.memory import Memory
 from converter.observe.thought_events import conversation_id
 from converter.parsing.tool_calls.stage import Tools
@@ -25,6 +32,8 @@ DOUBLED = (
 MOST_DOUBLED = 5
 """Doubled ids of a request that are told."""
 
+NO_EARLIER = Earlier()
+
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
@@ -34,8 +43,9 @@ class ReadRequest:
     `tools`: those whose calls are read from the reply's text; `tells_tools`: the server is told of
     them in words. `served_model`: the server's name for the model, where the client has another,
     which is `called` in a request that else goes on as it came; one that goes to a server's own
-    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`), and may
-    have been changed for the server (`mended`). `call_ids`: of the calls in its history.
+    endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`). It may
+    have been changed for the server (`mended`). `call_ids`: of the calls in its history. `earlier`:
+    thoughts that were put back.
     """
 
     exchange: Exchange
@@ -52,6 +62,7 @@ class ReadRequest:
     omits_thinking: bool = False
     mended: bool = False
     call_ids: frozenset[str] = frozenset()
+    earlier: Earlier = NO_EARLIER
 
     @property
     def form(self) -> Form | None:
@@ -107,9 +118,9 @@ class ReadRequest:
         asks = self.asks_to_think or think_prompt.asks_for_thinking(self.body)
         return self.exchange.settings.unasked == "hide" and not asks
 
-    def written(self, server: Server, parses: bool) -> "ReadRequest":
+    def written(self, server: Server, parses: bool, memory: Memory | None = None) -> "ReadRequest":
         """Return the request with the chat completion that asks the same of this server. `parses`:
-        it takes the thinking out of the text itself.
+        it takes the thinking out of the text itself. `memory`: thoughts that a client dropped.
         """
         assert self.conversation
         conversation = self.conversation
@@ -119,8 +130,33 @@ class ReadRequest:
         history = chosen.read_by(conversation.model, server)
         settings = RequestSettings(history.place, chosen.order, server, parses)
         body, notes = request_writer.write(conversation, settings)
-        switched = earlier_thoughts.switched(body, history)
-        return replace(self, body=switched, notes=(*self.notes, *notes)).with_tools()
+        asked = replace(self, body=body, notes=(*self.notes, *notes))
+        if memory is not None and not any(map(_thinks, conversation.turns)):
+            asked = asked.restored(memory, server, join_texts)
+        switched = earlier_thoughts.switched(asked.body, history)
+        return replace(asked, body=switched).with_tools()
+
+    def restored(
+        self,
+        memory: Memory,
+        server: Server | None,
+        join: Callable[[Iterable[str]], str] = "".join,
+    ) -> "ReadRequest":
+        """Return the request with the thoughts that its client has dropped, if its model wants
+        them. `memory`: those that are kept, of all clients.
+        """
+        exchange, model = self.exchange, str(self.body.get("model") or "")
+        chosen = exchange.settings
+        if chosen.restore == "off" or not memory.keeps or not chosen.history.is_wanted(model):
+            return self
+        history = chosen.history.read_by(model, server)
+        own = memory.of(exchange.owner)
+        body, earlier = earlier_thoughts.restore(self.body, history, own, join)
+        notes = (*self.notes, *earlier.notes)
+        if not earlier.restored:
+            return replace(self, earlier=earlier, notes=notes)
+        body = earlier_thoughts.switched(body, history)
+        return replace(self, body=body, earlier=earlier, notes=notes, mended=True)
 
     def with_tools(self) -> "ReadRequest":
         """Return the request with what its tools ask of the addon: to read their calls from text,
@@ -146,6 +182,10 @@ class ReadRequest:
         if not wanted or self.exchange.native or known.thinks(upstream, self.body):
             return None
         return think_prompt.add(self.body, self.budget)
+
+
+def _thinks(turn: Turn) -> bool:
+    return any(isinstance(block, ThinkingBlock | RedactedThinking) for block in turn.blocks)
 
 
 def note(exchange: Exchange, body: bytes) -> ReadRequest:

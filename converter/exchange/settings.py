@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from converter.dialects.reasoning_fields import Mapped, read_map
@@ -78,14 +78,18 @@ class WrittenHistory:
     thoughts: Place | None
     order: Order
 
-    def read_by(self, model: str, server: Server) -> History:
-        """Return what the model is given of earlier thoughts, on this server."""
-        if self.thoughts:
-            return History(self.thoughts)
+    def read_by(self, model: str, server: Server | None) -> History:
+        """Return what the model is given of earlier thoughts, on this server, if it is known."""
         known = history_of(model) or UNKNOWN
-        if known.place != "reasoning_content":
-            return known
-        return replace(known, place=server.history, switches=known.switches if server.on else {})
+        named = server.history if server and known.place == "reasoning_content" else known.place
+        switches = known.switches if server is None or server.on else {}
+        return History(self.thoughts or named, known.loop, switches)
+
+    def is_wanted(self, model: str) -> bool:
+        """Tell whether the model wants its thoughts back: by its row, or by the user's word."""
+        known = history_of(model)
+        places = {self.thoughts or (known and known.place), known.place if known else None}
+        return bool(places - {None}) and "drop" not in places
 
 
 def _read_history(written: object) -> WrittenHistory:
@@ -175,6 +179,7 @@ OPTIONS = (
         _read_history,
         _HISTORY,
     ),
+    _choice("restore", ("auto", "off"), "put back earlier thoughts that a client has dropped"),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
     Option(
         "ping",
@@ -269,6 +274,7 @@ class Settings:
     limits: Limits
     server: Server | None
     history: WrittenHistory
+    restore: str
     flows: str
     ping: Ping
     hosts: tuple[str, ...]

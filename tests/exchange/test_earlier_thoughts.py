@@ -1,7 +1,8 @@
-"""Thoughts of earlier turns: where a request holds them."""
+"""Thoughts of earlier turns: where a request holds them, what is put back, and what is not."""
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,10 @@ from converter.dialects.table import ANTHROPIC
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import read
+from converter.model.memory import Memory
 from converter.servers.profiles import by_name
-from tests.support import endpoints
+from tests.support import endpoints, frames
+from tests.support.forgetful import WAYS, Talk, Way, says
 
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
 TURNS = [
@@ -71,3 +74,146 @@ def test_ollama_reads_one_name_alone() -> None:
 def test_what_the_user_chose_goes_before_the_row() -> None:
     body = written("GLM-5.2", history=["tags"])
     assert (earlier(body), body.get("chat_template_kwargs")) == (IN_TAGS, None)
+
+
+CALL = {
+    "index": 0,
+    "id": "call_7",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Oslo"}'},
+}
+TAGGED = frames.stream("<think>\nI add", " them.\n</think>\n\nIt is", " 5.\n")
+CALLED = [
+    *frames.text("<think>\nI look.\n</think>\n\nA moment.\n"),
+    frames.delta(tool_calls=[CALL]),
+    frames.finish("tool_calls"),
+    frames.DONE,
+]
+ANSWERED = frames.stream("<think>\nWarm.\n</think>\n\nSunny.")
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> Way:
+    return WAYS[request.param]
+
+
+def replies(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [message for message in body["messages"] if message["role"] == "assistant"]
+
+
+def test_a_dropped_thought_is_put_back_as_it_was(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999))
+    talk.turn(says("2 + 3"), TAGGED)
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    (reply,) = replies(asked)
+    assert reply == {
+        "role": "assistant",
+        "content": "It is 5.\n",
+        "reasoning_content": "I add them.",
+    }
+    assert asked["chat_template_kwargs"] == {"preserve_thinking": True}
+    assert (earlier.restored, earlier.unknown) == (1, 0)
+
+
+def test_a_loop_of_tools_has_the_thoughts_of_all_its_turns(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999))
+    talk.turn(says("Oslo?"), CALLED)
+    talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    said = [(reply["reasoning_content"], reply["content"]) for reply in replies(asked)]
+    assert said == [("I look.", "A moment."), ("Warm.", "Sunny.")]
+    assert replies(asked)[0]["tool_calls"][0]["id"] == "call_7"
+    assert earlier.restored == 2
+
+
+def test_a_client_that_brings_thoughts_is_never_added_to(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999))
+    talk.turn(says("2 + 3"), TAGGED)
+    talk.thoughts = True
+    talk.turn(says("thanks"), ANSWERED)
+    asked, earlier = talk.turn(says("bye"), ANSWERED)
+    said = [reply.get("reasoning_content") for reply in replies(asked)]
+    assert (said, earlier.restored, earlier.spot) == ([None, "Warm."], 0, None)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("Qwen3.6-35B-A3B", {"restore": "off"}),
+        ("Qwen3.6-35B-A3B", {"history": ["drop"]}),
+        ("DeepSeek-R1-0528", {}),
+        ("DeepSeek-R1-0528", {"history": ["reasoning_content"]}),
+        ("nobody-knows-it", {}),
+    ],
+)
+def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, Any]) -> None:
+    memory = Memory(99, 9999)
+    talk = Talk(way, memory, model, options=options)
+    talk.turn(says("2 + 3"), TAGGED)
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(asked)[0], earlier.restored) == (False, 0)
+    assert [name for name in memory._store._entries if name.startswith("thoughts")] == []
+
+
+def test_a_place_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
+    talk.turn(says("2 + 3"), TAGGED)
+    asked, _ = talk.turn(says("thanks"), ANSWERED)
+    assert replies(asked)[0]["content"] == "<think>I add them.</think>\n\nIt is 5.\n"
+
+
+def test_a_template_of_loops_gets_no_more_than_it_reads(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999), "Qwen3-8B")
+    talk.turn(says("2 + 3"), TAGGED)
+    _, in_turn = talk.turn(says("Oslo?"), CALLED)
+    asked, in_loop = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    assert (in_turn.restored, in_loop.restored, in_loop.unknown) == (0, 1, 0)
+    assert replies(asked)[-1]["reasoning_content"] == "I look."
+
+
+def test_what_is_not_known_any_more_is_counted(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999))
+    talk.turn(says("2 + 3"), TAGGED)
+    talk.memory = Memory(99, 9999)
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 1)
+    assert earlier.notes == ("1 earlier thoughts not known any more",)
+
+
+def test_a_reply_without_a_thought_is_known(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999))
+    talk.turn(says("2 + 3"), frames.stream("5"))
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 0)
+
+
+def test_another_owner_has_nothing_of_it(way: Way) -> None:
+    memory = Memory(99, 9999)
+    mine, theirs = Talk(way, memory, owner="me"), Talk(way, memory, owner="you")
+    mine.turn(says("2 + 3"), TAGGED)
+    theirs.items = list(mine.items)
+    assert theirs.turn(says("thanks"), ANSWERED)[1].unknown == 1
+    assert mine.turn(says("thanks"), ANSWERED)[1].restored == 1
+
+
+def test_what_the_client_says_of_a_switch_counts() -> None:
+    talk = Talk(WAYS["chat"], Memory(99, 9999))
+    said = {"chat_template_kwargs": {"preserve_thinking": False, "x": 1}}
+    talk.way = replace(talk.way, body=lambda items: {"messages": items, **said})
+    talk.turn(says("2 + 3"), TAGGED)
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    assert earlier.restored == 1
+    assert asked["chat_template_kwargs"] == said["chat_template_kwargs"]
+
+
+def test_of_several_choices_nothing_is_kept() -> None:
+    talk = Talk(WAYS["chat"], Memory(99, 9999))
+    two = [
+        frames.delta(content="<think>a</think>5"),
+        frames.delta(1, content="<think>b</think>5"),
+        frames.finish(),
+        frames.finish("stop", 1),
+        frames.DONE,
+    ]
+    talk.turn(says("2 + 3"), two)
+    assert talk.turn(says("thanks"), ANSWERED)[1].unknown == 1

@@ -183,6 +183,7 @@ class ReplySteps:
         )
 
     def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
+        _keep(record, rewriter)
         self._audience.hear(flow, record, rewriter, self._chosen().events)
 
     async def _rewrite_whole(
@@ -208,8 +209,19 @@ class ReplySteps:
         if made.answer:
             messages.replace(response, made.answer)
         if made.rewriter:
+            _keep(record, made.rewriter)
             events = self._chosen().events
             await self._audience.hear_whole(flow, record, made.rewriter, events, size)
+
+
+def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
+    """Keep the thoughts of a reply that has come to its end, before the client has it."""
+    spot = record.request.earlier.spot if record.request else None
+    if spot is None:
+        return
+    spot.hear(rewriter.events, rewriter.thoughts)
+    if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
+        spot.keep()
 
 
 def _few(events: Sequence[Event]) -> Iterator[list[Event]]:

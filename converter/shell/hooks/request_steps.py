@@ -112,7 +112,7 @@ class RequestSteps:
         elif upstream.direct:
             record.server = await self._client.recognise(upstream, client)
         record.server_parses = self._known.takes_thinking_out(upstream)
-        write = partial(read.written, record.server, record.server_parses)
+        write = partial(read.written, record.server, record.server_parses, self.memory)
         record.request = asked = await aside(size, write)
         notes += asked.notes
         if exchange.endpoint.is_count:
@@ -131,10 +131,22 @@ class RequestSteps:
             asked = await aside(len(body), partial(read_request.note, record.exchange, body))
         except RequestError as error:
             return _refused(record.exchange, error, notes)
-        record.request = await self._named(flow, record, asked)
+        asked = await self._named(flow, record, asked)
+        record.request = await self._restored(flow, record, asked, len(body))
+        notes += record.request.notes
         if record.request.served_model or record.request.mended:
             await _send(flow, record.request.body)
         return None
+
+    async def _restored(
+        self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest, size: int
+    ) -> ReadRequest:
+        """Return a chat completion with the thoughts that its client has dropped."""
+        if record.exchange.native or asked.tells_tools:
+            return asked
+        known = self._known.server(messages.upstream(flow, record.exchange))
+        server = record.exchange.settings.server or known
+        return await aside(size, partial(asked.restored, self.memory, server))
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""

@@ -1,0 +1,132 @@
+"""A client that drops thoughts, in each dialect: its requests, and what it keeps of the replies."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.exchange import settings
+from converter.exchange.earlier_thoughts import Earlier
+from converter.exchange.exchange import Exchange
+from converter.exchange.read_request import ReadRequest, note, read
+from converter.model.memory import Memory
+from converter.reply.awaited_reply import AwaitedReply
+from converter.servers.profiles import by_name
+from tests.support import endpoints
+
+type Item = dict[str, Any]
+
+MODEL = "Qwen3.6-35B-A3B"
+LLAMA = by_name("llama.cpp")
+TOOL = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+def _of_chat(reply: Item, thoughts: bool) -> list[Item]:
+    message = reply["choices"][0]["message"]
+    names = ("content", "tool_calls", *(["reasoning_content"] if thoughts else []))
+    said = {name: message[name] for name in names if message.get(name) is not None}
+    return [{"role": "assistant", **said}]
+
+
+def _of_messages(reply: Item, thoughts: bool) -> list[Item]:
+    blocks = [part for part in reply["content"] if thoughts or part["type"] != "thinking"]
+    return [{"role": "assistant", "content": blocks}]
+
+
+def _of_responses(reply: Item, thoughts: bool) -> list[Item]:
+    return [item for item in reply["output"] if thoughts or item["type"] != "reasoning"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a dialect says it: the items of a reply, a user's turn, a tool's result, a request."""
+
+    client: Dialect
+    endpoint: Any
+    kept: Callable[[Item, bool], list[Item]]
+    result: Callable[[str, str], Item]
+    body: Callable[[list[Item]], Item]
+
+
+def _result_block(call: str, said: str) -> Item:
+    block = {"type": "tool_result", "tool_use_id": call, "content": said}
+    return {"role": "user", "content": [block]}
+
+
+WAYS = {
+    "chat": Way(
+        OPENAI_CHAT,
+        endpoints.CHAT,
+        _of_chat,
+        lambda call, said: {"role": "tool", "tool_call_id": call, "content": said},
+        lambda items: {
+            "messages": items,
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": TOOL}}],
+        },
+    ),
+    "messages": Way(
+        ANTHROPIC,
+        endpoints.MESSAGES,
+        _of_messages,
+        _result_block,
+        lambda items: {
+            "messages": items,
+            "max_tokens": 99,
+            "tools": [{"name": "weather", "input_schema": TOOL}],
+        },
+    ),
+    "responses": Way(
+        RESPONSES,
+        endpoints.RESPONSES,
+        _of_responses,
+        lambda call, said: {"type": "function_call_output", "call_id": call, "output": said},
+        lambda items: {
+            "input": items,
+            "store": False,
+            "tools": [{"type": "function", "name": "weather", "parameters": TOOL}],
+        },
+    ),
+}
+
+
+@dataclass
+class Talk:
+    """One conversation through the machines. `thoughts`: the client brings them back."""
+
+    way: Way
+    memory: Memory
+    model: str = MODEL
+    owner: str = ""
+    thoughts: bool = False
+    options: Item = field(default_factory=dict)
+    items: list[Item] = field(default_factory=list)
+
+    def asked(self) -> ReadRequest:
+        """Return the request as it goes to the server."""
+        chosen = settings.read(self.options)
+        exchange = Exchange(self.way.endpoint, chosen, client=self.way.client, owner=self.owner)
+        body = json.dumps({"model": self.model, **self.way.body(self.items)}).encode()
+        if self.way.client is OPENAI_CHAT:
+            return note(exchange, body).restored(self.memory, LLAMA)
+        return read(exchange, body, self.memory).written(LLAMA, False, self.memory)
+
+    def turn(self, user: Item, reply: Sequence[bytes]) -> tuple[Item, Earlier]:
+        """Say something, get this stream for a reply; return the server's request."""
+        self.items.append(user)
+        asked = self.asked()
+        rewriter = AwaitedReply(asked).rewriter(Form.STREAM, self.way.client, Form.WHOLE)
+        spot, out = asked.earlier.spot, list[bytes]()
+        for chunk in (*reply, b""):
+            out += rewriter.feed(chunk) if chunk else rewriter.close()
+            if spot:
+                spot.hear(rewriter.events, rewriter.thoughts)
+        if spot:
+            spot.keep()
+        self.items += self.way.kept(json.loads(b"".join(out)), self.thoughts)
+        return dict(asked.body), asked.earlier
+
+
+def says(text: str) -> Item:
+    """Return a turn of the user."""
+    return {"role": "user", "content": text}
