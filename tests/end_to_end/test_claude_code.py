@@ -105,6 +105,19 @@ def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
     assert (session.status, session.end["result"]) == (0, "It says hello.")
 
 
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+@pytest.mark.parametrize("half", ['{"command": "touch made', '{"command": touch made}'])
+def test_a_call_that_is_none_is_not_run_and_the_model_is_asked_again(
+    claude: AskClaude, model: ByPathServer, half: str, reason: str
+) -> None:
+    call = delta(tool_calls=[{**RUN, "function": {"name": "Bash", "arguments": half}}])
+    steps = [ROLE, *text("Let me see."), call, finish(reason), USAGE, DONE]
+    model.rows[CHAT] = [named(steps), named(ANSWERS)]
+    session = claude("Make a file.", "--allowedTools", "Bash")
+    assert "could not be parsed as JSON" in session.results[0]["content"]
+    assert (session.status, session.end["result"]) == (0, "It says hello.")
+
+
 @pytest.mark.parametrize("form", ["hermes", "qwen3-coder", "glm", "minimax", "kimi", "json"])
 def test_a_call_that_the_model_writes_into_its_text_is_one(
     claude: AskClaude, model: ByPathServer, form: str

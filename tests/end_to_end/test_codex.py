@@ -128,11 +128,13 @@ def test_it_calls_a_tool_of_an_mcp_server_by_its_namespace(codex: Ask, model: By
     assert "echo: hi" in model.bodies()[1]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("reason", ["length", "tool_calls"])
+@pytest.mark.parametrize("reason", ["length", "tool_calls", "stop"])
 def test_it_never_runs_a_call_that_was_cut(codex: Ask, model: ByPathServer, reason: str) -> None:
     cut = calls("exec_command", '{"cmd": "touch made.txt', reason=reason)
     model.rows[CHAT] = [cut, ANSWER]
     session = codex("Make a file.")
+    if reason != "length":  # it asks again
+        assert (session.status, session.items[-1]["text"]) == (0, "It says hello.")
     assert "command_execution" not in session.kinds
     assert not (session.folder / "made.txt").exists()
 

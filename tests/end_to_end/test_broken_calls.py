@@ -1,0 +1,150 @@
+"""Calls that have no meaning, in front of clients that run what they are given: none runs a part
+of one.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from anthropic import beta_tool
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import DONE, HEAD, ROLE, USAGE, delta, finish, text
+from tests.support.harness import Proxy
+from tests.support.prompts import MODEL
+from tests.support.sdks import openai_client
+from tests.support.tool_call_texts import WRITTEN
+
+pytestmark = pytest.mark.slow
+
+pytest_plugins = ["tests.support.front"]
+
+GOOD = '{"path": "/tmp/old"}'
+HALVES = {
+    "cut": '{"path": "/data", "dry_',
+    "cut in a value": '{"path": "/da',
+    "two objects": '{"path": "/data"} {"dry_run": true}',
+    "no value": '{"path": "/data", "dry_run": yes, please}',
+    "no object": "the path is /data",
+}
+ANSWER = Says(steps=[ROLE, *text("I did not."), finish("stop"), USAGE, DONE])
+QUESTION: Any = [{"role": "user", "content": "Clean up."}]
+
+
+def own(*arguments: str, reason: str) -> Says:
+    """A reply with calls of the server's own."""
+    calls = [
+        {"index": at, "id": f"call_{at}", "type": "function", "function": _function(said)}
+        for at, said in enumerate(arguments)
+    ]
+    pieces = [delta(tool_calls=[call]) for call in calls]
+    return Says(steps=[ROLE, *pieces, finish(reason), USAGE, DONE])
+
+
+def _function(arguments: str) -> dict[str, str]:
+    return {"name": "remove", "arguments": arguments}
+
+
+def in_text(arguments: str) -> Says:
+    """A good call in the text, and one behind it that is none."""
+    good = WRITTEN["hermes"].write([("remove", {"path": "/tmp/old"})])
+    call = f'<tool_call>{{"name": "remove", "arguments": {arguments}}}</tool_call>'
+    said = f"{good}\n{call}"
+    pieces = [said[at : at + 9] for at in range(0, len(said), 9)]
+    return Says(steps=[ROLE, *text(*pieces), finish("stop"), USAGE, DONE])
+
+
+@pytest.fixture
+def ran() -> Iterator[list[dict[str, object]]]:
+    """What was run; a path with nothing behind it is the half of a call."""
+    calls: list[dict[str, object]] = []
+    yield calls
+    assert not [call for call in calls if "/da" in str(call)]
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_the_tool_runner_runs_no_half_of_a_servers_own_call(
+    sdk: anthropic.Anthropic,
+    model: ByPathServer,
+    ran: list[dict[str, object]],
+    half: str,
+    reason: str,
+    streamed: bool,
+) -> None:
+    model.rows[CHAT] = [own(half, reason=reason), ANSWER]
+    _run_tools(sdk, ran, streamed)
+    assert ran == []
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_the_tool_runner_runs_no_half_of_a_call_in_the_text(
+    sdk: anthropic.Anthropic,
+    model: ByPathServer,
+    ran: list[dict[str, object]],
+    half: str,
+    streamed: bool,
+) -> None:
+    model.rows[CHAT] = [in_text(half), ANSWER]
+    _run_tools(sdk, ran, streamed)
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls"])
+def test_a_number_may_have_been_cut(
+    sdk: anthropic.Anthropic, model: ByPathServer, ran: list[dict[str, object]], reason: str
+) -> None:
+    model.rows[CHAT] = [own('{"path": "/data", "days": 3', reason=reason), ANSWER]
+    _run_tools(sdk, ran, streamed=True)
+    assert ran == []
+
+
+def test_the_tool_runner_runs_what_has_one_meaning(
+    sdk: anthropic.Anthropic, model: ByPathServer
+) -> None:
+    model.rows[CHAT] = [own("{'path': '/x', \"dry_run\": True,}", reason="tool_calls"), ANSWER]
+    calls: list[dict[str, object]] = []
+    _run_tools(sdk, calls, streamed=True)
+    assert calls == [{"path": "/x", "dry_run": True, "days": 0}]
+
+
+def _run_tools(sdk: anthropic.Anthropic, ran: list[dict[str, object]], streamed: bool) -> None:
+    @beta_tool
+    def remove(path: str, dry_run: bool = False, days: int = 0) -> str:
+        """Remove a folder."""
+        ran.append({"path": path, "dry_run": dry_run, "days": days})
+        return "done"
+
+    asked: Any = {"model": MODEL, "max_tokens": 200, "messages": QUESTION, "tools": [remove]}
+    with suppress(anthropic.APIError, ValueError):
+        runner: Any = sdk.beta.messages.tool_runner(**asked, stream=streamed)
+        for turn in runner:
+            if streamed:
+                turn.get_final_message()
+
+
+@pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+def test_the_openai_sdk_raises(
+    front_proxy: Proxy, model: ByPathServer, half: str, streamed: bool
+) -> None:
+    model.rows[CHAT] = [own(GOOD, half, reason="tool_calls") if streamed else _whole(half)]
+    mark = front_proxy.mark()
+    with openai_client(front_proxy.ports[0]) as client, pytest.raises(openai.APIError):
+        list(_asked(client, streamed))
+    front_proxy.check(mark)
+
+
+def _asked(client: openai.OpenAI, streamed: bool) -> Any:
+    return client.chat.completions.create(model=MODEL, messages=QUESTION, stream=streamed)
+
+
+def _whole(half: str) -> Says:
+    call = {"id": "call_0", "type": "function", "function": _function(half)}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    return Says({**HEAD, "object": "chat.completion", "choices": [choice]})
