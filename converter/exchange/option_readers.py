@@ -44,6 +44,13 @@ def one_of(allowed: Sequence[str]) -> Callable[[object], str]:
     return read
 
 
+def read_tokens(written: object) -> int | None:
+    """Return a number of tokens; None for none."""
+    if not str(written).isdecimal() and written != "":
+        raise ValueError(f"expected a number of tokens, got {written!r}")
+    return int(str(written)) if written != "" else None
+
+
 def read_start(written: object) -> InitialState:
     """Return where replies begin."""
     return InitialState(one_of(STARTS)(written))

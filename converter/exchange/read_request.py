@@ -22,7 +22,7 @@ from converter.observe.thought_events import conversation_id
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
-from converter.servers.profiles import Server
+from converter.servers.profiles import EFFORT_CEILINGS, Server
 from converter.wire import json_text
 
 type Body = Mapping[str, object]
@@ -98,6 +98,16 @@ class ReadRequest:
         asked = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
         strings = asked if isinstance(asked, list) else [asked]
         return tuple(said for said in strings if isinstance(said, str) and said)
+
+    @property
+    def ceiling(self) -> int | None:
+        """The tokens of thinking that are enforced: as the client asks, else as the user does."""
+        effort = (
+            self.conversation.effort if self.conversation else self.body.get("reasoning_effort")
+        )
+        ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
+        asked = next((tokens for tokens in ceilings if tokens is not None), None)
+        return self.exchange.settings.budget_tokens if asked is None else asked
 
     @property
     def shown(self) -> bool:

@@ -24,6 +24,7 @@ from converter.exchange.option_readers import (
     read_ping,
     read_server,
     read_start,
+    read_tokens,
 )
 from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, choose
@@ -41,6 +42,8 @@ UNKNOWN = History("tags")
 """What a model gets that has no row: its thoughts as it most likely wrote them."""
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
+ENOUGH = "I have thought enough about this, so I answer now."
+"""In the first person, because the model says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +140,12 @@ OPTIONS = (
         ("auto", "off", "told"),
         "read tool calls from text; told: also tell tools in the system turn",
     ),
-    _choice("budget", ("server", "proxy"), "who keeps the client's budget of thinking"),
-    _choice("loops", ("tell", "off"), "what is done about a thought that repeats itself"),
+    _choice("budget", ("server", "proxy", "enforce"), "who keeps the client's budget of thinking"),
+    Option(
+        "budget_tokens", str, "", "the budget of a request that names none, enforced", read_tokens
+    ),
+    _choice("loops", ("tell", "end", "off"), "what is done about a thought that repeats itself"),
+    Option("enough", str, ENOUGH, "the words that close a thought which was ended", str),
     _choice("unasked", ("show", "hide"), "what a client gets that did not ask for thinking"),
     _choice("blanks", ("keep", "trim"), "blanks around thoughts"),
     Option("events", str, "", "file that gets a JSON line for each thought", read_path),
@@ -263,7 +270,9 @@ class Settings:
     prompt: str
     tools: str
     budget: str
+    budget_tokens: int | None
     loops: str
+    enough: str
     unasked: str
     blanks: str
     events: str

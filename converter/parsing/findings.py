@@ -18,7 +18,8 @@ class Findings:
     and proved right. `withheld`: characters of thinking beyond the budget. `unclosed`: choices
     whose last thought began with a phrase, and no phrase ended it. `calls`: the tool calls that
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
-    head: its opener, and the closer that most likely ends it. `loop`: the words that a thought
+    head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
+    the last thought, unless they stood in no text. `loop`: the words that a thought
     repeats. `ended`: why thoughts were ended, `budget` or `loop`; `turn`: all that the model had
     said by then, nothing if it had called tools.
     """
@@ -31,6 +32,7 @@ class Findings:
     unclosed: set[int] = field(default_factory=set)
     calls: CallsRead = field(default_factory=CallsRead)
     unread: tuple[str, str] | None = None
+    marks: tuple[str, str] | None = None
     loop: tuple[str, ...] = ()
     ended: list[str] = field(default_factory=list)
     turn: tuple[Text | Thinking, ...] = ()

@@ -26,7 +26,7 @@ from converter.parsing.think_states import (
     Mode,
     State,
 )
-from converter.parsing.think_tags import ThinkTags
+from converter.parsing.think_tags import SUFFIX, ThinkTags
 from converter.parsing.thought import Said, Thought, joined
 from converter.parsing.tool_marks import (
     BEFORE_LIMIT,
@@ -96,6 +96,14 @@ class ThinkParser:
         if self._state is State.THINKING and self._thought.at_ease:
             return Thinking, self._marks.firsts + "\r\n"  # held at a thought's end
         return None
+
+    @property
+    def thought_marks(self) -> tuple[str, str] | None:
+        """Return the opener and the closer of the last thought that had an opener."""
+        if self._opened is None:
+            return None
+        tags, suffix = self._opened
+        return tags.open.replace(SUFFIX, suffix), tags.close.replace(SUFFIX, suffix)
 
     def flush(self, finish: str = "") -> list[Said]:
         """Return all that is held, as what it is if nothing follows; what does follow begins a new

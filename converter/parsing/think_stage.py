@@ -67,6 +67,8 @@ class ThinkStage:
     def _noted(self, out: Sequence[Event]) -> Sequence[Event]:
         thought = any(isinstance(event, Thinking) for event in out)
         self._findings.thought = self._findings.thought or thought
+        if thought and self._reader:
+            self._findings.marks = self._reader.marks
         return out
 
 
@@ -99,6 +101,11 @@ class _Reader:
         if self._parser.unmatched_closer and not thought and self._answering:
             self.correction = InitialState.THINKING
         return out
+
+    @property
+    def marks(self) -> tuple[str, str] | None:
+        """Return the marks of the last thought."""
+        return self._parser.thought_marks
 
     def plain(self) -> tuple[WordKind, str] | None:
         """Return what the parser makes of plain words."""

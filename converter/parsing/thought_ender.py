@@ -18,17 +18,24 @@ JOINT = "\n\n"
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
-    that repeats itself, `tell` of it, or `off`. `sentence`: the words that close it.
+    that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
+    a thought that was ended; `sentence`: the words that close it then.
     """
 
     budget: int | None = None
     loops: str = "off"
+    goes_on: bool = False
     sentence: str = ""
 
     @property
     def ends(self) -> bool:
         """Tell whether any thought may be ended."""
         return self.budget is not None or self.loops == "end"
+
+    @property
+    def only_told(self) -> "Limits":
+        """The limits of a reply of which nothing can be ended."""
+        return Limits(loops="off" if self.loops == "off" else "tell")
 
 
 NO_LIMITS = Limits()
@@ -104,7 +111,7 @@ class ThoughtEnder:
         for words in said:
             self._keep(Thinking, words)
         turn = tuple(kind("".join(words)) for kind, words in self._turn)
-        self._findings.turn = () if self._has_calls else turn
+        self._findings.turn = () if self._has_calls or not self._limits.goes_on else turn
         self._findings.ended.append(why)
         closed = [ThinkingEnd(event.choice)] if said or self._thinks else []
         return [*(shortened(event, words) for words in said), *closed]

@@ -3,19 +3,20 @@
 A recording stores the same, so that it sets its reply up in the same way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from converter.dialects.error_words import server_words
 from converter.dialects.offered_tools import wants_json
 from converter.dialects.table import Dialect, Form
 from converter.exchange.exchange import JSON, Answer, is_stream
-from converter.exchange.read_request import ReadRequest
+from converter.exchange.read_request import Body, ReadRequest
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.parsing.thought_ender import Limits
 from converter.reply.rewriter import Rewriter
 from converter.servers import context_length
+from converter.servers.begun_turn import begun
 from converter.servers.initial_state import thinking_is_off
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.profiles import GENERIC, Server
@@ -55,9 +56,28 @@ class AwaitedReply:
             thinking_is_off(request.body, exchange.settings.start),
             request.stops,
             wants_json(request.body),
-            Limits(loops=exchange.settings.loops),
+            self.limits,
             request.call_ids,
         )
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of its thoughts. Of several choices none can be ended alone."""
+        exchange = self.request.exchange
+        options = exchange.settings
+        if self.request.body.get("n") not in (None, 1):
+            return Limits(loops=options.loops).only_told
+        goes_on = bool(self.server.continues) and not exchange.native
+        budget = self.request.ceiling if options.budget == "enforce" else None
+        return Limits(budget, options.loops, goes_on, options.enough if goes_on else "")
+
+    def again(self, asked: Body, findings: Findings, made: int) -> Body:
+        """Return the request that has the reply go on behind a thought that was ended. `asked`: the
+        one that went out; `made`: tokens that were made.
+        """
+        inside = self.request.exchange.settings.start.or_else(self.initial).inside
+        marks = findings.marks
+        return begun(asked, self.server, findings.turn, marks=marks, inside=inside, made=made)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
@@ -66,6 +86,9 @@ class AwaitedReply:
         form are given.
         """
         request, exchange = self.request, self.request.exchange
+        expected = self.expected
+        if server_form is Form.WHOLE:  # it is all there, so that nothing is saved by an end
+            expected = replace(expected, limits=expected.limits.only_told)
         made = Rewriter(
             exchange.settings,
             client or exchange.client,
@@ -73,7 +96,7 @@ class AwaitedReply:
             form or request.form,
             server=exchange.server_dialect,
             context=request.reply_context,
-            expected=self.expected,
+            expected=expected,
         )
         if request.called:
             made.call_model(request.called)

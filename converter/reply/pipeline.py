@@ -31,7 +31,8 @@ def reading_of(settings: Settings, expected: Expected, whole: bool) -> Reading:
 
 
 class Pipeline:
-    """One reply. `frames` cuts it, `decode` reads a frame, `feed` puts events through the stages.
+    """One reply. `findings` and `frames`: those of a reply that it goes on. `frames` cuts it,
+    `decode` reads a frame, `feed` puts events through the stages.
 
     They are three calls, because who passes bytes on wants to know which events are of which frame,
     and who only looks may join events before the stages.
@@ -45,11 +46,14 @@ class Pipeline:
         expected: Expected,
         *,
         whole: bool,
+        findings: Findings | None = None,
+        frames: "Pipeline | None" = None,
     ) -> None:
-        self._frames: Cutter = server.wire.framing.cutter() if form is Form.STREAM else WholeBody()
+        cutter = server.wire.framing.cutter if form is Form.STREAM else WholeBody
+        self._frames: Cutter = frames._frames if frames else cutter()
         self._decoder = server.wire.decoder(settings.map)
         self._mend, self._write = server.wire.mend, server.wire.framing.write
-        self._stages = Stages(reading_of(settings, expected, whole))
+        self._stages = Stages(reading_of(settings, expected, whole), findings)
         self.cut, self.read, self.overflow = (
             self._frames.cut,
             self._frames.read,

@@ -21,6 +21,7 @@ _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
+_CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""
 
@@ -69,7 +70,10 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
     if findings.loop:
         words = bounded(" ".join(findings.loop), _SAMPLE)
-        notes.append(f"a thought repeats itself: {len(findings.loop)} words three times: {words}")
+        done = "was ended, because it repeats" if "loop" in findings.ended else "repeats"
+        notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {words}")
+    if findings.ended and (len(findings.ended) > 1 or not findings.turn):
+        notes.append(_CUT)
     return [*notes, *findings.calls.notes]
 
 

@@ -6,15 +6,18 @@ chunk -> Pipeline -> event -> Encoder -> chunk
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
 from converter.exchange.settings import Settings
-from converter.model.events import Event, Failure, ThinkingEnd
+from converter.model.events import Event, Failure, Text, Thinking, ThinkingEnd
+from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent, within_limit
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
 from converter.reply.fast_path import FastPath
+from converter.reply.joined_reply import CUT, SecondReply
 from converter.reply.pipeline import Pipeline
 from converter.reply.reply_end import ReplyEnd, without_frames
 from converter.reply.reply_notes import SpoiledFrames, notes_of
@@ -35,7 +38,12 @@ class Rewriter:
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
-    reply whose budget the proxy keeps, uncut. `held`: the bytes that wait for their frame's end.
+    reply whose budget the proxy keeps, uncut.
+
+    A thought that is ended splits the server's bytes in two replies, the second of which goes on
+    where the first is cut. `pauses`: leave the rest of the bytes in which a thought was ended, as
+    so many `unused` ones, to who asks for the second. `stopped`: no more is wanted of a reply.
+    `is_over`: of none. `made`: tokens of the first, as far as frames tell.
     """
 
     def __init__(
@@ -55,16 +63,16 @@ class Rewriter:
         expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self._form)
         self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
+        text = replace(expected, initial=InitialState.TEXT)
+        begun = replace(settings, start=InitialState.TEXT)
+        self._second_pipeline = partial(Pipeline, begun, server, server_form, text, whole=whole)
+        self._label = server.label.reply
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.wire.encoders[self._form](context)
-        splices = settings.fast and server.wire.keeps_raw and not whole
-        self._fast = (
-            FastPath(self._pipeline, self._encoder, self._noted, client.wire.counter)
-            if splices
-            else None
-        )
+        self._splices = settings.fast and server.wire.keeps_raw and not whole
+        self._fast = self._fast_path()
         self._keeps_thoughts = expected.budget is not None
-        self.end, self.held = ReplyEnd(server.label.reply), self._pipeline.held
+        self.end = ReplyEnd(self._label)
         self._begin()
 
     def _begin(self) -> None:
@@ -77,21 +85,39 @@ class Rewriter:
         self.thoughts: list[ThoughtEvent] = []
         self.whole_thoughts: list[str] = []
         self.changed = self.closed = self._broken = False
+        self.pauses = self.stopped = self.is_over = False
+        self.unused = self.made = self._ends = 0
+        self._second: SecondReply | None = None
 
     @property
     def form(self) -> Form:
         """The form in which the client gets the reply."""
         return self._form
 
+    def held(self) -> int:
+        """Return how many bytes wait for their frame's end."""
+        return self._pipeline.held()
+
+    def _fast_path(self) -> FastPath | None:
+        if not self._splices:
+            return None
+        return FastPath(self._pipeline, self._encoder, self._noted, self._client.wire.counter)
+
     def call_model(self, name: str) -> None:
         """From now on have the client read this name for the model, in place of the server's."""
         self._model, self._fast = name, None  # every frame is to be looked at
+        self._splices = False
 
     def go_on_from(self, begun: "Rewriter") -> None:
         """Write on where another has begun, which has sent signs of life and nothing else."""
         self._encoder = begun._encoder
         if self._fast:
             self._fast.encoder = begun._encoder
+
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether what comes now is a second reply, which goes on behind a thought."""
+        return self._second is not None
 
     @property
     def failure(self) -> str:
@@ -119,6 +145,8 @@ class Rewriter:
         seconds, for the summary.
         """
         self._at, self.events = at, []
+        if self.is_over:
+            return self._told([])
         self.summary.arrived(at)
         raws, place, out = self._pipeline.cut(chunk), 0, list[bytes]()
         while place < len(raws):
@@ -126,16 +154,44 @@ class Rewriter:
             if not taken:
                 out += self._rewrite(self._pipeline.read(raws[place]))
             place += taken or 1
+            if len(self.findings.ended) > self._ends:
+                held = self.held()
+                out += self._end_thought()
+                if self.pauses or self.is_over:
+                    self.unused = sum(map(len, raws[place:])) + held
+                    return self._told(out)
         out += [piece for frame in self._pipeline.overflow() for piece in self._rewrite(frame)]
         return self._told(out)
 
     def close(self) -> list[bytes]:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
+        if self.is_over:
+            return self._told(self._ended([], list, b""))
         frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
-        return self._told(self._ended(out, self.end.close, whole))
+        refused = self._second and not self._second.begun
+        return self._told(self._ended(out, CUT.copy if refused else self.end.close, whole))
+
+    def refuse(self, words: str) -> None:
+        """Note why a server does not go on behind a thought; `close` then ends the reply there."""
+        self._faults.append(words)
+
+    def _end_thought(self) -> list[bytes]:
+        """Get ready for the reply that goes on behind a thought, or end this one there: where the
+        server cannot go on, and the second time.
+        """
+        self._ends, self.stopped = len(self.findings.ended), True
+        if self._second or not self.findings.turn:
+            self.is_over = True
+            return self._encoder.feed(self._noted(CUT.copy()))
+        self.made += self.hurried
+        self._second = SecondReply(self.summary.usage, self.made)
+        frames = None if self.pauses else self._pipeline
+        self._pipeline = self._second_pipeline(findings=self.findings, frames=frames)
+        self.end, self._fast = ReplyEnd(self._label), self._fast_path()
+        return []
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
         """Return all that the client gets for a reply that is all there: both calls in one."""
@@ -200,9 +256,13 @@ class Rewriter:
         if self._fast:
             self._fast.settle()
         frame, read = self._pipeline.decode(came)
-        events = self._noted(self._pipeline.feed(self.end.feed(read)))
+        made = self._pipeline.feed(self.end.feed(read))
+        events = self._noted(self._second.feed(made) if self._second else made)
         self._spoiled.count(came, frame, read)
-        passes = self._same_dialect and frame.is_body == (self._form is Form.WHOLE)
+        self.made += any(isinstance(event, Text | Thinking) for event in read)
+        passes = (
+            self._same_dialect and not self._second and frame.is_body == (self._form is Form.WHOLE)
+        )
         # an end alone is on no wire here
         said = [event for event in events if not isinstance(event, ThinkingEnd)]
         unchanged = passes and said == read and self.end.keeps(read)

@@ -193,7 +193,7 @@ class _Chain:
 class Stages:
     """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, findings: Findings | None = None) -> None:
         self._reading = reading
         self._chains: dict[int, _Chain] = {}
         self._thoughts: list[ThoughtEvent] = []
@@ -201,7 +201,7 @@ class Stages:
         task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
         self._name = task or "0"
         self._ids = CallIds(reading.expected.call_ids, self._name)
-        self.findings = Findings()
+        self.findings = findings or Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Return what the event becomes. The reply's end empties all stages; bookkeeping passes.

@@ -61,11 +61,12 @@ class Server:
     `budget`: where a limit of thinking tokens goes, `parser_budget` the same but only for a server
     that was started with its own reasoning parser. `effort`: where the effort goes, as one of
     `efforts`; with `effort_models` only for models whose name holds one of these. `prefill`: what
-    to add so that a last assistant message is continued. `named_tool_choice`: whether one tool can
-    be demanded by name. `image_links`: whether it fetches images. `history`: the field in which it
-    takes earlier thoughts; `tool_turn_history`: the one a past tool call must carry its thinking
-    in, whatever the history setting. `repeats_opener`: whether a reply says again what the template
-    had opened.
+    to add so that a last assistant message is continued; `continues`: how such a message holds a
+    thought: as `reasoning`, in its text behind the head of a `message`, or behind all that the
+    `prompt` ends with; empty: not at all. `named_tool_choice`: whether one tool can be demanded by
+    name. `image_links`: whether it fetches images. `history`: the field in which it takes earlier
+    thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
+    history setting. `repeats_opener`: whether a reply says again what the template had opened.
     """
 
     name: str
@@ -79,12 +80,18 @@ class Server:
     efforts: Mapping[str, str] = field(default_factory=lambda: EFFORTS)
     effort_models: tuple[str, ...] = ()
     prefill: Mapping[str, object] = field(default_factory=dict)
+    continues: Literal["", "reasoning", "message", "prompt"] = ""
     named_tool_choice: bool = True
     image_links: bool = True
     history: Place = "reasoning_content"
     tool_turn_history: str = ""
     repeats_opener: bool = False
 
+
+EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
+"""Tokens of thinking that an effort allows, where budgets are enforced: those that stand for the
+next one. High and more are no limit.
+"""
 
 # In the order in which to ask a server: NIM is often vLLM inside and would answer to both names.
 SERVERS = (
@@ -111,6 +118,7 @@ SERVERS = (
         parser_budget=("thinking_token_budget",),
         effort="reasoning_effort",
         prefill={"continue_final_message": True, "add_generation_prompt": False},
+        continues="message",
     ),
     Server(
         name="sglang",
@@ -121,6 +129,8 @@ SERVERS = (
         effort="reasoning_effort",
         efforts=ALL_EFFORTS,
         prefill={"continue_final_message": True},
+        # It writes the message's text behind its prompt, which may have opened a thought.
+        continues="prompt",
     ),
     Server(
         name="llama.cpp",
@@ -134,6 +144,8 @@ SERVERS = (
         effort="chat_template_kwargs.reasoning_effort",
         # llama.cpp 11549 takes the object form and then lets the model call any tool.
         named_tool_choice=False,
+        # A last assistant message goes on in 11549, whatever is asked.
+        continues="reasoning",
         # 11549 with --reasoning none; with auto it takes the thought out, and what is left is text.
         repeats_opener=True,
     ),

@@ -28,13 +28,17 @@ def words(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking)
 
 
 def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> None:
-    out, findings = run(Limits(1, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP])
+    out, findings = run(
+        Limits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP]
+    )
     assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
     assert findings.ended == ["budget"]
     assert findings.turn == (Thinking("abcd" + JOINT + ENOUGH),)
 
 
-@pytest.mark.parametrize("limits", [Limits(2), Limits(9, "end", ENOUGH), Limits(None, "tell")])
+@pytest.mark.parametrize(
+    "limits", [Limits(2), Limits(9, "end", sentence=ENOUGH), Limits(None, "tell")]
+)
 def test_a_thought_within_its_limits_passes_as_it_came(limits: Limits) -> None:
     said: list[Event] = [
         Thinking("abcd"),
@@ -51,19 +55,19 @@ def test_a_thought_within_its_limits_passes_as_it_came(limits: Limits) -> None:
 
 def test_all_thoughts_of_a_reply_have_one_budget() -> None:
     said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
-    out, findings = run(Limits(1), said)
+    out, findings = run(Limits(1, goes_on=True), said)
     assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
     assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
 
 
 def test_without_a_budget_left_no_thought_begins() -> None:
-    out, findings = run(Limits(0), [Text("x"), Thinking("ab")])
+    out, findings = run(Limits(0, goes_on=True), [Text("x"), Thinking("ab")])
     assert out == [Text("x")]
     assert findings.turn == (Text("x"),)
 
 
 def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
-    _, findings = run(Limits(0), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
+    _, findings = run(Limits(0, goes_on=True), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
     assert (findings.ended, findings.turn) == (["budget"], ())
 
 
@@ -104,7 +108,7 @@ def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
 
 def test_the_servers_own_field_has_the_words_that_go_on() -> None:
     own = Own("openai", {"reasoning": "abcdef"})
-    out, _ = run(Limits(1, sentence=ENOUGH), [Thinking("abcdef", own=own)])
+    out, _ = run(Limits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
     sent = [event.own for event in out if isinstance(event, Thinking)]
     assert [said and said.fields for said in sent] == [
         {"reasoning": "abcd"},
@@ -117,7 +121,7 @@ def test_the_servers_own_field_has_the_words_that_go_on() -> None:
 def test_cut_anywhere_the_same_words_go_on(
     data: st.DataObject, budget: int | None, loops: str
 ) -> None:
-    limits = Limits(budget, loops, ENOUGH)
+    limits = Limits(budget, loops, goes_on=True, sentence=ENOUGH)
     whole, findings = run(limits, [Thinking(LOOP), END, Text("x")])
     pieces = map(Thinking, data.draw(cut(LOOP)))
     out, found = run(limits, [*pieces, END, Text("x")])

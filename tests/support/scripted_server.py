@@ -38,7 +38,7 @@ class Reply:
 
     `once`: a connection brings one reply, which does not say so, and is dead for the next request.
     So are llama.cpp's after a stream: it closes them at once, but a quick request comes before
-    anybody has noticed.
+    anybody has noticed. `then`: what the requests after the first are answered.
     """
 
     steps: Sequence[bytes | threading.Event | Drop] = ()
@@ -46,6 +46,7 @@ class Reply:
     status: int = 200
     framing: Framing = Framing.CHUNKED
     once: bool = False
+    then: "Reply | None" = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
             body,
         )
         reply = self.server.reply
+        reply = reply.then if reply.then and self.server.asked else reply
         self.server.asked.append(asked)
         self.server.came.set()
         self._send_head(reply)

@@ -12,6 +12,7 @@ from converter.exchange.settings import Settings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
 from converter.shell.hooks.server_faults import ServerFault, server_fault
+from converter.shell.hooks.tap import Tap
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.layers.contract import StreamFunction
 
@@ -90,6 +91,8 @@ class ExchangeListener:
     def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
         """Return what a reply says that is none of the stream that was begun for it."""
         assert flow.response
+        if isinstance(begun, Tap) and begun.late:
+            return begun.late
         body = messages.body(flow.response, [])
         if is_stream(flow.response.headers.get("content-type", "")):
             return [body]

@@ -98,6 +98,9 @@ class ReplySteps:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
+        if _goes_on(record):
+            _take_up(flow, record, streamed)
+            return
         if record.exchange.guesses:
             upstream = messages.upstream(flow, record.exchange)
             initial = await self._client.initial_state(upstream, record.awaited.request.body)
@@ -116,6 +119,8 @@ class ReplySteps:
         notes: list[str] = []
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
+        elif _goes_on(record) and _is_open(record):
+            _second(flow, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow, flow.response, record, record.awaited, notes)
         elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
@@ -163,7 +168,7 @@ class ReplySteps:
     ) -> None:
         if awaited.request.form is Form.WHOLE:
             return  # the client waits for one body, so all of the stream is needed first
-        response.stream = self.tap(flow, record, awaited)
+        response.stream, record.head = self.tap(flow, record, awaited), response
         messages.open_for_streaming(flow.request, response)
         self._audience.live.follow(flow, record)
 
@@ -222,6 +227,27 @@ def _keep(record: FlowRecord, rewriter: Rewriter) -> None:
     spot.hear(rewriter.events, rewriter.thoughts)
     if rewriter.closed and rewriter.summary.finish and not rewriter.failure:
         spot.keep()
+
+
+def _goes_on(record: FlowRecord) -> bool:
+    return record.rewriter is not None and record.rewriter.goes_on
+
+
+def _take_up(flow: HTTPFlow, record: FlowRecord, streamed: bool) -> None:
+    """Have the client's body go on with a second stream; what is none is held."""
+    assert flow.response
+    if streamed and flow.response.status_code == 200 and not messages.is_compressed(flow.response):
+        flow.response = record.head
+
+
+def _second(flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
+    """End the client's body with a second reply that is no stream."""
+    assert flow.response
+    assert record.head
+    assert isinstance(record.head.stream, Tap)
+    body = messages.body(flow.response, notes)
+    record.head.stream.second(flow.response.status_code, body)
+    flow.response = messages.copied(record.head)
 
 
 def _few(events: Sequence[Event]) -> Iterator[list[Event]]:

@@ -5,6 +5,7 @@ server.
 import logging
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -132,11 +133,20 @@ class RequestSteps:
         except RequestError as error:
             return _refused(record.exchange, error, notes)
         asked = await self._named(flow, record, asked)
+        if AwaitedReply(asked).limits.ends:
+            await self._recognise(flow, record)
         record.request = await self._restored(flow, record, asked, len(body))
         notes += record.request.notes
         if record.request.served_model or record.request.mended:
             await _send(flow, record.request.body)
         return None
+
+    async def _recognise(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Find out what the server is, unless nobody is there: then who asks it hears of that."""
+        upstream, chosen = messages.upstream(flow, record.exchange), record.exchange.settings.server
+        client = credentials(flow.request.headers)
+        with suppress(ConnectionError):
+            record.server = chosen or await self._client.recognise(upstream, client)
 
     async def _restored(
         self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest, size: int

@@ -5,9 +5,14 @@ from collections.abc import Callable
 from functools import partial
 from time import time
 
+from mitmproxy.http import Request
+
+from converter.dialects.error_words import server_words
 from converter.reply.rewriter import Rewriter
+from converter.shell import messages
 from converter.shell.aside import aside_of_streams
 from converter.shell.keep.flow_record import FlowRecord
+from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
 
@@ -15,6 +20,11 @@ LONG = 32 * 1024
 """Bytes of an unfinished frame: reading it takes up to 20 milliseconds, where others would wait."""
 _TOLD_AGAIN = 32
 """Bytes that a stream's end only writes once more cost such a part of one that is read."""
+
+
+WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
+OK, REFUSALS = 200, range(400, 500)
+"""Statuses of a second reply: one that is none, because the server cannot go on, ends the first."""
 
 
 def _as_it_is(reason: str) -> str:
@@ -45,6 +55,8 @@ class Tap:
         self._told_again = kept is not None and kept.exchange.client.wire.retells
         asked = kept.sides.asked if kept else None
         self._came = len(asked.raw_content or b"") if asked else 0
+        self.late: list[bytes] = []
+        rewriter.pauses = kept is not None
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
@@ -65,6 +77,47 @@ class Tap:
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         return self._passed(chunk, pieces, at)
 
+    @property
+    def ends_thoughts(self) -> bool:
+        """Tell whether a thought may be ended."""
+        awaited = self._kept.awaited if self._kept else None
+        return awaited is not None and awaited.limits.ends
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether a thought was ended just now."""
+        return self._rewriter.stopped
+
+    def again(self, possible: bool) -> Request | None:
+        """Return the request that has the reply go on behind the thought."""
+        rewriter, kept = self._rewriter, self._kept
+        rewriter.stopped = False
+        sent, awaited = (kept.sides.sent, kept.awaited) if kept else (None, None)
+        if rewriter.is_over or sent is None or awaited is None:
+            return None
+        if not possible:
+            rewriter.refuse("the server speaks HTTP/2, so that a reply cannot go on in another")
+            return None
+        asked = json_text.read(sent.raw_content or b"{}")
+        assert isinstance(asked, dict)
+        again = messages.copied(sent)
+        body = awaited.again(asked, rewriter.findings, rewriter.made)
+        messages.fill(again, json_text.write(body))
+        explain = self._explain
+        self._explain = lambda reason: WHILE.format(explain(reason))
+        return again
+
+    def second(self, status: int, body: bytes) -> None:
+        """Take a second reply that is no stream; `late` is what the client gets of it."""
+        words = f"status {status}: {server_words(body) or 'no words'}"
+        if status == OK:
+            self.late = [*self(body), *self(b"")]
+        elif status in REFUSALS:
+            self._rewriter.refuse(WHILE.format(words))
+            self.late = self(b"")
+        else:
+            self.late = self.abort(words)
+
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
         self._came += len(chunk)
         return self._rewriter.feed(chunk, at) if chunk else self._rewriter.close()
@@ -81,6 +134,8 @@ class Tap:
         return self._passed(b"", self._rewriter.ping(), time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
+        if unused := self._rewriter.unused:  # of the first of two replies
+            chunk, self._rewriter.unused = chunk[:-unused], 0
         out = b"".join(pieces)
         said = [out] if out else []
         try:

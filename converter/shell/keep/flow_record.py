@@ -44,7 +44,8 @@ class FlowRecord:
     the client is told is printed. `hints` and `notes`: what a person may and should know.
     `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
-    not taken. `early`: the client's stream was begun before the server's head had come.
+    not taken. `early`: the client's stream was begun before the server's head had come. `head`:
+    that of a stream, with its tap.
     """
 
     exchange: Exchange
@@ -60,6 +61,7 @@ class FlowRecord:
     server_parses: bool = False
     too_large: bool = False
     early: bool = False
+    head: Response | None = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

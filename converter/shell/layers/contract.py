@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from typing import Protocol, TypeGuard
 
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import HTTPFlow, Request, Response
 
 
 class StreamFunction(Protocol):
@@ -26,6 +26,23 @@ class StreamFunction(Protocol):
 
     def ping(self) -> list[bytes]:
         """Return what tells a waiting client that we are there; nothing where it may not stand."""
+
+
+class EndingFunction(StreamFunction, Protocol):
+    """One that may leave the server in the middle of its body, to have another reply go on."""
+
+    @property
+    def ends_thoughts(self) -> bool:
+        """Tell whether the body may be left before its end."""
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether no more of this body is wanted: the server is to be left at once."""
+
+    def again(self, possible: bool) -> Request | None:
+        """Return the request whose reply goes on with the client's body; none: it is over, and a
+        call without bytes ends it. `possible`: it can be sent.
+        """
 
 
 class Listener(Protocol):
@@ -59,3 +76,8 @@ class Listener(Protocol):
 def is_stream_function(function: object) -> TypeGuard[StreamFunction]:
     """Tell whether a response's `stream` can be broken off and can ping."""
     return callable(function) and hasattr(function, "abort") and hasattr(function, "ping")
+
+
+def may_leave(function: object) -> TypeGuard[EndingFunction]:
+    """Tell whether a stream function may leave its server."""
+    return getattr(function, "ends_thoughts", False) is True

@@ -32,6 +32,7 @@ try:
     from mitmproxy.proxy.layers.http._events import (
         ErrorCode,
         RequestData,
+        RequestEndOfMessage,
         RequestHeaders,
         RequestProtocolError,
         RequestTrailers,
@@ -185,6 +186,7 @@ PROMISES = Part(
         "Http1Buffer.maybe_extract_lines": "self",
         "layer.Layer._handle_event": "self, event",
         "layer.Layer._paused": "",
+        "layer.Layer._paused_event_queue": "",
         "layer.Layer.context": "",
         "layer.Layer.handle_event": "self, event",
         "layer.NextLayer.data_client": "self",
@@ -195,7 +197,9 @@ PROMISES = Part(
         "ReceiveHttp.event": "",
         "RegisterHttpConnection.connection": "",
         "RegisterHttpConnection.err": "",
+        "ErrorCode.CANCEL": "",
         "RequestData.data": "",
+        "RequestEndOfMessage": "",
         "RequestHeaders.end_stream": "",
         "RequestHeaders.request": "",
         "RequestProtocolError": "",
@@ -318,6 +322,13 @@ def awaited_command(layer: Layer) -> Command | None:
     return layer._paused.command if layer._paused else None
 
 
+def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
+    """Have a layer never hear of events of these kinds that came while it was paused."""
+    waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
+    layer._paused_event_queue.clear()
+    layer._paused_event_queue.extend(waiting)
+
+
 def is_outermost(layer: Layer) -> bool:
     """Tell whether what a layer sends to the client goes into its socket as it is."""
     above = layer.context.layers[: layer.context.layers.index(layer)]
@@ -362,6 +373,7 @@ __all__ = [
     "ReceiveHttp",
     "RegisterHttpConnection",
     "RequestData",
+    "RequestEndOfMessage",
     "RequestHeaders",
     "RequestProtocolError",
     "RequestTrailers",

@@ -10,19 +10,26 @@ from collections.abc import Callable, Generator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mitmproxy.http import Response
+from mitmproxy.http import Request, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.body_buffer import BodyBuffer
-from converter.shell.layers.contract import StreamFunction, is_stream_function
+from converter.shell.layers.contract import (
+    EndingFunction,
+    StreamFunction,
+    is_stream_function,
+    may_leave,
+)
 from converter.shell.layers.guard import (
     ErrorCode,
     HttpErrorHook,
     HttpResponseHook,
     HttpStream,
     RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
     RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
@@ -30,8 +37,10 @@ from converter.shell.layers.guard import (
     ResponseProtocolError,
     SendHttp,
     awaited_command,
+    forget_waiting,
     is_paused,
 )
+from converter.shell.layers.mends.http1_server import of_stream
 from converter.shell.layers.mends.http2_client import is_stopped
 
 if TYPE_CHECKING:
@@ -149,11 +158,44 @@ class StreamLayer(HttpStream):
                 client = self._layer.connections[self.context.client]
                 at_once = is_stopped(client, self.stream_id)
                 yield from call(function, event.data, self._say, at_once)
+                if may_leave(function) and function.stopped:
+                    yield from self._leave(function)
             return
         if function and function.is_long and isinstance(event, ResponseEndOfMessage):
             yield from call(function, b"", self._say)
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
+
+    def _leave(self, function: EndingFunction) -> CommandGenerator[None]:
+        """Leave the server in the middle of its reply; ask it again, or end the client's body."""
+        server = self.context.server
+        connection = of_stream(self._layer.connections.get(server))
+        again = function.again(possible=connection is not None)
+        self._owns_server = False
+        forget_waiting(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
+        if connection:
+            yield from connection.leave()
+        else:
+            words, code = "a thought was ended", ErrorCode.CANCEL
+            yield SendHttp(RequestProtocolError(self.stream_id, words, code), server)
+        if again:
+            yield from self._ask_again(again)
+        else:
+            end = ResponseEndOfMessage(self.stream_id)
+            yield from super().state_stream_response_body(end)
+
+    def _ask_again(self, request: Request) -> CommandGenerator[None]:
+        """Send another request, whose reply goes on with the body that the client is getting."""
+        self._early, self.server_state = self.flow.response, self.state_wait_for_response_headers
+        self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
+        asked, self.flow.request = self.flow.request, request
+        made = yield from self.make_server_connection()
+        self.flow.request = asked
+        if made:
+            server, body = self.context.server, request.raw_content or b""
+            yield SendHttp(RequestHeaders(self.stream_id, request, end_stream=False), server)
+            yield SendHttp(RequestData(self.stream_id, body), server)
+            yield SendHttp(RequestEndOfMessage(self.stream_id), server)
 
     def state_consume_request_body(self, event: events.Event) -> CommandGenerator[None]:
         """Hold a request up to its limit; what comes beyond is read and let go, so that the client

@@ -18,7 +18,7 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy.events import DataReceived
 
 from converter.shell.layers.chunks import WholeReads
-from converter.shell.layers.contract import StreamFunction, is_stream_function
+from converter.shell.layers.contract import StreamFunction, is_stream_function, may_leave
 from converter.shell.layers.guard import (
     SPLICE,
     Http1Server,
@@ -179,5 +179,7 @@ def find_carrier(layer: HttpLayer, stream: "StreamLayer") -> Carrier | None:
     function = response.stream if is_stream_function(response.stream) else None
     if function is None and response.stream is not True:
         return None  # another addon's, which may return what ours never does
+    if may_leave(function):
+        return None  # the layers leave the server
     framing = client.response.headers.get("transfer-encoding", "") if client.response else ""
     return Carrier(stream, server, function, "chunked" in framing.lower())

@@ -7,6 +7,7 @@ reads a body whole (`read_body`) stays.
 """
 
 import re
+from typing import Any
 
 from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
@@ -30,6 +31,8 @@ from converter.wire.bounds import LONGEST_HEAD
 
 _INTERIM = re.compile(rb"HTTP/1\.\d 1(?!01)\d\d\b")
 """Such as 100 Continue and 103 Early Hints, but not 101, which is a reply."""
+LEFT = -1
+"""The id of no stream."""
 _SWITCHING = re.compile(rb"HTTP/1\.\d 101\b")
 
 
@@ -47,6 +50,11 @@ class ServerConnection(Http1Client):
         if isinstance(event, RequestData) and not event.data:
             return  # HTTP/2 may have an empty frame anywhere; to HTTP/1 an empty chunk is the end
         yield from super().send(event)
+
+    def leave(self) -> CommandGenerator[None]:
+        """Close the connection, and let nobody hear of what still comes on it."""
+        self.stream_id = LEFT
+        yield commands.CloseConnection(self.conn)
 
     def read_headers(self, event: events.ConnectionEvent) -> CommandGenerator[None]:
         """Read a head; an interim one is passed over, one that can never be one is a fault."""
@@ -93,6 +101,13 @@ def fault_of_head(received: bytes, upgrades: bool = False) -> str:
     if _SWITCHING.match(received) and not upgrades:
         return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
     return ""
+
+
+def of_stream(layer: Any) -> ServerConnection | None:
+    """Return the HTTP/1 connection that a server's outermost layer, such as TLS, has within."""
+    while layer is not None and not isinstance(layer, ServerConnection):
+        layer = getattr(layer, "child_layer", None)
+    return layer
 
 
 def take_over(client: HttpClient) -> ServerConnection | None:

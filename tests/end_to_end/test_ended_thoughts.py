@@ -1,0 +1,213 @@
+"""Thoughts that are ended for real, on llama.cpp and on servers that fail in between: the client
+gets one reply.
+"""
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Event
+
+import openai
+import pytest
+
+from tests.conftest import Llama
+from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Live, payloads, question
+from tests.support.frames import DONE, ROLE, USAGE, finish, stream, text
+from tests.support.harness import Proxy, start_proxy
+from tests.support.scripted_server import JSON, Drop, Framing, Reply, ScriptedServer
+from tests.support.sdks import openai_client
+
+pytestmark = pytest.mark.slow
+
+ENOUGH = "12 times 7 is 84."
+SETTINGS = {"budget": "enforce", "budget_tokens": "10", "enough": ENOUGH}
+THOUGHT = f"I need 12 times 7. 10 times 7 is 70 and \n\n{ENOUGH}"
+ANSWER = "12 * 7 = 84"
+VARIANTS = ["tags", "extracted", "opened by the template", "opened by the template, extracted"]
+ASKED = {
+    "model": "tiny-think",
+    "messages": [{"role": "user", "content": "12 * 7"}],
+    "temperature": 0,
+    "cache_prompt": True,  # the tests' llama.cpp forgets its prompts else
+}
+LENGTH = {OPENAI.name: "length", ANTHROPIC.name: "max_tokens"}
+
+
+def _options(**more: str) -> list[str]:
+    return [
+        part
+        for name, value in (SETTINGS | more).items()
+        for part in ("--set", f"think_{name}={value}")
+    ]
+
+
+@pytest.fixture(scope="module")
+def ending(llamas: dict[str, Llama], proxy_folder: Path) -> Iterator[dict[str, int]]:
+    """The ports of a proxy that ends thoughts, in front of each llama.cpp."""
+    modes = [f"reverse:{llamas[name].address}" for name in VARIANTS]
+    with start_proxy(modes, _options(), proxy_folder, "ending") as proxy:
+        yield dict(zip(VARIANTS, proxy.ports, strict=True))
+
+
+@pytest.fixture(scope="module")
+def scripted(scripted_server: ScriptedServer, proxy_folder: Path) -> Iterator[Proxy]:
+    """A proxy for a scripted server: one that can go on, and one of which nothing is known."""
+    modes = [f"reverse:{scripted_server.address}"]
+    options = _options(start="text", server="llama.cpp")
+    with start_proxy(modes, options, proxy_folder, "ending-scripted") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def ended(scripted: Proxy) -> Iterator[Client]:
+    with Client(scripted.ports[0]) as client:
+        yield client
+
+
+def _slots(address: str) -> list[bool]:
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=20)
+    connection.request("GET", "/slots")
+    slots = json.loads(connection.getresponse().read())
+    connection.close()
+    return [slot["is_processing"] for slot in slots]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_thought_ends_and_the_answer_comes(
+    ending: dict[str, int], llamas: dict[str, Llama], dialect: Dialect, name: str
+) -> None:
+    with Client(ending[name]) as client:
+        answer = client.ask(dialect.path, question(stream=True, **ASKED))
+    said = dialect.read_stream(answer.body)
+    assert (said.thinking, said.text, said.stop) == (THOUGHT, ANSWER, dialect.finished)
+    assert _slots(llamas[name].address) == [False]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_second_prompt_is_read_from_the_cache_and_the_usage_adds_up(
+    ending: dict[str, int], name: str
+) -> None:
+    asked = question(stream=True, **ASKED, stream_options={"include_usage": True})
+    with Client(ending[name]) as client:
+        frames = payloads(client.ask(OPENAI.path, asked).body)
+    usage = next(frame["usage"] for frame in frames if frame.get("usage"))
+    made = sum(bool(frame["choices"]) for frame in frames)
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+    assert abs(usage["completion_tokens"] - made) <= 3
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    assert cached >= 13  # all of the first prompt, which was not read again
+    assert len({frame["id"] for frame in frames}) == 1
+    assert sum(choice["finish_reason"] is not None for f in frames for choice in f["choices"]) == 1
+
+
+def test_the_responses_api_gets_one_response(ending: dict[str, int]) -> None:
+    client: openai.OpenAI
+    with (
+        openai_client(ending["tags"]) as client,
+        client.responses.stream(model="tiny-think", input="12 * 7", temperature=0) as events,
+    ):
+        response = events.get_final_response()
+    kinds = [item.type for item in response.output]
+    assert (kinds, response.output_text, response.status) == (
+        ["reasoning", "message"],
+        ANSWER,
+        "completed",
+    )
+
+
+LONG = "I need to think about all of this for a long time"
+GOES_ON = Reply([ROLE, *text("The", " answer"), finish(), USAGE, DONE])
+
+
+def _frames(*pieces: str) -> list[bytes]:
+    return [ROLE, *text("<think>", *pieces)]
+
+
+def test_the_client_reads_on_while_the_second_reply_comes(
+    ended: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
+    never, go_on = Event(), Event()
+    second = Reply([ROLE, *text("The"), go_on, *text(" answer"), finish(), USAGE, DONE])
+    server.answer(Reply([*_frames(LONG), never, *text("never")], then=second))
+    live = Live(ended.send(dialect.path, question(stream=True)))
+    live.until(b"The")
+    go_on.set()
+    said = dialect.read_stream(live.rest())
+    assert said.thinking.endswith(ENOUGH)
+    assert (said.text, said.stop) == ("The answer", dialect.finished)
+    assert len(server.asked) == 2
+
+
+def test_the_same_request_goes_out_with_the_turn_begun(
+    ended: Client, server: ScriptedServer
+) -> None:
+    server.answer(Reply([*_frames(LONG), *text("more")], then=GOES_ON))
+    ended.ask(OPENAI.path, question(stream=True, seed=7))
+    first, second = [json.loads(asked.body) for asked in server.asked]
+    *before, last = second.pop("messages")
+    assert before == first.pop("messages")
+    assert first.pop("max_tokens") - second.pop("max_tokens") == 2
+    assert second == first
+    assert last["reasoning_content"] == f"{LONG[:40]}\n\n{ENOUGH}"
+    assert [asked.target for asked in server.asked] == ["/v1/chat/completions"] * 2
+
+
+FAILURES = {
+    "the server is gone": Reply([ROLE, *text("The"), Drop()]),
+    "it answers with an error": Reply([b'{"error": {"message": "loading"}}'], JSON, 503),
+}
+
+
+@pytest.mark.parametrize("second", FAILURES.values(), ids=FAILURES)
+def test_a_failure_in_between_is_an_error_that_names_it(
+    ended: Client, server: ScriptedServer, dialect: Dialect, second: Reply
+) -> None:
+    server.answer(Reply([*_frames(LONG), *text("more")], then=second))
+    said = payloads(ended.ask(dialect.path, question(stream=True)).body)
+    error = next(payload["error"]["message"] for payload in said if "error" in payload)
+    assert error.startswith("a thought was ended, and the request that goes on behind it failed: ")
+    assert not any(choice.get("finish_reason") for p in said for choice in p.get("choices", ()))
+
+
+CUT = {
+    "it refuses a turn that has begun": Reply(
+        [b'{"error": {"message": "no prefill"}}'], JSON, 400, Framing.LENGTH
+    ),
+    "it thinks on": Reply([*_frames(LONG), *text("more"), *stream("never")[1:]]),
+}
+
+
+@pytest.mark.parametrize("second", CUT.values(), ids=CUT)
+def test_where_a_server_cannot_go_on_the_reply_is_cut(
+    ended: Client, scripted: Proxy, server: ScriptedServer, dialect: Dialect, second: Reply
+) -> None:
+    mark = scripted.mark()
+    server.answer(Reply([*_frames(LONG), *text("more")], then=second))
+    said = dialect.read_stream(ended.ask(dialect.path, question(stream=True)).body)
+    assert (said.text, said.stop) == ("", LENGTH[dialect.name])
+    assert len(server.asked) == 2
+    assert scripted.troubles(mark) != []
+
+
+def test_a_second_reply_that_is_no_stream_goes_on_as_well(
+    ended: Client, server: ScriptedServer, dialect: Dialect
+) -> None:
+    body = {
+        "choices": [{"index": 0, "message": {"content": "The answer"}, "finish_reason": "stop"}]
+    }
+    whole = Reply([json.dumps(body).encode()], JSON)
+    server.answer(Reply([*_frames(LONG), *text("more")], then=whole))
+    said = dialect.read_stream(ended.ask(dialect.path, question(stream=True)).body)
+    assert (said.text, said.stop) == ("The answer", dialect.finished)
+
+
+def test_a_client_that_leaves_meanwhile_takes_the_server_along(
+    ended: Client, scripted: Proxy, server: ScriptedServer
+) -> None:
+    mark, never = scripted.mark(), Event()
+    server.answer(Reply([*_frames(LONG), *text("x")], then=Reply([ROLE, *text("The"), never])))
+    live = Live(ended.send(OPENAI.path, question(stream=True)))
+    live.until(b"The")
+    ended.close()
+    scripted.check(mark)

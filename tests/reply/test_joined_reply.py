@@ -1,0 +1,129 @@
+"""Two replies as one: what the second leaves out, and what both count."""
+
+import pytest
+
+from converter.dialects.table import ANTHROPIC, Dialect, Form
+from converter.exchange import settings
+from converter.model.events import Event, Finish, Opaque, Start, Text, Usage
+from converter.parsing.reading import Expected
+from converter.parsing.thought_ender import Limits
+from converter.reply.joined_reply import SecondReply
+from converter.reply.rewriter import Rewriter
+from tests.support.clients import Said, read_anthropic_stream, read_openai_stream
+from tests.support.frames import DONE, ROLE, stream, text
+from tests.support.frames_of import OPENAI
+
+ENOUGH = "Enough."
+GOES_ON = Limits(2, goes_on=True, sentence=ENOUGH)
+FIRST = [ROLE, *text("<think>", "abcdefghij")]
+SECOND = stream("The answer")
+
+
+def test_the_second_head_is_left_out_and_all_else_goes_on() -> None:
+    second = SecondReply(None, 3)
+    said: list[Event] = [Start("b", "small"), Opaque("openai", {"role": "assistant"}, {})]
+    assert second.feed(said) == []
+    assert second.begun
+    rest: list[Event] = [Text("x"), Finish("stop")]
+    assert second.feed(rest) == rest
+
+
+@pytest.mark.parametrize(
+    ("first", "wanted"),
+    [
+        (None, Usage(10, 9, cached=10)),
+        (Usage(12, 5), Usage(12, 9, cached=12)),
+    ],
+)
+def test_what_the_first_made_is_output_and_no_prompt(first: Usage | None, wanted: Usage) -> None:
+    assert SecondReply(first, 5).feed([Usage(15, 4, cached=14)]) == [wanted]
+
+
+def test_no_prompt_is_shorter_than_nothing() -> None:
+    assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19)]
+
+
+def rewriter(client: Dialect, limits: Limits = GOES_ON) -> Rewriter:
+    made = settings.read({"loops": "off"})
+    expected = Expected(limits=limits)
+    return Rewriter(made, client, Form.STREAM, Form.STREAM, expected=expected)
+
+
+def read(client: Dialect, body: bytes) -> Said:
+    return read_openai_stream(body) if client is OPENAI else read_anthropic_stream(body)
+
+
+def joined(client: Dialect, *chunks: bytes, limits: Limits = GOES_ON) -> tuple[Said, Rewriter]:
+    through = rewriter(client, limits)
+    out = [piece for chunk in chunks for piece in through.feed(chunk)] + through.close()
+    return read(client, b"".join(out)), through
+
+
+THOUGHT = f"abcdefgh\n\n{ENOUGH}"
+CLIENTS = pytest.mark.parametrize("client", [OPENAI, ANTHROPIC])
+
+
+@CLIENTS
+def test_one_reply_goes_on_in_another(client: Dialect) -> None:
+    said, through = joined(client, *FIRST, *SECOND)
+    assert (said.thinking, said.text) == (THOUGHT, "The answer")
+    assert said.stop in ("stop", "end_turn")
+    assert through.goes_on
+    assert through.failure == ""
+
+
+@CLIENTS
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_cut_anywhere_it_is_the_same_reply(client: Dialect, size: int) -> None:
+    body = b"".join([*FIRST, *SECOND])
+    chunks = [body[at : at + size] for at in range(0, len(body), size)]
+    assert joined(client, *chunks)[0] == joined(client, *FIRST, *SECOND)[0]
+
+
+@CLIENTS
+def test_a_second_end_is_final(client: Dialect) -> None:
+    said, through = joined(client, *FIRST, *FIRST, *text("never"), *SECOND)
+    assert said.thinking.count(ENOUGH) == 2
+    assert (said.text, said.stop in ("length", "max_tokens")) == ("", True)
+    assert through.is_over
+
+
+@CLIENTS
+def test_a_reply_that_cannot_go_on_is_cut(client: Dialect) -> None:
+    said, _ = joined(client, *FIRST, *text("never"), *SECOND, limits=Limits(2))
+    assert (said.thinking, said.text) == ("abcdefgh", "")
+    assert said.stop in ("length", "max_tokens")
+
+
+@CLIENTS
+def test_without_a_second_reply_it_is_cut(client: Dialect) -> None:
+    said, through = joined(client, *FIRST)
+    assert said.stop in ("length", "max_tokens")
+    assert through.failure == ""
+
+
+def test_who_asks_for_the_second_reply_gets_the_rest_of_the_first_back() -> None:
+    through = rewriter(OPENAI)
+    through.pauses = True
+    rest = b"".join(text("more", "yet"))[:-5]
+    out = through.feed(b"".join(FIRST) + rest)
+    assert through.stopped
+    assert through.unused == len(rest)
+    out += [piece for chunk in SECOND for piece in through.feed(chunk)] + through.close()
+    assert read(OPENAI, b"".join(out)).text == "The answer"
+
+
+def test_a_break_in_the_second_reply_is_a_failure() -> None:
+    through = rewriter(OPENAI)
+    for chunk in (*FIRST, *SECOND[:2]):
+        through.feed(chunk)
+    assert b"gone" in b"".join(through.abort("gone"))
+
+
+def test_one_head_and_one_count() -> None:
+    through = rewriter(OPENAI)
+    again = [part.replace(b"chatcmpl-1", b"chatcmpl-2") for part in SECOND]
+    body = b"".join(piece for chunk in (*FIRST, *again) for piece in through.feed(chunk))
+    assert b"chatcmpl-2" not in body
+    assert body.count(b'"usage"') == 1
+    assert body.count(DONE) == 1
