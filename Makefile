@@ -37,7 +37,7 @@ test: setup $(if $(ROOM),,programs) ## run all tests, or those of ROOM=dialects/
 	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$${LAW_SHARE:-5} $(PYTHON) -m pytest $(ROOM_TESTS) -n 2 --dist loadfile
 
 test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a fifth of the drawn examples
-	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist loadfile -m 'not slow'
+	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
 
 soak: setup ## many clients for MINUTES=8 and STREAMS=1000 at one time, some of them with faults: nothing wrong, nothing left
 	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)') $(if $(STREAMS),--streams '$(STREAMS)')

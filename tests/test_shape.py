@@ -329,7 +329,10 @@ def _of_the_clock(function: ast.AST, names: set[str]) -> set[str]:
 
 
 def _asserts_by_the_clock(source: Path) -> Iterator[str]:
-    tree = ast.parse(source.read_text())
+    text = source.read_text()
+    if not _CLOCKS.search(text):
+        return
+    tree = ast.parse(text)
     functions = [
         node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]

@@ -68,9 +68,9 @@ def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
     the table has its own tried with it.
     """
     rows = tuple(families)
-    openers = [(row, mark) for row in rows for mark in row.openers]
+    openers = [(row, mark, head_of(mark)) for row in rows for mark in row.openers]
     others = [
-        (row, mark)
+        (row, mark, head_of(mark))
         for row in rows
         for mark in (*row.closers, *row.ignored, *(row.answer_tags or ()))
     ]
@@ -82,8 +82,8 @@ def _confused(families: Iterable[ThinkTags]) -> tuple[str, str] | None:
     return next(
         (
             (mark, other)
-            for (row, mark), (its, other) in pairs
-            if other.startswith(head_of(mark)) and (row != its or row not in TABLE)
+            for (row, mark, head), (its, other, _) in pairs
+            if other.startswith(head) and (row != its or row not in TABLE)
         ),
         None,
     )

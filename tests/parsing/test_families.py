@@ -21,7 +21,7 @@ from laws import oracle
 from laws.oracle_blocks import Block
 from tests.support import frames
 from tests.support.read_back import anthropic_message, blocks_of, completion_of, rewrite
-from tests.support.strategies import BLANKS, CODE, WORDS, cut, law
+from tests.support.strategies import BLANKS, CODE, WORDS, cut, every_so_many, law
 
 type Said = list[tuple[str, str]]
 """What arrives: `>` and a thought, or an empty string and text."""
@@ -238,8 +238,8 @@ def anthropic_words(
 
 
 def cuts(reply: str) -> Iterator[bytes]:
-    """The reply as a stream: cut at each place, and in single characters."""
-    for place in range(len(reply)):
+    """The reply as a stream: cut at each place, or a share of them, and in single characters."""
+    for place in every_so_many(range(len(reply))):
         yield b"".join(frames.stream(*filter(None, [reply[:place], reply[place:]])))
     yield b"".join(frames.stream(*reply))
 

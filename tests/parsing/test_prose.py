@@ -16,6 +16,7 @@ from laws.oracle_blocks import Block
 from tests.parsing.test_think_parser import parse
 from tests.support import frames
 from tests.support.read_back import blocks_of, rewrite
+from tests.support.strategies import every_so_many
 
 ANSWERS = [
     "DeepSeek-R1 writes its thoughts between `<think>` and `</think>`; strip them before you show the answer.",
@@ -82,7 +83,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_prose_passes_unchanged_wherever_it_is_cut(answer: str) -> None:
-    for place in range(len(answer)):
+    for place in every_so_many(range(len(answer))):
         assert parse([answer[:place], answer[place:]]) == [Block("text", answer)]
     assert parse([*answer], Mode.UNDECIDED) == [Block("text", answer)]
 

@@ -20,7 +20,7 @@ from converter.parsing.tool_marks import (
 from laws.oracle_blocks import Block
 from tests.parsing.test_think_parser import parse
 from tests.support.read_back import blocks_of
-from tests.support.strategies import law
+from tests.support.strategies import every_so_many, law
 
 CASES = [
     ("\n", '\n{"name"', True),
@@ -90,7 +90,7 @@ def test_marks_are_those_of_the_forms_that_end_a_thought() -> None:
 @pytest.mark.parametrize("before", ["", "Yes.\n"])
 def test_nothing_is_a_tag_in_a_call_in_the_text(row: ToolMarks, before: str) -> None:
     call = f'{row.open}{{"a": "<think>b</think>"}}{row.close}'
-    for place in range(len(before + call)):
+    for place in every_so_many(range(len(before + call))):
         pieces = [(before + call)[:place], (before + call)[place:] + " so"]
         assert parse(pieces, tools_offered=True) == [Block("text", f"{before}{call} so")]
 
@@ -108,7 +108,7 @@ BARE = [
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.UNDECIDED])
 def test_nothing_is_a_tag_in_a_call_without_its_mark(call: str, tag: str, start: Mode) -> None:
     said = call % tag
-    for place in range(len(said)):
+    for place in every_so_many(range(len(said))):
         assert parse([said[:place], said[place:]], start, tools_offered=True) == [
             Block("text", said)
         ]

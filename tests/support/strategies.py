@@ -24,8 +24,8 @@ def share_of(examples: int) -> int:
     return max(1, examples // _SHARE)
 
 
-def every_so_many(rows: Sequence[str]) -> Sequence[str]:
-    """Return the rows to test: every one, or as small a share as of the examples."""
+def every_so_many[Row](rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows or places to try: each, or as small a share as of the examples."""
     return rows[::_SHARE]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
@@ -20,6 +20,7 @@ from tests.recordings.conftest import ECHO, PLANTED, Capture
 from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS as NATIVE_STREAMS
 from tests.support.raw_exchanges import CHAT, JSON, SSE, STREAMS, WHOLE, exchange, with_reply
+from tests.support.strategies import law
 
 pytestmark = pytest.mark.slow
 
@@ -148,7 +149,7 @@ def planted(secret: str, place: str) -> Recording:
     return replace(raw, asked=asked, sent=asked)
 
 
-@settings(max_examples=150)
+@law(150)
 @given(SECRET, st.sampled_from(PLACES), st.data())
 def test_a_secret_survives_nowhere(secret: str, place: str, drawn: st.DataObject) -> None:
     secret = secret.replace(";", "_") if place == "cookie" else secret

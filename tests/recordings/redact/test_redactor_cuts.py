@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.dialects.table import DIALECTS, Dialect
@@ -13,6 +13,7 @@ from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.frames import HEAD, stream
 from tests.support.raw_exchanges import exchange
+from tests.support.strategies import law
 
 MARK = b"\xef\xbb\xbf"
 MODEL = "/home/bob/models/m.gguf"
@@ -35,7 +36,7 @@ def uncounted(body: bytes) -> bytes:
     return re.sub(rb'"(?:thinking|reasoning)_tokens": ?\d+', b"", body)
 
 
-@settings(max_examples=150)
+@law(150)
 @given(st.sampled_from([*PLACES, MODEL, LINK]), st.booleans(), st.sampled_from(DIALECTS), st.data())
 def test_a_place_survives_nowhere_however_it_is_cut(
     place: str, thought: bool, client: Dialect, drawn: st.DataObject
