@@ -17,6 +17,7 @@ from laws.oracle_marks import (
     Here,
     any_of,
     begins_call,
+    call_end,
     pattern_of,
     shows_call,
     tool_mark,
@@ -148,9 +149,9 @@ class _Reader:
 
     def _call(self) -> str:
         """Take a tool call: up to its end, or all."""
-        close, place = BY_OPENER[self.call].close, len(self.call)
-        found = self.rest.find(close, place) + len(close) if close in self.rest[place:] else None
-        end = found if close else value_end(self.rest, place, header=True)
+        closed = BY_OPENER[self.call].close != ""
+        value = value_end(self.rest, len(self.call), header=True)
+        end = call_end(self.rest, self.call) if closed else value
         if end is None:
             self.families = ()  # nothing counts any more
         call, self.rest = self.rest[:end], self.rest[len(self.rest) if end is None else end :]

@@ -1,7 +1,7 @@
 """The expression by which the oracle finds the marks of a text, written out for each place."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -139,8 +139,19 @@ def value_end(text: str, place: int, header: bool = False) -> int | None:
     begin = _value_begin(text, place, header)
     if begin is None or not _opens(text, place, begin):
         return begin
+    return next((begin + end for end, depth, _ in _steps(text[begin:]) if not depth), None)
+
+
+def in_string(text: str) -> bool:
+    """Tell whether the end of a text that begins with a value stands in a string of it."""
+    steps = list(_steps(text))
+    return all(depth for _, depth, _ in steps) and bool(steps[-1][2])
+
+
+def _steps(text: str) -> Iterator[tuple[int, int, str]]:
+    """Tell behind each character of a value how deep it is, and the quote of its string."""
     depth, quote, last = 0, "", ""
-    for found in re.finditer(r"\\.|.", text[begin:], re.DOTALL):
+    for found in re.finditer(r"\\.|.", text, re.DOTALL):
         here = found[0][:1] if quote else found[0][-1:]
         if quote:
             quote, last = ("", here) if here == quote else (quote, last)
@@ -149,14 +160,24 @@ def value_end(text: str, place: int, header: bool = False) -> int | None:
         else:
             depth += (here in "[{(") - (here in "]})")
             last = last if here.isspace() else here
-            if not depth:
-                return begin + found.end()
-    return None
+        yield found.end(), depth, quote
 
 
 def _opens(text: str, place: int, at: int) -> bool:
     """Tell whether a bracket there begins a value."""
     return text[at] == "{" or (text[at] == "[" and not text[place:at].strip())
+
+
+def call_end(text: str, opener: str) -> int | None:
+    """Return where the call that a text begins with ends: behind its closing mark or, outside of
+    strings, before the mark of what comes next. None: nowhere.
+    """
+    row, begin = BY_OPENER[opener], text.find("{", len(opener))
+    found = [place + len(row.close) for place in [text.find(row.close, len(opener))] if place >= 0]
+    for mark in row.before if begin >= 0 else ():
+        places = [each.start() for each in re.finditer(re.escape(mark), text)]
+        found += [each for each in places if each > begin and not in_string(text[begin:each])]
+    return min(found, default=None)
 
 
 def _value_begin(text: str, place: int, header: bool) -> int | None:

@@ -27,6 +27,7 @@ class JsonExtent:
         self._depth = 0
         self._quote = ""
         self._escaped = False
+        self.ended = False
         self._last = ""  # the last character outside of strings, blanks aside
 
     @property
@@ -38,6 +39,16 @@ class JsonExtent:
         """Return the place behind the value's end, None while it goes on. A text that begins no
         value ends where that shows.
         """
+        end = 0 if self.ended else self._feed(text)
+        self.ended = end is not None
+        return end
+
+    @property
+    def quoted(self) -> bool:
+        """Tell whether what comes next stands in a string."""
+        return bool(self._quote)
+
+    def _feed(self, text: str) -> int | None:
         place: int | None = 0
         if not self._depth:
             place = self._begin(text)

@@ -31,8 +31,8 @@ class Mark(enum.Enum):
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
     kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
-    behind its opener. FRAME and FRAME_END are answer tags. WORDS are no mark: text that is not
-    blank.
+    behind its opener. TOOL_OVER belongs to what follows a call. FRAME and FRAME_END are answer
+    tags. WORDS are no mark: text that is not blank.
     """
 
     OPEN = enum.auto()
@@ -46,6 +46,7 @@ class Mark(enum.Enum):
     FRAME_END = enum.auto()
     TOOL = enum.auto()
     TOOL_END = enum.auto()
+    TOOL_OVER = enum.auto()
     WORDS = enum.auto()
 
 

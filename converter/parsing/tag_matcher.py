@@ -205,9 +205,10 @@ def _within(family: ThinkTags, suffix: str, head: bool, tools: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=64)
-def within_call(close: str) -> MarkSearch:
+def within_call(close: str, before: tuple[str, ...] = ()) -> MarkSearch:
     """Return what ends a tool call in the text; no mark does where its JSON ends it."""
-    return MarkSearch({close: Mark.TOOL_END} if close else {})
+    ends = {close: Mark.TOOL_END} if close else {}
+    return MarkSearch(ends | dict.fromkeys(before, Mark.TOOL_OVER))
 
 
 @lru_cache(maxsize=64)

@@ -32,6 +32,7 @@ from converter.parsing.tool_marks import (
     BEFORE_LIMIT,
     BY_OPENER,
     Place,
+    ToolMarks,
     begins_call,
     begins_call_in_sentence,
     where,
@@ -64,7 +65,8 @@ class ThinkParser:
         self._answer_tags = _NONE  # of the thought directly before, blanks aside
         self._frame_end = ""  # the answer's closer, once its opener went
         self._opened: tuple[ThinkTags, str] | None = None  # by what the thought was, and its suffix
-        self._call_end = ""  # what ends the tool call
+        self._call = ToolMarks("", "")
+        self._arguments: JsonExtent | None = None  # of the call, once they have begun
         self._json_answer = json_answer
         self._value: JsonExtent | None = None  # in which nothing is a tag
         self._marks = self._looked_for()
@@ -131,7 +133,7 @@ class ThinkParser:
     def _looked_for(self) -> MarkSearch:
         """Return the marks that count here."""
         if self._state is State.CALLING:
-            return within_call(self._call_end)
+            return within_call(self._call.close, self._call.before)
         if self._opened and self._state in IN_THOUGHT:
             return self._tags.within(*self._opened, head=self._state is State.OPENED)
         return self._tags.marks(self._state.value, self._answer_tags[0], self._frame_end)
@@ -215,6 +217,8 @@ class ThinkParser:
             return self._take_attributes(buffer, begin, end, last)
         if mark is Mark.TOOL:
             return self._take_tool(buffer, begin, end, last)
+        if mark is Mark.TOOL_OVER:
+            return self._take_next(buffer, begin)
         if mark is Mark.TOOL_END:
             self._say(literal)
         self.unmatched_closer = self.unmatched_closer or mark is Mark.UNMATCHED
@@ -254,11 +258,18 @@ class ThinkParser:
         call = self._is_call(buffer[end:], last) if row.ambiguous_in_prose else True
         if not call:
             return None if call is None else self._take_quoted(buffer, begin, end, last)
-        self._call_end = row.close
+        self._call, self._arguments = row, None
         self._step(Mark.TOOL)
         self._say(buffer[begin:end])
         self._value = None if row.close else JsonExtent(header=True)
         return end
+
+    def _take_next(self, buffer: str, begin: int) -> int:
+        """End a call that has no closing mark where the next header begins, which stays."""
+        if not self._arguments or self._arguments.quoted:
+            return self._ordinary(buffer, begin)
+        self._step(Mark.TOOL_OVER)
+        return begin
 
     def _take_quoted(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Pass a mark in the middle of a sentence, with the JSON behind it, if there is any: it may
@@ -289,6 +300,13 @@ class ThinkParser:
     def _ordinary(self, buffer: str, begin: int) -> int:
         self._say(buffer[begin])
         return begin + 1
+
+    def _follow(self, text: str) -> None:
+        """Follow the arguments of a call: in their strings no mark is one."""
+        begin = 0 if self._arguments else text.find("{")
+        if begin >= 0:
+            self._arguments = self._arguments or JsonExtent()
+            self._arguments.feed(text[begin:])
 
     def _step(self, mark: Mark, literal: str = "") -> None:
         if mark not in (Mark.SILENT, Mark.UNMATCHED):
@@ -332,6 +350,8 @@ class ThinkParser:
             self._go(Mark.WORDS)
         self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
         self._code.feed(text)
+        if self._call.before and self._state is State.CALLING:
+            self._follow(text)
         if self._state in IN_THOUGHT:
             self._out += self._thought.feed(self._guess.feed(text) if self._guess else text)
             return

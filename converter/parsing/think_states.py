@@ -96,6 +96,7 @@ NEXT_STATE = {
     (State.BEHIND, Mark.FRAME_END): State.BEHIND,
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
     (State.CALLING, Mark.TOOL_END): State.CALLED,
+    (State.CALLING, Mark.TOOL_OVER): State.CALLED,
     (State.CALLED, Mark.WORDS): State.ANSWERING,
     (State.HEAD, Mark.WORDS): State.ANSWERING,
     (State.BEHIND, Mark.WORDS): State.ANSWERING,

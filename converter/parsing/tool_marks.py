@@ -40,7 +40,8 @@ class ToolMarks:
 
     `ambiguous_in_prose`: an answer or a thought may say the opener and mean nothing by it.
     `only_offered`: the opener counts only where the request offers tools. `in_thoughts`: it ends a
-    thought. `close`: empty where nothing but the end of its JSON closes a call.
+    thought. `close`: empty where nothing but the end of its JSON closes a call. `before`: marks
+    that a call without it ends before, outside of strings.
     """
 
     open: str
@@ -48,6 +49,7 @@ class ToolMarks:
     ambiguous_in_prose: bool = False
     only_offered: bool = False
     in_thoughts: bool = True
+    before: tuple[str, ...] = ()
 
 
 def _marks() -> Iterator[ToolMarks]:
@@ -57,7 +59,7 @@ def _marks() -> Iterator[ToolMarks]:
         ambiguous = form.ends_thought is not EndsThought.ALWAYS
         offered = form.ends_thought in (EndsThought.NEVER, EndsThought.BEFORE_OFFERED_CALL)
         ends = form.ends_thought is not EndsThought.NEVER
-        yield from (ToolMarks(*pair, ambiguous, offered, ends) for pair in form.pairs)
+        yield from (ToolMarks(*pair, ambiguous, offered, ends, form.before) for pair in form.pairs)
         body = form.body
         if form.alone and isinstance(body, Tags) and not body.open_ended:
             yield from (ToolMarks(head, body.end[0], True, True, False) for head in body.heads)

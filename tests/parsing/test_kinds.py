@@ -26,6 +26,7 @@ STARTS = {
     Mode.GUESSED: "guessed",
     Mode.UNDECIDED: "undecided",
 }
+HEADED = '<|channel|>commentary to=functions.run<|message|>{"a": "<|end|>"}'
 TEXT = (Mode.ANSWERING, Mode.UNDECIDED)
 """A streamed reply that begins in its text, and the same one whole."""
 INSIDE = (Mode.THINKING, Mode.GUESSED)
@@ -103,6 +104,9 @@ KINDS: dict[str, list[Reply]] = {
         Reply("I look.<|end|><|channel|>final <|constrain|>js", [WHY], (Mode.THINKING,)),
         Reply("It is 4.<|channel|>final <|constr", [SO]),
         Reply("<|channel|>final to=run<|message|>{}", [("", "<|channel|>final to=run<|message|>{}")]),
+        Reply(f"{HEADED}<|channel|>final<|message|>It is 4.", [("", f"{HEADED}It is 4.")]),
+        Reply(f"<|channel|>analysis<|message|>I look.{HEADED}<|end|><|start|>assistant<|channel|>final<|message|>It is 4.", [WHY, ("", f"{HEADED}It is 4.")]),
+        Reply(f"{HEADED}<|call|><|channel|>final<|message|>It is 4.", [("", f"{HEADED}<|call|>It is 4.")]),
         Reply("<|channel|>final It is 4", [("", "<|channel|>final It is 4")]),
     ],
     "11 an opener doubled is one": [

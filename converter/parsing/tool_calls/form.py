@@ -21,6 +21,7 @@ class Form:
 
     `alone`: what the body begins with counts without the marks, which models leave out. `whole`:
     the form counts only as the whole reply. `ends_thought`: what its openers do in a thought;
+    `before`: marks that a call without its closing mark ends before, outside of strings.
     `tool`: what an opener needs behind it to do so. `in_thoughts`: models are known to call within
     a thought that they close.
     """
@@ -35,6 +36,7 @@ class Form:
     models: str = ""
     ends_thought: EndsThought = EndsThought.NEVER
     tool: str = ""
+    before: tuple[str, ...] = ()
     in_thoughts: bool = False
 
     @property

@@ -229,6 +229,7 @@ FORMS = (
         models="gpt-oss",
         ends_thought=EndsThought.ALWAYS,
         tool="functions",
+        before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
     Form(
         "gemma",
