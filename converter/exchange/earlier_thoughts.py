@@ -64,9 +64,8 @@ class Spot:
 
     def _keep(self, key: str, thinking: str, text: str) -> None:
         value = json_text.write({"thinking": thinking, "text": text})
-        if self.memory.get(key) not in (None, value):
-            value = json_text.write({})  # another conversation says the same by now
-        self.memory.keep(key, value)
+        another_says_the_same = json_text.write({})
+        self.memory.keep_agreed(key, value, another_says_the_same)
 
 
 def _texts(events: Iterable[Event]) -> list[str]:

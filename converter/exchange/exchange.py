@@ -16,13 +16,13 @@ from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find,
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
 from converter.model.initial_state import InitialState
-from converter.model.memory import Memory
+from converter.model.memory import AwayError, Memory
 from converter.servers.model_names import Entry, entries, with_aliases
 from converter.servers.model_names import find as find_model
 from converter.wire import json_text
 
 JSON = "application/json"
-
+AWAY = "what this request refers to cannot be looked up now, because the memory is away; try again"
 
 _KEYS = ("authorization", "x-api-key")
 """Headers that hold a client's key."""
@@ -40,11 +40,12 @@ class RequestTooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole body for the client."""
+    """A whole body for the client. `retry_after`: seconds after which it may be different."""
 
     status: int
     content_type: str
     body: bytes
+    retry_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,9 @@ class Exchange:
         return self.prefix + COMMON.requests.path
 
     def may_refer(self, body: bytes) -> bool:
-        """Tell whether a request may refer to replies that are kept."""
-        return any(word in body for word in self.client.requests.refers)
+        """Tell whether a request may refer to replies that are kept; escapes may spell any word."""
+        words = self.client.requests.refers
+        return any(word in body for word in (*words, rb"\u00")) if words else False
 
     def own(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
         """Return the answer that needs no server; None: it needs one."""
@@ -113,6 +115,7 @@ class Exchange:
             refused, said = self.client.answers.refusal(error)
             return str(error), Answer(refused, JSON, json_text.write(said))
         status, kind = 500, "api_error"
+        retry_after = 0
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
         if isinstance(error, RequestTooLargeError):
             status, kind, words = 413, "request_too_large", str(error)
@@ -120,7 +123,10 @@ class Exchange:
             status, kind, words = 400, "invalid_request_error", str(error)
         elif isinstance(error, ConnectionError):
             status, words = 502, str(error)
-        return words, Answer(status, JSON, self.client.answers.error(words, kind, status))
+        elif isinstance(error, AwayError):
+            status, words, retry_after = 503, f"{AWAY} ({error})", 1
+        body = self.client.answers.error(words, kind, status)
+        return words, Answer(status, JSON, body, retry_after)
 
     def models(self, status: int, body: bytes) -> Answer | None:
         """Return the server's list of models in the client's dialect; None: as it came."""

@@ -146,6 +146,11 @@ class ReadRequest:
         switched = earlier_thoughts.switched(asked.body, history)
         return replace(asked, body=switched).with_tools()
 
+    def wants_thoughts(self, model: str) -> bool:
+        """Tell whether thoughts that a client drops are put back for this model."""
+        chosen = self.exchange.settings
+        return chosen.restore != "off" and chosen.history.is_wanted(model)
+
     def restored(
         self,
         memory: Memory,
@@ -156,10 +161,9 @@ class ReadRequest:
         them. `memory`: those that are kept, of all clients.
         """
         exchange, model = self.exchange, str(self.body.get("model") or "")
-        chosen = exchange.settings
-        if chosen.restore == "off" or not memory.keeps or not chosen.history.is_wanted(model):
+        if not memory.keeps or not self.wants_thoughts(model):
             return self
-        history = chosen.history.read_by(model, server)
+        history = exchange.settings.history.read_by(model, server)
         own = memory.of(exchange.owner)
         body, earlier = earlier_thoughts.restore(self.body, history, own, join)
         notes = (*self.notes, *earlier.notes)

@@ -5,10 +5,58 @@ kept once. The least recently used entry goes first; reading a history counts as
 What is kept belongs to an owner: nobody else finds, continues or drops it.
 """
 
+import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
+from typing import Protocol
+
+
+class AwayError(Exception):
+    """Nobody can say now what is kept: the store is away."""
+
+
+class Store(Protocol):
+    """Entries by id, of all owners; any thread may use it. `Memory` says what its methods do.
+
+    `limit`: the bytes that can be kept. `elsewhere`: asking may take long. All methods but `begin`
+    are then for another thread than the loop's, and raise AwayError.
+    """
+
+    limit: int
+    elsewhere: bool
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+
+    @property
+    def size(self) -> int:
+        """Return the bytes that are kept."""
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+
+    def begin(self, work: Callable[[], object]) -> Future[object] | None:
+        """Do work that keeps something, or return it under way."""
+
+    def keep(self, key: str, value: bytes, previous: str, names: Iterable[str], line: str) -> None:
+        """Keep an entry."""
+
+    def forget(self, key: str) -> bool:
+        """Drop an entry."""
+
+    def find(self, name: str) -> str:
+        """Return the id of the entry of this name."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return an entry's value."""
+
+    def history(self, key: str) -> list[bytes] | None:
+        """Return the values up to this entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,43 +75,69 @@ class Entry:
         return len(self.value) + sum(map(len, self.names))
 
 
-class Store:
-    """Entries by id, at most `count` of them with at most `size` bytes together, the `limit`. Any
-    thread may use it.
+class ProcessStore:
+    """Entries of this process, at most `count` of them with at most `size` bytes together, the
+    `limit`, each until nobody has used it for so many `seconds` of `now`.
     """
 
-    def __init__(self, count: int, size: int) -> None:
+    elsewhere = False
+
+    def __init__(
+        self,
+        count: int,
+        size: int,
+        seconds: float = math.inf,
+        now: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self._count, self.limit = count, size
+        self._seconds, self._now = seconds, now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._used: dict[str, float] = {}
         self._names: dict[str, str] = {}
         self._lock = RLock()
-        self.size = 0
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes that are kept."""
+        return self._size
 
     @property
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
         return self._count > 0 and self.limit > 0
 
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do the work."""
+        work()
+
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
         with self._lock:
+            self._drop_old()
             self.forget(key)
             last = self.find(line)
-            entry = Entry(value, last or previous, (*names, *([line] if last else [])))
+            free = [name for name in names if not self.find(name)]
+            entry = Entry(value, last or previous, (*free, *([line] if last else [])))
             if entry.size <= self.limit and self._count:
                 self._add(key, entry)
 
     def _add(self, key: str, entry: Entry) -> None:
-        self._entries[key] = entry
+        self._entries[key], self._used[key] = entry, self._now()
         self._names |= dict.fromkeys(entry.names, key)
-        self.size += entry.size
-        while len(self._entries) > self._count or self.size > self.limit:
+        self._size += entry.size
+        while len(self._entries) > self._count or self._size > self.limit:
             self.forget(next(iter(self._entries)))
+
+    def _drop_old(self) -> None:
+        oldest = self._now() - self._seconds
+        while self._entries and self._used[first := next(iter(self._entries))] < oldest:
+            self.forget(first)
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
@@ -71,22 +145,25 @@ class Store:
             entry = self._entries.pop(key, None)
             if entry is None:
                 return False
-            self.size -= entry.size
+            del self._used[key]
+            self._size -= entry.size
             for name in entry.names:
                 if self._names.get(name) == key:
                     del self._names[name]
             return True
 
     def find(self, name: str) -> str:
-        """Return the id of the last entry kept under this name; empty when there is none."""
+        """Return the id of the entry of this name; empty when there is none."""
         return self._names.get(name, "")
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
         with self._lock:
+            self._drop_old()
             if key not in self._entries:
                 return None
             self._entries.move_to_end(key)
+            self._used[key] = self._now()
             return self._entries[key].value
 
     def history(self, key: str) -> list[bytes] | None:
@@ -104,35 +181,39 @@ class Store:
 
 class Memory:
     """One owner's entries in a store that all owners share; at first those of clients without a
-    key.
+    key. Without `store`, the entries are this process's.
+
+    `writes`: what was begun, and a store elsewhere may not have ended.
     """
 
-    def __init__(self, count: int, size: int) -> None:
-        self._store, self._owner = Store(count, size), ""
+    def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:
+        self.store = ProcessStore(count, size) if store is None else store
+        self._owner = ""
+        self.writes: list[Future[object]] = []
 
     def of(self, owner: str) -> "Memory":
         """Return the memory of another owner, in the same store."""
-        other = Memory(0, 0)
-        other._store, other._owner = self._store, owner
+        other = Memory(store=self.store)
+        other._owner, other.writes = owner, self.writes
         return other
 
     def __len__(self) -> int:
-        return len(self._store)
+        return len(self.store)
 
     @property
     def size(self) -> int:
         """Return the bytes that are kept, of all owners."""
-        return self._store.size
+        return self.store.size
 
     @property
     def limit(self) -> int:
         """Return the bytes that can be kept."""
-        return self._store.limit
+        return self.store.limit
 
     @property
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
-        return self._store.keeps
+        return self.store.keeps
 
     def keep(
         self,
@@ -142,29 +223,44 @@ class Memory:
         names: Iterable[str] = (),
         line: str = "",
     ) -> None:
-        """Keep an entry in place of one of the same id. One larger than the memory is not kept.
+        """Begin to keep an entry in place of one of the same id. One larger than the memory is not
+        kept.
 
-        `line`: a name; the entry follows the last one of this name, whichever that is by now, and
-        has the name from now on. Where none is left, it follows `previous`.
+        `names`: the entry gets those that no other has. `line`: a name; the entry follows the one
+        that has it by now, and has the name from now on. Where none has, it follows `previous`.
         """
-        said = (self._own(previous) if previous else "", map(self._own, names))
-        self._store.keep(self._own(key), value, *said, self._own(line) if line else "")
+        said = (self._own(previous) if previous else "", [self._own(name) for name in names])
+        line = self._own(line) if line else ""
+        self.begin(partial(self.store.keep, self._own(key), value, *said, line))
+
+    def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
+        """Begin to keep an entry; where another value is kept, `disputed` in place of both."""
+        self.begin(partial(self._agree, self._own(key), value, disputed))
+
+    def _agree(self, key: str, value: bytes, disputed: bytes) -> None:
+        agreed = self.store.get(key) in (None, value)
+        self.store.keep(key, value if agreed else disputed, "", [], "")
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Begin work that keeps something."""
+        if write := self.store.begin(work):
+            self.writes.append(write)
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
-        return self._store.forget(self._own(key))
+        return self.store.forget(self._own(key))
 
     def find(self, name: str) -> str:
-        """Return the id of the last entry kept under this name; empty when there is none."""
-        return self._store.find(self._own(name)).removeprefix(self._own(""))
+        """Return the id of the entry that has this name; empty when none has."""
+        return self.store.find(self._own(name)).removeprefix(self._own(""))
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        return self._store.get(self._own(key))
+        return self.store.get(self._own(key)) if key else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        return self._store.history(self._own(key)) if key else []
+        return self.store.history(self._own(key)) if key else []
 
     def _own(self, name: str) -> str:
         return f"{self._owner} {name}" if self._owner else name

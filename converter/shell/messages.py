@@ -134,4 +134,7 @@ def model_of(request: bytes) -> str:
 
 def made(answer: Answer) -> Response:
     """Return a response of the addon's own."""
-    return Response.make(answer.status, answer.body, {"content-type": answer.content_type})
+    fields = {"content-type": answer.content_type}
+    if answer.retry_after:
+        fields["retry-after"] = str(answer.retry_after)
+    return Response.make(answer.status, answer.body, fields)

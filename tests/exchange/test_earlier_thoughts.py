@@ -10,7 +10,7 @@ from converter.dialects.table import ANTHROPIC
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import read
-from converter.model.memory import Memory
+from converter.model.memory import Memory, ProcessStore
 from converter.servers.profiles import by_name
 from tests.support import endpoints, frames
 from tests.support.forgetful import WAYS, Talk, Way, says
@@ -152,7 +152,8 @@ def test_what_nobody_wants_is_not_kept(way: Way, model: str, options: dict[str, 
     talk.turn(says("2 + 3"), TAGGED)
     asked, earlier = talk.turn(says("thanks"), ANSWERED)
     assert ("reasoning_content" in replies(asked)[0], earlier.restored) == (False, 0)
-    assert [name for name in memory._store._entries if name.startswith("thoughts")] == []
+    assert isinstance(memory.store, ProcessStore)
+    assert [name for name in memory.store._entries if name.startswith("thoughts")] == []
 
 
 def test_a_place_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:

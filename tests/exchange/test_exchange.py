@@ -10,10 +10,10 @@ import pytest
 from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
 from converter.exchange import read_request, settings
-from converter.exchange.exchange import JSON, Answer, Exchange, begin, is_stream
+from converter.exchange.exchange import AWAY, JSON, Answer, Exchange, begin, is_stream
 from converter.exchange.read_request import ReadRequest
 from converter.model.conversation import RequestError
-from converter.model.memory import Memory
+from converter.model.memory import AwayError, Memory
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.reply_end import CUT_SHORT
 from converter.servers.profiles import by_name
@@ -360,3 +360,18 @@ def test_what_is_kept_belongs_to_the_key_that_brought_it(owner: dict[str, str]) 
 
 def test_no_key_is_in_what_is_known_of_an_exchange() -> None:
     assert "s3cret" not in repr(_begun("POST", "/v1/responses", {"authorization": "s3cret"}))
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages", "/v1/chat/completions"])
+def test_a_memory_that_is_away_is_told_with_the_time_to_try_again(path: str) -> None:
+    words, answer = _begun("POST", path, {}).refusal(AwayError("it is gone"))
+    assert (answer.status, answer.retry_after) == (503, 1)
+    assert words == f"{AWAY} (it is gone)"
+    assert words in json.loads(answer.body)["error"]["message"]
+
+
+def test_a_request_may_refer_in_any_spelling() -> None:
+    exchange = _begun("POST", "/v1/responses", {})
+    spelled = [b'{"previous_response_id"', rb'{"previous_response\u005fid"', b'{"input": "hi"']
+    assert [exchange.may_refer(body) for body in spelled] == [True, True, False]
+    assert not _begun("POST", "/v1/chat/completions", {}).may_refer(rb"\u0041")

@@ -135,3 +135,8 @@ def test_what_people_look_at_is_uncompressed_up_to_the_limit() -> None:
     bomb.raw_content = gzip.compress(bytes(BODY_LIMIT + 1000))
     assert messages.content_of(bomb) == bytes(BODY_LIMIT + 1)
     assert messages.content_of(None) == b""
+
+
+def test_an_answer_says_when_to_try_again() -> None:
+    assert messages.made(Answer(503, JSON, b"", retry_after=1)).headers["retry-after"] == "1"
+    assert "retry-after" not in messages.made(Answer(200, JSON, b"")).headers

@@ -104,6 +104,7 @@ ANTHROPIC = Dialect(
         native_option="messages",
         natively_refused=_natively_refused,
         omits_thinking=omits_thinking,
+        refers=(b'"thread"',),
     ),
     Answers(
         error=lambda message, kind, status: json_text.write(error_body(message, kind, status)),

@@ -31,7 +31,7 @@ def create(memory: Memory, body: object, key: str, created_at: int) -> Json:
         "metadata": metadata,
     }
     value = json_text.write({"conversation": conversation, "input": own})
-    memory.keep(key, value, names=[LINE + key, *names_of(memory, own)])
+    memory.keep(key, value, names=[LINE + key, *names_of(own)])
     return conversation
 
 
@@ -73,7 +73,7 @@ def add(memory: Memory, key: str, body: object, name: str) -> list[Json]:
     """
     retrieve(memory, key)
     own = _own(body, f"{key}_{name}")
-    _append(memory, key, f"{key}_{name}", {"input": own}, names_of(memory, own))
+    _append(memory, key, f"{key}_{name}", {"input": own}, names_of(own))
     return own
 
 

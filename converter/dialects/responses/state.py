@@ -75,16 +75,15 @@ def keep(memory: Memory, body: Mapping[str, object], history: History, response:
         with_id(item, f"{key.removeprefix('resp_')}_in{at}") for at, item in enumerate(history.own)
     ]
     output = response["output"] if isinstance(response["output"], list) else []
-    names = names_of(memory, (*output, *own))
+    names = names_of((*output, *own))
     value = json_text.write({"response": response, "input": own})
     line = "".join(LINE + name for name in _conversation(body))
     memory.keep(key, value, history.previous, names, line)
 
 
-def names_of(memory: Memory, items: Iterable[object]) -> list[str]:
-    """Return the names under which items are found; one that is found already stays what it is."""
-    names = (f"{ITEM}{item.get('id')}" for item in items if isinstance(item, dict))
-    return [name for name in names if not memory.find(name)]
+def names_of(items: Iterable[object]) -> list[str]:
+    """Return the names under which items are found."""
+    return [f"{ITEM}{item.get('id')}" for item in items if isinstance(item, dict)]
 
 
 def retrieve(memory: Memory, key: str) -> Json:

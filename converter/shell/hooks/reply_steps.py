@@ -25,6 +25,7 @@ from converter.shell.hooks.exchange_listener import fault_of
 from converter.shell.hooks.tap import Tap
 from converter.shell.hooks.whole_bodies import must_hold_reply
 from converter.shell.keep.flow_record import FlowRecord, client_left
+from converter.shell.memory.remembering import written
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.record.recorder import Recorder
 from converter.shell.watch.live_view import LiveView
@@ -123,6 +124,7 @@ class ReplySteps:
             _second(flow, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow, flow.response, record, record.awaited, notes)
+            await written(record.memory)
         elif record.rewriter is None or _is_open(record):  # open: it ended with its headers
             await self._rewrite_whole(flow, flow.response, record, notes)
         if rewriter := record.rewriter:
@@ -217,6 +219,7 @@ class ReplySteps:
             _keep(record, made.rewriter)
             events = self._chosen().events
             await self._audience.hear_whole(flow, record, made.rewriter, events, size)
+        await written(record.memory)
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:

@@ -4,7 +4,7 @@ server.
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from converter.exchange.exchange import JSON, Exchange, RequestTooLargeError
 from converter.exchange.read_request import Body, ReadRequest
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
-from converter.model.memory import Memory
+from converter.model.memory import AwayError, Memory
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import only_one, served_name
@@ -25,16 +25,15 @@ from converter.shell import messages
 from converter.shell.aside import AT_ONCE, aside
 from converter.shell.hooks.exchange_listener import fault_of
 from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.memory.remembering import remembering, written
+from converter.shell.memory.stores import open_store
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.watch.thought_hook import report
 from converter.wire import json_text
 
 
 class RequestSteps:
-    """Answers requests, translates them, and begins to find out where their replies will begin.
-
-    `memory`: the replies that a request may refer to.
-    """
+    """Answers requests, translates them, and begins to find out where their replies will begin."""
 
     def __init__(self, known: KnownServers, client: UpstreamClient, settings: Settings) -> None:
         self._known = known
@@ -42,8 +41,8 @@ class RequestSteps:
         self.forget(settings)
 
     def forget(self, settings: Settings) -> None:
-        """Begin the memory of replies anew, in the size that the settings name."""
-        self.memory = Memory(settings.limits.replies, settings.limits.reply_bytes)
+        """Begin the memory of replies anew, as the settings say."""
+        self._store = open_store(settings)
 
     async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Take a request to its end: the flow holds an answer, or what the server is to get."""
@@ -51,7 +50,7 @@ class RequestSteps:
         notes: list[str] = []
         try:
             flow.response = await self._answered(flow, record, notes)
-        except RequestTooLargeError as error:
+        except (RequestTooLargeError, AwayError) as error:
             flow.response = _refused(record.exchange, error, notes)
         asked = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(asked, record.server)
@@ -78,8 +77,11 @@ class RequestSteps:
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
     ) -> Response | None:
         body = _body(flow, exchange, notes)
-        asked = (flow.request.method, flow.request.path, body, self.memory)
-        answer = await aside(len(body) + self.memory.size, partial(exchange.own, *asked))
+        memory = Memory(store=self._store)
+        asked = (flow.request.method, flow.request.path, body, memory)
+        answer = await remembering(self._store, len(body), partial(exchange.own, *asked))
+        if failed := await written(memory):
+            raise failed
         return messages.made(answer) if answer else None
 
     async def _answer_or_translate(
@@ -102,10 +104,12 @@ class RequestSteps:
         """Make the request a chat completion, or answer with the count of its tokens."""
         exchange = record.exchange
         body = _body(flow, exchange, notes)
-        size = len(body)
-        if size <= AT_ONCE and exchange.may_refer(body):
-            size += self.memory.size
-        read = await aside(size, partial(read_request.read, exchange, body, self.memory))
+        size, memory = len(body), Memory(store=self._store)
+        reading = partial(read_request.read, exchange, body, memory)
+        if size > AT_ONCE or exchange.may_refer(body):
+            read = await remembering(self._store, size, reading)
+        else:
+            read = await aside(size, reading)
         read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
         if exchange.settings.server:
@@ -113,8 +117,10 @@ class RequestSteps:
         elif upstream.direct:
             record.server = await self._client.recognise(upstream, client)
         record.server_parses = self._known.takes_thinking_out(upstream)
-        write = partial(read.written, record.server, record.server_parses, self.memory)
-        record.request = asked = await aside(size, write)
+        write = partial(read.written, record.server, record.server_parses)
+        record.request = asked = await self._recalled(size, read, partial(write, memory), write)
+        if asked.earlier.spot or (asked.conversation and asked.conversation.own is not None):
+            record.memory = memory
         notes += asked.notes
         if exchange.endpoint.is_count:
             counted = await self._client.count(upstream, client, record.server, asked.body, size)
@@ -156,7 +162,27 @@ class RequestSteps:
             return asked
         known = self._known.server(messages.upstream(flow, record.exchange))
         server = record.exchange.settings.server or known
-        return await aside(size, partial(asked.restored, self.memory, server))
+        memory = record.memory = Memory(store=self._store)
+        work = partial(asked.restored, memory, server)
+        return await self._recalled(size, asked, work, lambda: asked)
+
+    async def _recalled(
+        self,
+        size: int,
+        asked: ReadRequest,
+        work: Callable[[], ReadRequest],
+        without: Callable[[], ReadRequest],
+    ) -> ReadRequest:
+        """Return what `work` makes of a request whose thoughts may be put back; where the memory
+        is away, what `without` does.
+        """
+        model = asked.served_model or asked.asked_model
+        if not (self._store.elsewhere and asked.wants_thoughts(model)):
+            return await aside(size, work)
+        try:
+            return await remembering(self._store, size, work)
+        except AwayError:
+            return await aside(size, without)
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""

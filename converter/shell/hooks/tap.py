@@ -12,6 +12,7 @@ from converter.reply.rewriter import Rewriter
 from converter.shell import messages
 from converter.shell.aside import aside_of_streams
 from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.memory.remembering import written
 from converter.wire import json_text
 
 _log = logging.getLogger(__name__)
@@ -57,17 +58,32 @@ class Tap:
         self._came = len(asked.raw_content or b"") if asked else 0
         self.late: list[bytes] = []
         rewriter.pauses = kept is not None
+        memory = kept.memory if kept else None
+        self._memory = memory if memory is not None and memory.store.elsewhere else None
+        self._unsaid: list[bytes] = []
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end.
         """
         at = time() - self._began
-        return self._passed(chunk, self._rewritten(chunk, at), at)
+        pieces = self._rewritten(chunk, at)
+        if chunk and self._memory is not None and self._memory.writes:
+            self._unsaid += pieces  # the client may refer to the reply as soon as it has read it
+            return self._passed(chunk, [], at)
+        return self._passed(chunk, self._with_unsaid(pieces), at)
+
+    def _with_unsaid(self, pieces: list[bytes]) -> list[bytes]:
+        unsaid, self._unsaid = self._unsaid, []
+        return [*unsaid, *pieces]
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the next call takes long: it may end a long frame, or a long reply."""
+        """Tell whether the next call takes long: it may end a long frame, or a long reply, or one
+        that is kept elsewhere.
+        """
+        if self._memory is not None and self._rewriter.summary.finish:
+            return True
         again = self._came // _TOLD_AGAIN if self._told_again else 0
         return self._rewriter.held() + again > LONG
 
@@ -75,7 +91,9 @@ class Tap:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
-        return self._passed(chunk, pieces, at)
+        said = self._passed(chunk, self._with_unsaid(pieces), at)
+        await written(self._memory)
+        return said
 
     @property
     def ends_thoughts(self) -> bool:
@@ -125,13 +143,14 @@ class Tap:
     def abort(self, reason: str) -> list[bytes]:
         """Return what the client gets for a body that breaks off; nothing if it had its end."""
         if self._rewriter.closed:
-            return []
+            return self._with_unsaid([])
         pieces = self._rewriter.abort(self._explain(reason))
-        return self._passed(b"", pieces, time() - self._began)
+        return self._passed(b"", self._with_unsaid(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
         """Return a sign of life, where one may stand."""
-        return self._passed(b"", self._rewriter.ping(), time() - self._began)
+        pieces = self._with_unsaid(self._rewriter.ping())
+        return self._passed(b"", pieces, time() - self._began)
 
     def _passed(self, chunk: bytes, pieces: list[bytes], at: float) -> list[bytes]:
         if unused := self._rewriter.unused:  # of the first of two replies

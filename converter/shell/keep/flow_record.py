@@ -15,6 +15,7 @@ from mitmproxy.http import HTTPFlow, Response
 from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
+from converter.model.memory import Memory
 from converter.observe.printable import bounded
 from converter.observe.summary import in_words
 from converter.recordings import notes
@@ -45,7 +46,7 @@ class FlowRecord:
     `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
-    that of a stream, with its tap.
+    that of a stream, with its tap. `memory`: keeps the reply.
     """
 
     exchange: Exchange
@@ -62,6 +63,7 @@ class FlowRecord:
     too_large: bool = False
     early: bool = False
     head: Response | None = None
+    memory: Memory | None = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

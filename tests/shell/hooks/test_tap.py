@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mitmproxy.http import Headers, Request
@@ -9,10 +10,12 @@ from mitmproxy.http import Headers, Request
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange
+from converter.model.memory import Memory, ProcessStore
 from converter.reply.rewriter import Rewriter
 from converter.shell.hooks.tap import LONG, Tap
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.memory.remembering import StoreElsewhere
 from tests.support import endpoints
 from tests.support.frames import stream
 
@@ -108,3 +111,33 @@ def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long:
     kept.sides.asked = Request.make("POST", "http://x/", b" " * (64 * LONG))
     through = Tap(Rewriter(settings.read(), dialect, Form.STREAM), lambda: None, kept)
     assert through.is_long is long
+
+
+def test_the_last_words_of_a_reply_wait_for_its_writing() -> None:
+    memory = Memory(store=StoreElsewhere(ProcessStore(9, 1000)))
+    may_write, exchange = threading.Event(), Exchange(endpoints.CHAT, settings.read())
+    record = FlowRecord(exchange, BothSides(Headers()), {}, memory=memory)
+    through = Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), lambda: None, record)
+    first, *chunks = stream("b")
+    assert through(first) == [first]
+    with ThreadPoolExecutor(1) as writer:
+        memory.writes.append(writer.submit(lambda: _wait_for(may_write)))
+        _ends_with_its_writing(through, chunks, may_write)
+
+
+def _ends_with_its_writing(through: Tap, chunks: list[bytes], may_write: threading.Event) -> None:
+    assert [through(chunk) for chunk in chunks] == [[]] * len(chunks)
+    assert through.is_long
+
+    async def end() -> list[bytes]:
+        ending = asyncio.ensure_future(through.beside(b""))
+        await asyncio.sleep(0)
+        assert not ending.done()
+        may_write.set()
+        return await ending
+
+    assert b"".join(asyncio.run(end())) == b"".join(chunks)
+
+
+def _wait_for(event: threading.Event) -> None:
+    assert event.wait(30)

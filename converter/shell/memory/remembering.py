@@ -1,0 +1,116 @@
+"""Work that asks the memory, and the end of what it writes: nobody waits longer than `PATIENCE`."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+from converter.model.memory import AwayError, Memory, Store
+from converter.shell.aside import AT_ONCE, aside
+
+PATIENCE = 2.0
+"""Seconds that a request waits for what it refers to, and a reply's last words for its writing."""
+ANSWER = 1.0
+"""Seconds in which a store must answer one question."""
+REST = 1.0
+"""Seconds in which a store that has failed is asked nothing."""
+_ASKING = ThreadPoolExecutor(8, "think-memory")
+_log = logging.getLogger(__name__)
+
+
+async def remembering[Result](store: Store, size: int, work: Callable[[], Result]) -> Result:
+    """Return what `work` does, which may ask the store, to so many bytes. Raises AwayError."""
+    if not store.elsewhere:
+        return await aside(size + store.size, work)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await aside(AT_ONCE + 1, work, _ASKING)
+    except TimeoutError:
+        raise AwayError(f"no answer within {PATIENCE:.0f} s") from None
+
+
+async def written(memory: Memory | None) -> BaseException | None:
+    """Wait until all is written that `memory` keeps, or has taken too long; return a failure."""
+    if memory is None or not memory.writes:
+        return None
+    writing = [asyncio.wrap_future(write) for write in memory.writes]
+    memory.writes.clear()
+    done, late = await asyncio.wait(writing, timeout=PATIENCE)
+    failures = [failure for write in done if (failure := write.exception())]
+    return AwayError(f"not written within {PATIENCE:.0f} s") if late else next(iter(failures), None)
+
+
+def _keep(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except AwayError as error:
+        _log.info("think: a reply is not kept: %s", error)
+        raise
+
+
+class StoreElsewhere:
+    """A store that may be away: then it is let rest, and nobody waits for it."""
+
+    elsewhere = True
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.limit = store.limit
+        self._rests_until = 0.0
+        self._is_away = False
+
+    def __len__(self) -> int:
+        return self._ask(self._store.__len__)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes that are kept."""
+        return self._ask(lambda: self._store.size)
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+        return self._store.keeps
+
+    def begin(self, work: Callable[[], object]) -> Future[object]:
+        """Begin work that keeps something."""
+        return _ASKING.submit(_keep, work)
+
+    def keep(self, key: str, value: bytes, previous: str, names: Iterable[str], line: str) -> None:
+        """Keep an entry."""
+        self._ask(partial(self._store.keep, key, value, previous, names, line))
+
+    def forget(self, key: str) -> bool:
+        """Drop an entry."""
+        return self._ask(partial(self._store.forget, key))
+
+    def find(self, name: str) -> str:
+        """Return the id of the entry of this name."""
+        return self._ask(partial(self._store.find, name))
+
+    def get(self, key: str) -> bytes | None:
+        """Return an entry's value."""
+        return self._ask(partial(self._store.get, key))
+
+    def history(self, key: str) -> list[bytes] | None:
+        """Return the values up to this entry."""
+        return self._ask(partial(self._store.history, key))
+
+    def _ask[Result](self, question: Callable[[], Result]) -> Result:
+        if time.monotonic() < self._rests_until:
+            raise AwayError("it failed a moment ago")
+        try:
+            answer = question()
+        except Exception as error:  # whatever a driver raises, nothing is known of what is kept
+            self._rests_until = time.monotonic() + REST
+            words = f"{type(error).__name__}: {error}"
+            if not self._is_away:
+                _log.warning("think: the memory is away (said once): %s", words)
+            self._is_away = True
+            raise AwayError(words) from error
+        if self._is_away:
+            self._is_away = False
+            _log.warning("think: the memory is back")
+        return answer
