@@ -216,9 +216,10 @@ def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     closers = "|".join(_literal(mark, f"(?P=suffix{number})") for mark in family.closers)
     rest = rf"(?P<said{number}>.*?)(?:(?P<closer{number}>{closers})|\Z)"
     openers = "|".join(
-        _literal(mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers
+        _opener(family, mark, f"(?P<suffix{number}>{_ANY_SUFFIX})") for mark in family.openers
     )
-    more = [_literal(mark, f"(?P=suffix{number})") for mark in (*family.openers, *family.labels)]
+    more = [_opener(family, mark, f"(?P=suffix{number})") for mark in family.openers]
+    more += [_literal(mark, "") for mark in family.labels]
     more += [rf"{re.escape(label.rstrip())}(?={closers})" for label in family.labels]
     plain = rf"(?:{openers})(?P<again{number}>(?:\s*(?:{'|'.join(more)}))*+){rest}"
     if not attributes:
@@ -226,6 +227,12 @@ def _thought(number: int, family: ThinkTags, attributes: bool) -> str:
     name = re.escape(family.open[:-1])
     rest = rest.replace("<said", "<word").replace("<closer", "<tail")
     return rf"{name}(?P<whole>{ATTRIBUTES})/>|{name}(?P<attributes>{ATTRIBUTES})>{rest}|{plain}"
+
+
+def _opener(family: ThinkTags, mark: str, suffix: str) -> str:
+    """An opener where no longer mark of its family stands."""
+    longer = {other for other in (*family.closers, *family.ignored) if other.startswith(mark)}
+    return "".join(f"(?!{_literal(other, suffix)})" for other in longer) + _literal(mark, suffix)
 
 
 def tool_mark(text: str, place: int) -> str:

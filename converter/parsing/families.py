@@ -97,6 +97,8 @@ FAMILIES = (
         "<|channel>",
         "<channel|>",
         "Gemma 4; the channel's name `thought` and a line break may follow",
+        also_close=("<|channel>response\n",),
+        ignored=("<|channel>response\n",),
         labels=("thought\n",),
         unmatched_close_is_text=False,
     ),

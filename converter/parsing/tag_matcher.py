@@ -187,7 +187,8 @@ def _unopened(families: tuple[ThinkTags, ...]) -> tuple[dict[str, Mark], dict[st
     telling = [row for row in families if row.bare_close_means_thinking]
     bare = {m: Mark.CLOSE for row in telling for m in row.closers if m not in row.ignored}
     dropped = [row for row in families if not row.unmatched_close_is_text]
-    return bare, {mark: Mark.UNMATCHED for row in dropped for mark in row.closers}
+    lone = {m: Mark.UNMATCHED for row in dropped for m in row.closers if m not in row.ignored}
+    return bare, lone
 
 
 @lru_cache(maxsize=64)

@@ -80,6 +80,11 @@ KINDS: dict[str, list[Reply]] = {
         Reply("<|channel>thought\nI look.<channel|>It is 4.<channel|>", [WHY, SO], (Mode.ANSWERING,)),
         Reply("<|channel><|channel>thought\nI look.<channel|>It is 4.", [WHY, SO]),
         Reply("<|channel>plan<channel|>It is 4.", [(">", "plan"), SO]),
+        Reply("<|channel>thought\nI look.\n<|channel>response\nIt is 4.", [WHY, SO]),
+        Reply("<|channel>thought\n<|channel>response\nIt is 4.", [SO]),
+        Reply("I look.\n<|channel>response\nIt is 4.", [WHY, SO], INSIDE),
+        Reply("<|channel>response\nIt is 4.", [SO], (*TEXT, Mode.CLOSED)),
+        Reply("<|channel>response.<channel|>It is 4.", [(">", "response."), SO]),
         Reply("thought\nI look.<channel|>It is 4.", [WHY, SO], model="google/gemma-4-E4B-it"),
     ],
     "6 Cohere's answer ends the thought": [
