@@ -71,6 +71,14 @@ class AwaitedReply:
         budget = self.request.ceiling if options.budget == "enforce" else None
         return Limits(budget, options.loops, goes_on, options.enough if goes_on else "")
 
+    @property
+    def watched(self) -> bool:
+        """Tell whether a client that wants one body needs a stream to be asked for: its thoughts
+        may be ended.
+        """
+        request = self.request
+        return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
+
     def again(self, asked: Body, findings: Findings, made: int) -> Body:
         """Return the request that has the reply go on behind a thought that was ended. `asked`: the
         one that went out; `made`: tokens that were made.
@@ -129,6 +137,11 @@ class AwaitedReply:
         kind = self._kind(content_type, streamed)
         unchanged = rewritten == body and kind == content_type
         return Rewritten(None if unchanged else Answer(200, kind, rewritten), rewriter)
+
+    def held(self, rewriter: Rewriter, written: bytes) -> Answer:
+        """Return the one body that came of a stream."""
+        failed = rewriter.failure
+        return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _kind(self, content_type: str, streamed: bool) -> str:
         """Return what the client's reply is called: as the server's, if that is right and it is of

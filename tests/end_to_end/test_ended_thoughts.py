@@ -73,13 +73,17 @@ def _slots(address: str) -> list[bool]:
     return [slot["is_processing"] for slot in slots]
 
 
+STREAMED = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
+
+
+@STREAMED
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_thought_ends_and_the_answer_comes(
-    ending: dict[str, int], llamas: dict[str, Llama], dialect: Dialect, name: str
+    ending: dict[str, int], llamas: dict[str, Llama], dialect: Dialect, name: str, stream: bool
 ) -> None:
     with Client(ending[name]) as client:
-        answer = client.ask(dialect.path, question(stream=True, **ASKED))
-    said = dialect.read_stream(answer.body)
+        answer = client.ask(dialect.path, question(stream=stream, **ASKED))
+    said = dialect.read(answer.body, stream)
     assert (said.thinking, said.text, said.stop) == (THOUGHT, ANSWER, dialect.finished)
     assert _slots(llamas[name].address) == [False]
 
@@ -170,6 +174,17 @@ def test_a_failure_in_between_is_an_error_that_names_it(
     assert not any(choice.get("finish_reason") for p in said for choice in p.get("choices", ()))
 
 
+@pytest.mark.parametrize("second", FAILURES.values(), ids=FAILURES)
+def test_who_wants_one_body_gets_the_error_as_a_status(
+    ended: Client, server: ScriptedServer, dialect: Dialect, second: Reply
+) -> None:
+    server.answer(Reply([*_frames(LONG), *text("more")], then=second))
+    answer = ended.ask(dialect.path, question(stream=False))
+    error = json.loads(answer.body)["error"]["message"]
+    assert answer.status == 502
+    assert error.startswith("a thought was ended, and the request that goes on behind it failed: ")
+
+
 CUT = {
     "it refuses a turn that has begun": Reply(
         [b'{"error": {"message": "no prefill"}}'], JSON, 400, Framing.LENGTH
@@ -178,27 +193,34 @@ CUT = {
 }
 
 
+@STREAMED
 @pytest.mark.parametrize("second", CUT.values(), ids=CUT)
 def test_where_a_server_cannot_go_on_the_reply_is_cut(
-    ended: Client, scripted: Proxy, server: ScriptedServer, dialect: Dialect, second: Reply
+    ended: Client,
+    scripted: Proxy,
+    server: ScriptedServer,
+    dialect: Dialect,
+    second: Reply,
+    stream: bool,
 ) -> None:
     mark = scripted.mark()
     server.answer(Reply([*_frames(LONG), *text("more")], then=second))
-    said = dialect.read_stream(ended.ask(dialect.path, question(stream=True)).body)
+    said = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
     assert (said.text, said.stop) == ("", LENGTH[dialect.name])
     assert len(server.asked) == 2
     assert scripted.troubles(mark) != []
 
 
+@STREAMED
 def test_a_second_reply_that_is_no_stream_goes_on_as_well(
-    ended: Client, server: ScriptedServer, dialect: Dialect
+    ended: Client, server: ScriptedServer, dialect: Dialect, stream: bool
 ) -> None:
     body = {
         "choices": [{"index": 0, "message": {"content": "The answer"}, "finish_reason": "stop"}]
     }
     whole = Reply([json.dumps(body).encode()], JSON)
     server.answer(Reply([*_frames(LONG), *text("more")], then=whole))
-    said = dialect.read_stream(ended.ask(dialect.path, question(stream=True)).body)
+    said = dialect.read(ended.ask(dialect.path, question(stream=stream)).body, stream)
     assert (said.text, said.stop) == ("The answer", dialect.finished)
 
 

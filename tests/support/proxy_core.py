@@ -82,6 +82,9 @@ class Says:
             return None
         return streamed(self.starts_early)
 
+    def watcher(self, flow: HTTPFlow) -> None:  # noqa: ARG002
+        return None
+
     def late(self, flow: HTTPFlow, begun: StreamFunction) -> list[bytes]:
         assert begun is self.starts_early
         assert flow.response

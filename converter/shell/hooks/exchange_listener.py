@@ -60,12 +60,20 @@ class ExchangeListener:
             kept.too_large = True
         return kept is None or not kept.too_large
 
+    def watcher(self, flow: HTTPFlow) -> Tap | None:
+        """Return the function of a stream that is held for a client that wants one body."""
+        kept = self._kept.get(flow.id)
+        held = kept is not None and kept.tap and kept.tap.holds and flow.response is kept.head
+        return kept.tap if kept and held else None
+
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the error that a client gets in place of a reply."""
         kept = self._kept.get(flow.id)
         if kept is None:
             return None
         fault = fault_of(flow, reason)
+        if kept.tap:  # behind a thought that was ended
+            fault = ServerFault(kept.tap.explain(reason), fault.may_pass)
         status = OVERLOADED if fault.may_pass else BAD_GATEWAY
         kind = "overloaded_error" if fault.may_pass else "api_error"
         body = kept.exchange.client.answers.error(fault.words, kind, status)

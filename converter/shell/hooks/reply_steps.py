@@ -120,8 +120,8 @@ class ReplySteps:
         notes: list[str] = []
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
             notes.append(PASSED)
-        elif _goes_on(record) and _is_open(record):
-            _second(flow, record, notes)
+        elif record.tap and _is_open(record) and (_goes_on(record) or record.awaited.watched):
+            self._end_tap(flow, record.tap, record, notes)
         elif record.early and _is_open(record) and flow.response.status_code == 200:
             self._go_on(flow, flow.response, record, record.awaited, notes)
             await written(record.memory)
@@ -168,11 +168,28 @@ class ReplySteps:
     def _open(
         self, flow: HTTPFlow, response: Response, record: FlowRecord, awaited: AwaitedReply
     ) -> None:
-        if awaited.request.form is Form.WHOLE:
+        if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client waits for one body, so all of the stream is needed first
-        response.stream, record.head = self.tap(flow, record, awaited), response
+        record.tap, record.head = self.tap(flow, record, awaited), response
+        if awaited.watched:
+            record.tap.holds = True
+            return
+        response.stream = record.tap
         messages.open_for_streaming(flow.request, response)
         self._audience.live.follow(flow, record)
+
+    def _end_tap(self, flow: HTTPFlow, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
+        """End a body that is held, or that a second reply ends which is no stream."""
+        assert flow.response
+        assert record.head
+        if flow.response is record.head:
+            tap(b"")
+        else:
+            tap.second(flow.response.status_code, messages.body(flow.response, notes))
+            flow.response = messages.copied(record.head)
+        if tap.holds and record.awaited and record.rewriter:
+            answer = record.awaited.held(record.rewriter, b"".join(tap.late))
+            messages.replace(flow.response, answer)
 
     def _go_on(
         self,
@@ -241,16 +258,6 @@ def _take_up(flow: HTTPFlow, record: FlowRecord, streamed: bool) -> None:
     assert flow.response
     if streamed and flow.response.status_code == 200 and not messages.is_compressed(flow.response):
         flow.response = record.head
-
-
-def _second(flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> None:
-    """End the client's body with a second reply that is no stream."""
-    assert flow.response
-    assert record.head
-    assert isinstance(record.head.stream, Tap)
-    body = messages.body(flow.response, notes)
-    record.head.stream.second(flow.response.status_code, body)
-    flow.response = messages.copied(record.head)
 
 
 def _few(events: Sequence[Event]) -> Iterator[list[Event]]:

@@ -56,6 +56,8 @@ class RequestSteps:
         record.awaited = AwaitedReply(asked, record.server)
         if not flow.response:
             await self._prepare(flow, record)
+            if record.awaited.watched:
+                await _ask_for_stream(flow, record)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
@@ -227,6 +229,16 @@ def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
     """Return the fields of a chat completion's head. `client`: its credentials there."""
     told = {"content-type": JSON, **client}
     return {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in told.items()}
+
+
+async def _ask_for_stream(flow: HTTPFlow, record: FlowRecord) -> None:
+    """Have the server send a stream: only there a thought can be ended."""
+    asked = json_text.read_or_none(messages.content_of(flow.request))
+    if not isinstance(asked, dict):
+        return
+    usage = {"stream_options": {"include_usage": True}}
+    more = usage if "stream_options" not in record.server.leaves_out else {}
+    await _send(flow, {**asked, "stream": True, **more})
 
 
 async def _send(

@@ -37,7 +37,8 @@ class Tap:
     raises, and never returns an empty piece in mid-stream.
 
     `began`: when the client's request did, on the wall's clock as all of mitmproxy's times. `tell`
-    is called after each call. `explain`: puts mitmproxy's reason for a break into words.
+    is called after each call. `explain`: puts mitmproxy's reason for a break into words. `holds`:
+    the client gets nothing but one body, of which `late` is what has been said.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class Tap:
         self._tell = tell
         self._kept = kept
         self._began = began
-        self._explain = explain
+        self.explain = explain
         self._told_again = kept is not None and kept.exchange.client.wire.retells
         asked = kept.sides.asked if kept else None
         self._came = len(asked.raw_content or b"") if asked else 0
         self.late: list[bytes] = []
+        self.holds = False
         rewriter.pauses = kept is not None
         memory = kept.memory if kept else None
         self._memory = memory if memory is not None and memory.store.elsewhere else None
@@ -113,28 +115,28 @@ class Tap:
         sent, awaited = (kept.sides.sent, kept.awaited) if kept else (None, None)
         if rewriter.is_over or sent is None or awaited is None:
             return None
-        if not possible:
+        asked = json_text.read_or_none(messages.content_of(sent))
+        if not possible or not isinstance(asked, dict):
             rewriter.refuse("the server speaks HTTP/2, so that a reply cannot go on in another")
             return None
-        asked = json_text.read(sent.raw_content or b"{}")
-        assert isinstance(asked, dict)
         again = messages.copied(sent)
         body = awaited.again(asked, rewriter.findings, rewriter.made)
         messages.fill(again, json_text.write(body))
-        explain = self._explain
-        self._explain = lambda reason: WHILE.format(explain(reason))
+        explain = self.explain
+        self.explain = lambda reason: WHILE.format(explain(reason))
         return again
 
     def second(self, status: int, body: bytes) -> None:
         """Take a second reply that is no stream; `late` is what the client gets of it."""
         words = f"status {status}: {server_words(body) or 'no words'}"
-        if status == OK:
-            self.late = [*self(body), *self(b"")]
-        elif status in REFUSALS:
-            self._rewriter.refuse(WHILE.format(words))
-            self.late = self(b"")
+        if status not in (OK, *REFUSALS):
+            said = self.abort(words)
+        elif status == OK:
+            said = [*self(body), *self(b"")]
         else:
-            self.late = self.abort(words)
+            self._rewriter.refuse(WHILE.format(words))
+            said = self(b"")
+        self.late = self.late or said
 
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
         self._came += len(chunk)
@@ -144,7 +146,7 @@ class Tap:
         """Return what the client gets for a body that breaks off; nothing if it had its end."""
         if self._rewriter.closed:
             return self._with_unsaid([])
-        pieces = self._rewriter.abort(self._explain(reason))
+        pieces = self._rewriter.abort(self.explain(reason))
         return self._passed(b"", self._with_unsaid(pieces), time() - self._began)
 
     def ping(self) -> list[bytes]:
@@ -157,6 +159,7 @@ class Tap:
             chunk, self._rewriter.unused = chunk[:-unused], 0
         out = b"".join(pieces)
         said = [out] if out else []
+        self.late += said if self.holds else []
         try:
             if self._kept:
                 self._kept.sides.passed(chunk, said, at)

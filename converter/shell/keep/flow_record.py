@@ -9,6 +9,7 @@ copy.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mitmproxy.http import HTTPFlow, Response
 
@@ -26,6 +27,9 @@ from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import GENERIC, Server
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.messages import body
+
+if TYPE_CHECKING:
+    from converter.shell.hooks.tap import Tap
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -46,7 +50,7 @@ class FlowRecord:
     `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
-    that of a stream, with its tap. `memory`: keeps the reply.
+    that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply.
     """
 
     exchange: Exchange
@@ -64,6 +68,7 @@ class FlowRecord:
     early: bool = False
     head: Response | None = None
     memory: Memory | None = None
+    tap: "Tap | None" = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

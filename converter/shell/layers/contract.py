@@ -60,6 +60,11 @@ class Listener(Protocol):
         held, and the `request` hook answers it.
         """
 
+    def watcher(self, flow: HTTPFlow) -> EndingFunction | None:
+        """Return the function that a body which is held passes through as it comes, if any; what it
+        returns needs no sending.
+        """
+
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
         """Return the reply to a request that the server did not answer; none: mitmproxy's own."""
 

@@ -181,12 +181,12 @@ class StreamLayer(HttpStream):
         if again:
             yield from self._ask_again(again)
         else:
-            end = ResponseEndOfMessage(self.stream_id)
-            yield from super().state_stream_response_body(end)
+            yield from self.server_state(ResponseEndOfMessage(self.stream_id))
 
     def _ask_again(self, request: Request) -> CommandGenerator[None]:
         """Send another request, whose reply goes on with the body that the client is getting."""
-        self._early, self.server_state = self.flow.response, self.state_wait_for_response_headers
+        self._early = self.flow.response if self.streams else None
+        self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
         asked, self.flow.request = self.flow.request, request
         made = yield from self.make_server_connection()
@@ -208,7 +208,14 @@ class StreamLayer(HttpStream):
         yield from super().state_consume_request_body(event)
 
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
-        """Hold a whole reply, up to its limit."""
+        """Hold a whole reply, up to its limit; what passes through a function, that holds."""
+        watch = self._layer.listener.watcher(self.flow)
+        if watch and isinstance(event, ResponseData):
+            if event.data:  # as above
+                watch(event.data)
+            if watch.stopped:
+                yield from self._leave(watch)
+            return
         yield from super().state_consume_response_body(event)
         if fault := self.response_body_buf.fault:
             self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
