@@ -23,7 +23,7 @@ INSTALLED = .venv/installed-
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
 
-START = $(if $(SERVER),-m converter.command '$(SERVER)',-m tests.tools.run_proxy)
+START = $(if $(SERVER),-m converter.command '$(SERVER)',-m tools.run_proxy)
 CHOSEN = $(if $(UI:web=),'--$(UI)') $(if $(PORT),--port '$(PORT)') $(if $(WEB_PORT),--web-port '$(WEB_PORT)')
 
 run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the proxy; see README.md: SERVER=http://host:port UI=web|dump PORT=8080 WEB_PORT=8081
@@ -46,7 +46,7 @@ fuzz: setup ## look for input that breaks a promise, for MINUTES=10
 	@$(PYTHON) -m tests.fuzz $(if $(MINUTES),--minutes '$(MINUTES)')
 
 bench: setup ## measure the proxy, in minutes; PEERS=1: other people's as well, BENCH=... more options
-	@$(PYTHON) -m tests.tools.bench $(if $(PEERS),--peers) $(BENCH)
+	@$(PYTHON) -m tools.bench $(if $(PEERS),--peers) $(BENCH)
 
 check: setup ## lint, format check and types
 	@$(PYTHON) -m ruff check

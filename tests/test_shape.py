@@ -353,7 +353,9 @@ def _asserts_by_the_clock(source: Path) -> Iterator[str]:
 
 def test_no_assert_reads_a_clock() -> None:
     """How fast a machine is says nothing of the code: figures belong to `make bench`."""
-    sources = [source for room in ("tests", "laws") for source in (ROOT / room).rglob("*.py")]
+    sources = [
+        source for room in ("tests", "laws", "tools") for source in (ROOT / room).rglob("*.py")
+    ]
     assert [found for source in sorted(sources) for found in _asserts_by_the_clock(source)] == []
 
 
@@ -364,7 +366,7 @@ QUICK = {"test_shape.py"}
 MARKED_SLOW = "\npytestmark = pytest.mark.slow\n"
 IN_EXTRA_TEST = {"_pytest", "hypothesis", "pytest"} | COMES_WITH_THE_PROXY
 IN_EXTRA_TEST |= {"h2", "mitmproxy", "mitmproxy_rs", "ruamel"}
-OURS = {"converter", "laws", "tests", "think_addon"}
+OURS = {"converter", "laws", "tests", "think_addon", "tools"}
 
 
 def _loaded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

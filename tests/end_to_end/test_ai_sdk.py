@@ -16,7 +16,7 @@ from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, finish, pinged, stream, text
 from tests.support.harness import TESTS, Proxy
 from tests.support.npm import MissingError, install_modules, installed
-from tests.tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
+from tools.shots import OPENAI_TOOL, SUM, TWO_PLACES, WEATHER
 
 pytestmark = pytest.mark.slow
 

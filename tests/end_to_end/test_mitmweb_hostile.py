@@ -17,7 +17,7 @@ from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
 from tests.support.mitmweb import Mitmweb, Page
 from tests.support.scripted_server import Asked
 from tests.support.think_page import flows
-from tests.tools.view_benchmark import fetch
+from tools.view_benchmark import fetch
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from tests.support.frames import data
 from tests.support.own_responses import RAN, Json, Step, transformers, vllm
 from tests.support.prompts import MODEL, PROMPTS
 from tests.support.responses_of import accumulated, check, parsed, read_frame
-from tests.tools.shots import CITY, TWO_PLACES
+from tools.shots import CITY, TWO_PLACES
 
 pytestmark = pytest.mark.slow
 

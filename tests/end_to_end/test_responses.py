@@ -20,7 +20,7 @@ from tests.support.harness import Proxy
 from tests.support.prompts import MODEL
 from tests.support.responses_of import check, read_frame, types
 from tests.support.sdks import openai_client
-from tests.tools import shots
+from tools import shots
 
 pytestmark = pytest.mark.slow
 

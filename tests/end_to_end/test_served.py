@@ -21,7 +21,7 @@ from converter.recordings.server import RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER
-from tests.tools.shots import SHOTS
+from tools.shots import SHOTS
 
 pytestmark = pytest.mark.slow
 

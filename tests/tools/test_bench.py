@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.bench import __main__ as bench
-from tests.tools.bench import contenders, report
-from tests.tools.bench.contenders import BARE, Contender
-from tests.tools.bench.loads import LOADS, MEMORY, measures
-from tests.tools.bench.processes import Started, cores
-from tests.tools.bench.reading import fault
-from tests.tools.bench.replies import KINDS, Name, expected, stream, whole
+from tools.bench import __main__ as bench
+from tools.bench import contenders, report
+from tools.bench.contenders import BARE, Contender
+from tools.bench.loads import LOADS, MEMORY, measures
+from tools.bench.processes import Started, cores
+from tools.bench.reading import fault
+from tools.bench.replies import KINDS, Name, expected, stream, whole
 
 pytestmark = pytest.mark.slow
 

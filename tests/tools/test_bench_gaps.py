@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.tools.bench import gaps
-from tests.tools.bench.gap_cases import CASES, Case
+from tools.bench import gaps
+from tools.bench.gap_cases import CASES, Case
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tools.bench.growth import CASES, HEADING, main
+from tools.bench.growth import CASES, HEADING, main
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ from converter.model.initial_state import InitialState
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from tests.support.harness import VARIANTS
-from tests.tools.capture import FOLDER, Camera
-from tests.tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
+from tools.capture import FOLDER, Camera
+from tools.shots import BY_NAME, CHAT, SHOTS, TAGS, TRANSFORMERS
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tools.page_benchmark import main
+from tools.page_benchmark import main
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.pictures import make
+from tools.pictures import make
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-LAUNCHER = [sys.executable, "-m", "tests.tools.run_proxy"]
+LAUNCHER = [sys.executable, "-m", "tools.run_proxy"]
 COMMAND = [sys.executable, "-m", "converter.command"]
 PATIENCE = 60.0
 READY = "Ctrl-C stops everything."

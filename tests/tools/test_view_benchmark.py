@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tools.view_benchmark import main
+from tools.view_benchmark import main
 
 pytestmark = pytest.mark.slow
 

@@ -1,4 +1,4 @@
-"""Show where the addon's time goes: `python -m tests.tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]`.
+"""Show where the addon's time goes: `python -m tools.bench.profile [--row WORDS] [--load WORDS] [--seconds N]`.
 
 One row is put under one load again and again while py-spy looks at the proxy. *own*: the part of all samples in which
 a function itself ran; *with calls*: in which it was somewhere in the stack.
@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.tools.bench.__main__ import Run
-from tests.tools.bench.__main__ import parse as parse_run
-from tests.tools.bench.processes import Started
+from tools.bench.__main__ import Run
+from tools.bench.__main__ import parse as parse_run
+from tools.bench.processes import Started
 
 ROWS_SHOWN = 45
 WAITING = ";_worker ("

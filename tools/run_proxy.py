@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-TESTS = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SECONDS_TO_STOP = 5  # each part needs far less; after that it is killed
 MODEL = "the embedded llama.cpp server"
@@ -30,7 +30,7 @@ async def spawn(
     return await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
-        cwd=TESTS.parent,
+        cwd=ROOT,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
         stdin=DEVNULL,
         stdout=output,
@@ -53,7 +53,7 @@ async def ready_address(server: Process, log: IO[bytes]) -> str:
 async def until_one_ends(parts: dict[str, Process], arguments: list[str]) -> RunError:
     """Start both, and return which of them has ended first."""
     with tempfile.TemporaryFile() as log:
-        program = str(TESTS / "tiny_model" / "serve.py")
+        program = str(ROOT / "tests" / "tiny_model" / "serve.py")
         parts[MODEL] = await spawn(
             program, "--port", "0", "--reasoning", "none", output=PIPE, errors=log
         )

@@ -1,7 +1,7 @@
 """Measure, print a table of ratios to the bare proxy, write all figures to a JSON file.
 
-`make bench`, or `python -m tests.tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
-`make bench BENCH=gaps`, or `python -m tests.tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
+`make bench`, or `python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
+`make bench BENCH=gaps`, or `python -m tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
 `make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
 """
 
@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tests.tools.bench import gaps, lengths, peers, report
-from tests.tools.bench.contenders import BARE, Contender, rows
-from tests.tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
-from tests.tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
-from tests.tools.bench.proxies import Proxies
+from tools.bench import gaps, lengths, peers, report
+from tools.bench.contenders import BARE, Contender, rows
+from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
+from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tools.bench.proxies import Proxies
 
 SECONDS_TO_START = 120
 OUTPUT = PROJECT / "build" / "bench.json"
@@ -147,7 +147,7 @@ class Run:
 
 
 def _module(name: str) -> list[str]:
-    return [sys.executable, "-m", f"tests.tools.bench.{name}"]
+    return [sys.executable, "-m", f"tools.bench.{name}"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

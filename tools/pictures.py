@@ -1,4 +1,4 @@
-"""Make the pictures of the page in the manual: `python -m tests.tools.pictures [--into docs]`.
+"""Make the pictures of the page in the manual: `python -m tools.pictures [--into docs]`.
 
 llama.cpp with the small model answers behind mitmweb; the page is Chromium's.
 """
@@ -14,7 +14,7 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect
 from tests.support.harness import TESTS, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage
-from tests.tools.shots import OPENAI_TOOL, TOO_LONG, TOOL
+from tools.shots import OPENAI_TOOL, TOO_LONG, TOOL
 
 SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
 LOOP = "Write a Python loop from 1 to 5."

@@ -1,4 +1,4 @@
-"""What looking costs, as ratios within one run: `python -m tests.tools.view_benchmark [--frames N]
+"""What looking costs, as ratios within one run: `python -m tools.view_benchmark [--frames N]
 [--runs R] [--megabytes M]`.
 
 A reply passes through mitmweb, with the addon, twice: with nobody there, and with a page open on
@@ -143,9 +143,7 @@ async def follow(page: str) -> None:
 class Page(Program):
     """That page, as a process of its own. `module`: the one that is the page."""
 
-    def __init__(
-        self, web: Mitmweb, folder: Path, module: str = "tests.tools.view_benchmark"
-    ) -> None:
+    def __init__(self, web: Mitmweb, folder: Path, module: str = "tools.view_benchmark") -> None:
         super().__init__([sys.executable, "-m", module, "--follow", web.page], folder / "page.log")
         self.wait_for("page open")
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.tools.bench.replies import MARKS, WHOLE, Message, Name, expected
+from tools.bench.replies import MARKS, WHOLE, Message, Name, expected
 
 type Json = dict[str, Any]
 

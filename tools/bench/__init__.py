@@ -1,4 +1,4 @@
-"""Measure the proxy against a bare mitmproxy: `make bench`, or `python -m tests.tools.bench`.
+"""Measure the proxy against a bare mitmproxy: `make bench`, or `python -m tools.bench`.
 
 The server (`server.py`) and the client (`client.py`) are processes of their own. They move bytes that were prepared
 before, so that they cost little beside a proxy. Every proxy is pinned to one core, server and client to another. Each
@@ -15,7 +15,7 @@ by word after the clock has stopped.
     report.py      ratios, the table, the JSON file
     peers.py       other people's proxies, when asked for
     profile.py     where the time goes, by py-spy
-    gaps.py        how long a stream stands still while others do their worst: `python -m tests.tools.bench.gaps`
+    gaps.py        how long a stream stands still while others do their worst: `python -m tools.bench.gaps`
     gap_cases.py   what the others do
     gap_server.py  the process that does it
     growth.py      the cost of a unit in replies of 4N units against N, without any proxy

@@ -1,6 +1,6 @@
-"""What the page at /think costs: `python -m tests.tools.page_benchmark [--frames N] [--runs R]`.
+"""What the page at /think costs: `python -m tools.page_benchmark [--frames N] [--runs R]`.
 
-*paced* and *fast*: the same replies as in `tests.tools.view_benchmark`, with the page open on the
+*paced* and *fast*: the same replies as in `tools.view_benchmark`, with the page open on the
 running one, against none. The page is a process of its own that does what the page does: it is told
 what is new, and chooses the exchange that runs.
 
@@ -23,7 +23,7 @@ from tests.support.clients import Client
 from tests.support.frames import END, ROLE, text
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage, address
-from tests.tools.view_benchmark import ASKED, HEADING, PACE, Frames, Page, watching_rows
+from tools.view_benchmark import ASKED, HEADING, PACE, Frames, Page, watching_rows
 
 LIMIT = 2**30
 DRAWN = """
@@ -63,7 +63,7 @@ async def follow(page: str) -> None:
 
 
 def watcher(web: Mitmweb, folder: Path) -> Page:
-    return Page(web, folder, "tests.tools.page_benchmark")
+    return Page(web, folder, "tools.page_benchmark")
 
 
 def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:

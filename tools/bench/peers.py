@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tools.bench.contenders import Contender
-from tests.tools.bench.processes import PROJECT, Place, Started
+from tools.bench.contenders import Contender
+from tools.bench.processes import PROJECT, Place, Started
 
 FOLDER = PROJECT / ".cache" / "bench-peers"
 LITELLM = "litellm"

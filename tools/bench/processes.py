@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-PROJECT = Path(__file__).parents[3]
+PROJECT = Path(__file__).parents[2]
 SECONDS_TO_STOP = 10
 
 

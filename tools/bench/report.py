@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.tools.bench.contenders import BARE
-from tests.tools.bench.loads import MEASURES, Load, measures
+from tools.bench.contenders import BARE
+from tools.bench.loads import MEASURES, Load, measures
 
 WIDTH = 44
 COLUMN = 30
@@ -114,7 +114,7 @@ def circumstances(source: Path, repetitions: int) -> dict[str, object]:
     )
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "command": " ".join(["python -m tests.tools.bench", *sys.argv[1:]]),
+        "command": " ".join(["python -m tools.bench", *sys.argv[1:]]),
         "commit": commit.stdout.strip(),
         "machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()} {platform.release()}",
         "python": platform.python_version(),

@@ -4,10 +4,10 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tests.tools.bench.client import Outcome, Task
-from tests.tools.bench.contenders import Contender
-from tests.tools.bench.processes import Started
-from tests.tools.bench.replies import WHOLE
+from tools.bench.client import Outcome, Task
+from tools.bench.contenders import Contender
+from tools.bench.processes import Started
+from tools.bench.replies import WHOLE
 
 MICRO, MILLI = 1e6, 1e3
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.tools.bench.server import STREAM, WHOLE
+from tools.bench.server import STREAM, WHOLE
 
 MEGABYTE = 1_000_000
 MESSAGES = 20_000

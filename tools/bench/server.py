@@ -1,6 +1,6 @@
 """The model server of a measurement: replies prepared before, sent as fast as the sockets take them or at a pace.
 
-`python -m tests.tools.bench.server` prints its port. A chat is answered by the name that stands as its model; all other
+`python -m tools.bench.server` prints its port. A chat is answered by the name that stands as its model; all other
 questions get 404, as from a server that nobody knows.
 """
 
@@ -9,7 +9,7 @@ import re
 import sys
 import time
 
-from tests.tools.bench import replies
+from tools.bench import replies
 
 NAME = re.compile(rb'"model": ?"(?:[^"]*[,/])?([a-z]+)\.(\d+)\.(\d+)"')
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.tools.bench import peers
-from tests.tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
-from tests.tools.bench.processes import Place, Started
+from tools.bench import peers
+from tools.bench.contenders import FOLDER, SOURCE, WORKERS, Contender
+from tools.bench.processes import Place, Started
 
 QUIET = ("--set", "flow_detail=0", "--set", "termlog_verbosity=warn")
 

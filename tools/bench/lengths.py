@@ -1,4 +1,4 @@
-"""Print what input of four times the length costs: `python -m tests.tools.bench lengths`.
+"""Print what input of four times the length costs: `python -m tools.bench lengths`.
 
 Each case is input that someone hostile, or a model that babbles, may write. The figure is the
 processor time at four times a length against that at the length itself: about 4 where the cost is

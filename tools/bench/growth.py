@@ -1,4 +1,4 @@
-"""Print the cost of a unit in replies of 4N units against N: `python -m tests.tools.bench.growth`.
+"""Print the cost of a unit in replies of 4N units against N: `python -m tools.bench.growth`.
 
 *against JSON*: the processor time of a reply through the rewriter, against that of splitting the
 same chunks into frames and of reading and writing each frame's JSON. *4N*: the time for a unit (a

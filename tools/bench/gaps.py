@@ -1,4 +1,4 @@
-"""Print how long a stream stands still while others do their worst: `python -m tests.tools.bench.gaps`.
+"""Print how long a stream stands still while others do their worst: `python -m tools.bench.gaps`.
 
 One client reads a stream of 50 tokens a second through a proxy. Meanwhile another asks something
 huge or hostile. The figure is the longest time between two reads of the first, in seconds, median
@@ -21,11 +21,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from tests.tools.bench.client import Task, request
-from tests.tools.bench.contenders import ADDON, FOLDER, IDENTITY, SOURCE
-from tests.tools.bench.gap_cases import CASES, Case
-from tests.tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
-from tests.tools.bench.proxies import QUIET, copied
+from tools.bench.client import Task, request
+from tools.bench.contenders import ADDON, FOLDER, IDENTITY, SOURCE
+from tools.bench.gap_cases import CASES, Case
+from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
+from tools.bench.proxies import QUIET, copied
 
 AIM = 0.1
 """Seconds: five tokens of 50 a second."""
@@ -128,7 +128,7 @@ def _reading(port: int) -> Iterator[Paced]:
 
 
 def _module(name: str) -> list[str]:
-    return [sys.executable, "-m", f"tests.tools.bench.{name}"]
+    return [sys.executable, "-m", f"tools.bench.{name}"]
 
 
 def _mitmdump(

@@ -1,6 +1,6 @@
 """The client of a measurement: raw sockets that take bytes and note when they came; what they say is checked afterwards.
 
-`python -m tests.tools.bench.client` reads a task a line, as JSON, and writes its outcome a line.
+`python -m tools.bench.client` reads a task a line, as JSON, and writes its outcome a line.
 """
 
 import bisect
@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tests.tools.bench.reading import TIME, fault, unchunked
-from tests.tools.bench.replies import WHOLE, Name
+from tools.bench.reading import TIME, fault, unchunked
+from tools.bench.replies import WHOLE, Name
 
 READ = 1 << 18
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"

@@ -1,4 +1,4 @@
-"""The other server and the other client of `gaps.py`: `python -m tests.tools.bench.gap_server`.
+"""The other server and the other client of `gaps.py`: `python -m tools.bench.gap_server`.
 
 Prints its port. Each line that it reads names a case and a proxy's port: it asks the case's request
 there, answers it itself with the case's reply, and prints how that ended, as JSON.
@@ -11,8 +11,8 @@ import sys
 import threading
 import time
 
-from tests.tools.bench.gap_cases import CASES
-from tests.tools.bench.server import LENGTH, WHOLE
+from tools.bench.gap_cases import CASES
+from tools.bench.server import LENGTH, WHOLE
 
 READ = 1 << 20
 SMALL = b'{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}]}'

@@ -1,6 +1,6 @@
 """Make the library of recordings anew: real servers, asked through the addon itself.
 
-    python -m tests.tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
+    python -m tools.capture [NAME ...] [--into FOLDER] [--keep FOLDER]
         [--vllm URL] [--vllm-r1 URL] [--vllm-parsers URL] [--transformers URL]
 
 Run by hand, from the repository root. Without a name it makes all recordings of llama.cpp, whose
@@ -34,9 +34,9 @@ from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.harness import VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
-from tests.tools.shots import OTHERS, SHOTS, Shot
+from tools.shots import OTHERS, SHOTS, Shot
 
-FOLDER = Path(__file__).resolve().parents[2] / "recordings"
+FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 ENOUGH = 2000
 """Bytes that a client has read of a stream before something breaks it off."""
 FAULT = "fault of the addon"
