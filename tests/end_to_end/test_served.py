@@ -32,6 +32,7 @@ DEFAULTS = {
 
 FLOW = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 CREATED = re.compile(rb'"created_at":\d+')
+CALL = re.compile(rb"\bcall_[0-9a-f]{12}_")
 
 TIMES = {shot.name: shot.times for shot in SHOTS}
 """How often each was asked for: what the addon learns from a reply, and a second one confirms, shows
@@ -40,7 +41,10 @@ in the third.
 
 
 def settled(body: bytes) -> bytes:
-    """A response has its flow's id and the time of its request, and a recording has neither."""
+    """A call's id ends as its flow's; a response has that id and the time of its request. A
+    recording has none of them.
+    """
+    body = CALL.sub(b"call_recording_", body)
     if b'"object":"response"' not in body:
         return body
     return CREATED.sub(b'"created_at":0', FLOW.sub(REPLY_ID.encode(), body))
