@@ -8,11 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from converter.parsing.families import CLOSERS
+
 type Said = tuple[str, Mapping[str, object]]
 type Reader = Callable[[str, re.Match[str]], tuple[int, list[Said]] | None]
 """The text and where the call begins -> where it ends, and its name and arguments."""
 
-JSON_NEXT = r"\s*(?=[\[{])"
+_BLANKS = rf"(?:\s|{'|'.join(map(re.escape, CLOSERS))})*"
+"""A thought's closer in a call is none of its words."""
+JSON_NEXT = rf"{_BLANKS}(?=[\[{{])"
 _UNREADABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
 """Raised by Python's own readers."""
 _DECODER = json.JSONDecoder(strict=False)
@@ -42,7 +46,7 @@ class Row:
             return None
         if said is None or not said[1]:
             return None
-        marks = "".join(rf"(?:\s*{end})?" for end in self.ends)
+        marks = "".join(rf"(?:{_BLANKS}{end})?" for end in self.ends)
         behind = re.compile(marks).match(text, said[0])
         return (behind.end() if behind else said[0]), said[1]
 
@@ -102,13 +106,13 @@ def tags(parameter: str, end: str, padded: bool = True) -> Reader:
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:
         given, place = dict[str, object](), found.end()
-        while pair := re.compile(rf"\s*{parameter}", re.DOTALL).match(text, place):
+        while pair := re.compile(rf"{_BLANKS}{parameter}", re.DOTALL).match(text, place):
             value, place = pair["value"], pair.end()
             given[pair["key"]] = re.sub(r"\A\r?\n|\r?\n\Z", "", value) if padded else value
         begun = None if given else re.compile(JSON_NEXT).match(text, place)
         if begun:
             given, place = _DECODER.raw_decode(text, begun.end())
-        behind = re.compile(rf"\s*{end}").match(text, place)
+        behind = re.compile(rf"{_BLANKS}{end}").match(text, place)
         return (behind.end(), [(found["name"], given)]) if behind else None
 
     return read

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from converter.parsing.families import CLOSERS
 from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
@@ -17,7 +18,11 @@ _ANY_SUFFIX = r"[0-9A-Za-z_-]{1,32}"
 _WORDS = r"(?:(?!to=)[^<]){0,48}+"
 _GAP = rf"(?=\W)(?!<\|message){_WORDS}(?:<\|constrain\|>{_WORDS})?"
 _QUOTES = "\"'`“‘«‹„「『(["
-_CALL = re.compile(r"\s*[\[{]|\s*<[^/]|\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n")
+_CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)
+_CALL = re.compile(
+    rf"\s*(?:(?:{_CLOSER})\s*)?(?:[\[{{]|<[^/])|"
+    r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
+)
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
 _CALL_AT_END = re.compile(r"\s*<?|\w[\w.-]*\s*<?")
 

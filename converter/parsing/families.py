@@ -265,3 +265,5 @@ PHRASES = (
 before them.
 """
 TABLE = (*FAMILIES, *PHRASES)
+CLOSERS = tuple(dict.fromkeys(row.close for row in FAMILIES if not {row.close} & set(row.ignored)))
+"""The closers that are no marks of anything else."""

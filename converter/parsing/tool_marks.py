@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from converter.parsing.families import CLOSERS
 from converter.parsing.tool_calls.form import EndsThought
 from converter.parsing.tool_calls.forms import FORMS
 from converter.parsing.tool_calls.surroundings import CLAUSE_ENDS, QUOTES
@@ -27,11 +28,19 @@ _BLANKS_LIMIT = 64
 """Characters of blanks behind a mark, or of a tool's name, that are waited through."""
 _NAME = rf"\w[\w.-]{{0,{_BLANKS_LIMIT}}}+"
 _GAP = rf"\s{{0,{_BLANKS_LIMIT}}}+"
-_CALL = re.compile(rf"{_GAP}(?:[\[{{]|<[^/])|{_NAME}{_GAP}(?:[\[{{(]|<[^/])|{_NAME}[^\S\n]*+\n")
-"""Arguments, an inner tag, or a name with either behind it."""
+_CLOSER = rf"(?:{'|'.join(map(re.escape, CLOSERS))}){_GAP}"
+_CALL = re.compile(
+    rf"{_GAP}(?:{_CLOSER})?+(?:[\[{{]|<[^/])"
+    rf"|{_NAME}{_GAP}(?:[\[{{(]|<[^/])|{_NAME}[^\S\n]*+\n"
+)
+"""Arguments, an inner tag, or a name with either behind it; a thought's closer before the first two
+is the call's.
+"""
 _CALL_AT_BREAK = re.compile(rf"(?:(?=[^\S\n]*\n){_GAP})?+\w")
 """A name, where the mark stands at a break."""
 _UNDECIDED = re.compile(rf"(?:{_GAP}|{_NAME}{_GAP})<?\Z")
+_BEGUN = {mark[:length] for mark in CLOSERS for length in range(2, len(mark))}
+_BEHIND_CLOSER = re.compile(rf"{_GAP}(?:{'|'.join(map(re.escape, _BEGUN))}|{_CLOSER}<?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ def begins_call(before: str, behind: str, last: bool) -> bool | None:
         return True
     if _UNDECIDED.match(behind):
         return at_break if last else None
-    return False
+    return None if _BEHIND_CLOSER.match(behind) and not last else False
 
 
 def begins_call_in_sentence(before: str, behind: str, last: bool) -> bool | None:

@@ -114,6 +114,11 @@ KINDS: dict[str, list[Reply]] = {
         Reply(f"{HEADED}<|call|><|channel|>final<|message|>It is 4.", [("", f"{HEADED}<|call|>It is 4.")]),
         Reply("<|channel|>final It is 4", [("", "<|channel|>final It is 4")]),
     ],
+    "11 a closer in a call is the call's": [
+        Reply('<think>I look.\n<tool_call>\n</think>\n{"name": "run"}</tool_call>It is 4.', [WHY, ("", '<tool_call>\n</think>\n{"name": "run"}</tool_call>It is 4.')]),
+        Reply("<think>I look.\n<tool_call>\n<function=run>\n</think></tool_call>It is 4.", [WHY, ("", "<tool_call>\n<function=run>\n</think></tool_call>It is 4.")]),
+        Reply("<think>I look.\n<tool_call>\n</think>It is 4.", [(">", "I look.\n<tool_call>"), SO]),
+    ],
     "11 an opener doubled is one": [
         Reply("<think><think>I look.</think>It is 4.", [WHY, SO]),
         Reply("<think>I look.</think>It is 4.", [WHY, SO], INSIDE),

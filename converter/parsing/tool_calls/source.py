@@ -7,6 +7,7 @@ takes is gone from the buffer, so that the buffer stays short and no text is loo
 from collections.abc import Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
 
+from converter.parsing.families import CLOSERS
 from converter.parsing.mark_search import MarkSearch
 from converter.wire.bounds import BLANKS_LIMIT
 
@@ -46,12 +47,24 @@ class Source:
         return taken
 
     def look(self, marks: Sequence[str], skip: str = BLANKS) -> tuple[str, int] | None:
-        """Return the longest mark that stands behind characters of `skip`, and their number.
+        """Return the longest mark that stands behind characters of `skip`, and their number. A
+        thought's closer between them says nothing: models that call in a thought put it anywhere.
 
         The mark is empty when none stands there; None: that is not decided yet.
         """
-        blanks = len(self.rest) - len(self.rest.lstrip(skip))
-        return self.look_at(marks, blanks)
+        place = self._behind_closers(0, skip)
+        return None if place is None else self.look_at(marks, place)
+
+    def _behind_closers(self, place: int, skip: str) -> int | None:
+        """Return where something else stands; None: not decided yet."""
+        closer = " "
+        while closer:
+            place = len(self.rest) - len(self.rest[place:].lstrip(skip))
+            closer = next((it for it in CLOSERS if self.rest.startswith(it, place)), "")
+            place += len(closer)
+        behind = "" if self.last else self.rest[place:]
+        begun = behind and any(closer.startswith(behind) for closer in CLOSERS)
+        return None if begun else place
 
     def look_at(self, marks: Sequence[str], place: int) -> tuple[str, int] | None:
         """Return the longest mark that stands at `place`, and `place`; None: not decided yet."""
@@ -112,8 +125,8 @@ class Source:
             return judge(after, self.last)
         if not behind:
             return True
-        found = self.look_at(behind, len(self.rest) - len(after.lstrip(BLANKS)))
-        if found is None:
+        place = self._behind_closers(len(end), BLANKS)
+        if place is None or (found := self.look_at(behind, place)) is None:
             return None
         return bool(found[0]) or (self.last and not after.strip(BLANKS))
 

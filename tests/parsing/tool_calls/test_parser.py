@@ -304,3 +304,23 @@ def test_more_blanks_than_are_held_are_the_same_however_they_are_cut(blanks: str
     text = f"Look.{blanks}{ONE_LINE}"
     kept = "Look." + blanks.removesuffix("\n  ")
     assert said(text) == said(*text) == said(text[:9], text[9:]) == [kept, NOW]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n</think>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>',
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</think></tool_call>',
+        '<tool_call>{"name": "get_weather",</think>"arguments": {"city": "Oslo"}}</tool_call>',
+        "<tool_call><function=get_weather>\n</think><parameter=city>Oslo</parameter></function></tool_call>",
+        "<tool_call><function=get_weather><parameter=city>Oslo</parameter>[/THINK]</function></tool_call>",
+        "<tool_call>get_weather\n</think><arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
+    ],
+)
+def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing(text: str) -> None:
+    assert said(text) == said(*text) == [OSLO]
+
+
+def test_a_closer_of_a_thought_in_an_argument_is_its_words() -> None:
+    text = "<function=get_weather><parameter=city></think></parameter></function>"
+    assert said(text) == said(*text) == [("get_weather", {"city": "</think>"})]
