@@ -28,7 +28,7 @@ from converter.servers.known_servers import KnownServers
 from converter.shell.aside import spare_the_loaded
 from converter.shell.hooks import options, replays
 from converter.shell.hooks.commands import Commands
-from converter.shell.hooks.doorkeeper import Doorkeeper, is_at_home, is_reverse
+from converter.shell.hooks.doorkeeper import Doorkeeper, identity, is_at_home, is_reverse
 from converter.shell.hooks.exchange_listener import ExchangeListener
 from converter.shell.hooks.reply_steps import Audience, ReplySteps
 from converter.shell.hooks.request_steps import RequestSteps
@@ -113,7 +113,8 @@ class ThinkAddon:
         if not flow.live or flow.response:
             return None  # read from a file, or refused by another addon, such as proxyauth
         replays.forget(flow)
-        flow.response = self._doors.refusal(flow, self._listener.host_of(flow), self._settings)
+        host = self._listener.host_of(flow)
+        flow.response = self._doors.refusal(flow, host, self._settings) or identity(flow)
         if flow.response:
             return None
         exchange = self._exchange(flow)

@@ -3,8 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import partial
 
-from converter.command import doctor, saved_reply, start
+from converter.command import doctor, launch, saved_reply, start
 from converter.command.addresses import CommandError
 from converter.recordings import __main__ as recording
 
@@ -14,6 +16,8 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "doctor": doctor.main,
     "read": saved_reply.main,
     "record": lambda arguments: recording.main(list(arguments), "think-addon record"),
+    "env": launch.show,
+    **{name: partial(launch.main, name) for name in launch.CLIENTS},
 }
 """What the first word may ask for; without one of them the proxy starts."""
 
@@ -23,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     command = COMMANDS.get(words[0]) if words else None
     try:
+        if words and not command:
+            _check_spelling(words[0])
         return (command or start.main)(words[1:] if command else words)
     except CommandError as error:
         print(f"think-addon: {error}", file=sys.stderr)
@@ -33,6 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # whoever read it has seen enough; the flush at exit would complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+
+
+def _check_spelling(word: str) -> None:
+    """Raise CommandError for a word that is nearly one of the commands: no host is meant."""
+    meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
+    if meant and word != "localhost":
+        raise CommandError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,13 @@ from converter.command.addresses import CommandError, server_address
 from converter.command.examined import Finding
 from converter.command.heard import Heard
 from converter.command.link import PATIENCE, Link, link_to
-from converter.command.local_server import USUAL_PORTS, find_local_server, listed_models
+from converter.command.local_server import (
+    USUAL_PORTS,
+    find_local_server,
+    in_front_of,
+    itself,
+    listed_models,
+)
 from converter.model.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
 from converter.servers.probes import IDENTITY_PATHS, recognise
@@ -43,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
     link = link_to(address, chosen.key, chosen.patience, chosen.insecure)
+    if server := in_front_of(link):
+        raise CommandError(f"{address} is {itself(server)}: ask {server}")
     findings = []
     for finding in examine(link, chosen.model):
         findings.append(finding)
@@ -85,7 +93,7 @@ def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
         yield Finding("reply", heard.refused, wrong=True)
         return
     yield examined.thinking(heard, server, model, asked)
-    yield examined.context(_context(link, model), server)
+    yield examined.context(context_size(link, model), server)
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
     yield examined.tools(link.hear(body, lambda reply: bool(reply.calls)), server)
 
@@ -121,7 +129,7 @@ def _answers(heard: Heard) -> bool:
     return bool(heard.fields and heard.text.strip())
 
 
-def _context(link: Link, model: str) -> int | None:
+def context_size(link: Link, model: str) -> int | None:
     """Return the tokens that the server's context holds, by the first place that tells."""
     for path, names in _CONTEXTS.items():
         found = list(_numbers(_about(link.get(path), model), names))

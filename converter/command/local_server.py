@@ -4,6 +4,7 @@ import sys
 
 from converter.command.addresses import CommandError
 from converter.command.link import Link, link_to
+from converter.servers import addon_itself
 from converter.servers.model_names import entries
 
 USUAL_PORTS = {
@@ -18,12 +19,15 @@ USUAL_PORTS = {
 
 def find_local_server() -> str:
     """Return the address of the first server that lists models at one of the usual ports, and say
-    which it is. Raises CommandError.
+    which it is; the addon itself is none. Raises CommandError.
     """
     for port in USUAL_PORTS:
         address = f"http://127.0.0.1:{port}"
         try:
-            if listed_models(link_to(address)):
+            link = link_to(address)
+            if server := in_front_of(link):
+                print(f"passed over {address}: {itself(server)}", file=sys.stderr)
+            elif listed_models(link):
                 print(f"found {address}", file=sys.stderr)
                 return address
         except CommandError:
@@ -33,6 +37,16 @@ def find_local_server() -> str:
         f"no model server at the local ports {tried}: start one, or give its URL, "
         "such as http://gpu-box:8000"
     )
+
+
+def in_front_of(link: Link) -> str:
+    """Return the server behind a link that leads to the addon itself, nothing for any other."""
+    return addon_itself.server_behind(link.get(addon_itself.PATH))
+
+
+def itself(server: str) -> str:
+    """Return what to say of an address at which the addon is."""
+    return f"think-addon itself, in front of {server}"
 
 
 def listed_models(link: Link) -> list[str]:

@@ -9,6 +9,7 @@ from converter.command import local_server, start
 from converter.command.addresses import CommandError
 from converter.command.link import link_to
 from converter.command.local_server import find_local_server, listed_models
+from converter.servers import addon_itself
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
 pytestmark = pytest.mark.slow
@@ -46,6 +47,17 @@ def test_the_proxy_stands_in_front_of_it(
     chosen, _ = start.read(["--dump"])
     arguments = start.mitmproxy_arguments(chosen)
     assert arguments[arguments.index("--mode") + 1] == f"reverse:{server.address}"
+
+
+def test_the_addon_itself_is_passed_over_and_named(
+    server: ByPathServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = {addon_itself.PATH: Says(addon_itself.told("http://gpu-box:8000"))}
+    with ByPathServer({**owned_by("vllm"), **identity}) as proxy:
+        ports = {proxy.server_port: "a proxy", server.server_port: "ours"}
+        monkeypatch.setattr(local_server, "USUAL_PORTS", ports)
+        assert find_local_server() == server.address
+    assert "think-addon itself, in front of http://gpu-box:8000" in capsys.readouterr().err
 
 
 def test_without_one_the_ports_are_named(nobody: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from converter.dialects.table import COMMON, by_name, find
 from converter.exchange.exchange import JSON, Exchange
 from converter.exchange.settings import Settings
 from converter.observe.printable import bounded
+from converter.servers import addon_itself
 from converter.shell.hooks.doors import (
     foreign_page,
     is_loopback,
@@ -62,6 +63,14 @@ class Doorkeeper:
                 "think: a key of Anthropic's (%s) is not sent to the model server",
                 ", ".join(withheld),
             )
+
+
+def identity(flow: HTTPFlow) -> Response | None:
+    """Return what the addon says of itself to who asks for it; None for any other request."""
+    if (flow.request.method, flow.request.path) != ("GET", addon_itself.PATH):
+        return None
+    server = flow.client_conn.proxy_mode.data if is_reverse(flow) else ""
+    return Response.make(200, addon_itself.told(server), {"content-type": JSON})
 
 
 def is_reverse(flow: HTTPFlow) -> bool:

@@ -1,0 +1,286 @@
+"""`think-addon claude`: start a client on a local model, and the proxy if none runs.
+
+The client gets what it needs in its environment and on its command line; no file of the user's is
+written. What was started ends with the client.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, server_address
+from converter.command.doctor import context_size
+from converter.command.link import link_to
+from converter.command.local_server import in_front_of, listed_models
+from converter.command.start import ADDON, PORT
+
+NO_KEY = "unused"
+SHARE_OF_OUTPUT = 4
+"""Of so many tokens of the window one may be the reply's: Claude Code keeps them free."""
+MOST_OUTPUT = 32_000
+SECONDS_TO_END = 10.0
+_PASSED_ON = (signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
+_NOT_FOUND = 127
+"""Exit code of a shell for a program that is not there."""
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
+"""Keys of clouds, which the child does not inherit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The facts that a client is told. `window`: tokens of context, `None` where unknown."""
+
+    proxy: str
+    model: str
+    window: int | None = None
+
+    @property
+    def output(self) -> int | None:
+        """Tokens that a reply may have."""
+        return self.window and min(self.window // SHARE_OF_OUTPUT, MOST_OUTPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program. `install`: how to get it; `needs` and `arguments`: what it is started with;
+    `options`: of a proxy that is started for it.
+    """
+
+    program: str
+    install: str
+    needs: Callable[[Place], Mapping[str, object]]
+    arguments: Callable[[Place], Sequence[str]] = lambda _: ()
+    options: Sequence[str] = ()
+
+
+def _claude(place: Place) -> Mapping[str, object]:
+    models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
+    return {
+        "ANTHROPIC_BASE_URL": place.proxy,
+        "ANTHROPIC_AUTH_TOKEN": NO_KEY,
+        **{f"ANTHROPIC_{name}": place.model for name in models},
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": place.window,
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS": place.output,
+    }
+
+
+def _openai(place: Place) -> Mapping[str, object]:
+    address = f"{place.proxy}/v1"
+    return {
+        "OPENAI_BASE_URL": address,
+        "OPENAI_API_BASE": address,
+        "OPENAI_API_KEY": NO_KEY,
+        "OPENAI_MODEL": place.model,
+    }
+
+
+def _all(place: Place) -> Mapping[str, object]:
+    return {**_claude(place), **_openai(place)}
+
+
+def _opencode(place: Place) -> Mapping[str, object]:
+    limit = {"context": place.window, "output": place.output}
+    model = {"name": place.model, "reasoning": True, **({"limit": limit} if place.window else {})}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{place.proxy}/v1", "apiKey": NO_KEY},
+        "models": {place.model: model},
+    }
+    config = {"model": f"local/{place.model}", "provider": {"local": provider}}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
+
+
+def _codex(place: Place) -> Sequence[str]:
+    provider = {"name": "local", "base_url": f"{place.proxy}/v1", "wire_api": "responses"}
+    settings: dict[str, object] = {
+        "model": place.model,
+        "model_provider": "local",
+        "model_context_window": place.window,
+        "model_reasoning_summary": "auto",
+        "web_search": "disabled",  # only OpenAI can run it
+        **{f"model_providers.local.{name}": value for name, value in provider.items()},
+    }
+    known = {name: value for name, value in settings.items() if value is not None}
+    return [word for name, value in known.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude": Client("claude", "npm install -g @anthropic-ai/claude-code", _claude),
+    "codex": Client("codex", "npm install -g @openai/codex", lambda _: {}, _codex),
+    "opencode": Client("opencode", "npm install -g opencode-ai", _opencode),
+    "aider": Client(
+        "aider",
+        "python -m pip install aider-install && aider-install",
+        _openai,
+        lambda place: ("--model", f"openai/{place.model}"),
+    ),
+    "llm": Client(
+        "llm", "pip install llm llm-anthropic", _all, options=("--set", "think_models=*=")
+    ),
+    "run": Client("", "", _all),
+}
+"""By the word that starts it; `run` starts any program."""
+_USAGE = """\
+usage: think-addon {name} [--url URL] [--set NAME=VALUE ...] {words}
+
+Start {what} on a local model, and the proxy if none runs. --url and --set are of the proxy and
+stand first; all else is the program's. Settings go into its environment and command line only."""
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Start the proxy if need be, and the client; return the client's exit status."""
+    url, options, words = _own(name, arguments)
+    client = CLIENTS[name]
+    program, words = (client.program, words) if client.program else (words[0], words[1:])
+    path = shutil.which(program)
+    if not path:
+        how = f": get it with `{client.install}`" if client.install else ""
+        print(f"think-addon: {program} is not installed{how}", file=sys.stderr)
+        return _NOT_FOUND
+    with _proxy(url, options, client.options) as proxy:
+        place = place_at(proxy)
+        environment = {**_without_keys(os.environ), **_told(client.needs(place))}
+        return _run([path, *client.arguments(place), *words], environment)
+
+
+def show(arguments: Sequence[str]) -> int:
+    """Print what a client is started with, as `export` lines for a shell."""
+    names = [name for name, client in CLIENTS.items() if client.program]
+    if len(arguments) != 1 or arguments[0] not in names:
+        raise CommandError(f"expected think-addon env {'|'.join(names)}")
+    proxy = running_proxy("")
+    if not proxy:
+        raise CommandError("no proxy runs: start one with `think-addon`")
+    client, place = CLIENTS[arguments[0]], place_at(proxy)
+    for name, value in _told(client.needs(place)).items():
+        print(f"export {name}={shlex.quote(value)}")
+    if words := client.arguments(place):
+        print(f"# {shlex.join([client.program, *words])}")
+    return 0
+
+
+def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]]:
+    """Return the server's URL, the proxy's options, and the words that are the client's."""
+    words, url, options = list(arguments), "", list[str]()
+    while len(words) > 1 and words[0] in ("--url", "--set"):
+        option, value = words.pop(0), words.pop(0)
+        if option == "--set":
+            options += [option, value]
+        else:
+            url = server_address(value)
+    if words[:1] == ["--"]:
+        del words[0]
+    if (name == "run" and not words) or (words == ["--help"] and name == "run"):
+        raise CommandError(_USAGE.format(name=name, words="-- PROGRAM ...", what="a program"))
+    return url, options, words
+
+
+def _told(needs: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in needs.items() if value is not None}
+
+
+def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name not in _KEYS}
+
+
+def place_at(proxy: str) -> Place:
+    """Return what a client of this proxy is told: the first model, and its window."""
+    behind = in_front_of(link_to(proxy))
+    model = next(iter(listed_models(link_to(proxy))), "")
+    if not model:
+        raise CommandError(f"{behind} lists no models: is one loaded?")
+    return Place(proxy, model, context_size(link_to(behind), model))
+
+
+def running_proxy(server: str) -> str:
+    """Return the address of a proxy that runs here, in front of this server if one is named."""
+    for port in range(PORT, PORT + PORTS_TRIED):
+        address = f"http://{LOCAL}:{port}"
+        try:
+            behind = in_front_of(link_to(address))
+        except CommandError:
+            continue
+        if behind.startswith("http") and server in ("", behind):
+            return address
+    return ""
+
+
+@contextmanager
+def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[str]:
+    """Yield the address of a proxy: one that runs, or one of our own until the end, with `more`
+    options. A reply's blanks are trimmed in one of our own: agents show them as empty lines.
+    """
+    if not options and (running := running_proxy(url)):
+        yield running
+        return
+    words = [*([url] if url else []), "--set", "think_blanks=trim", *more, *options]
+    command = [sys.executable, "-P", "-m", "converter.command", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ADDON.parent)}
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is the client's
+        )
+        try:
+            yield _ready(process, log)
+        finally:
+            _end(process)
+
+
+def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
+    """Return the proxy's address once it listens; say where its page is."""
+    assert process.stdout
+    said: dict[str, str] = {}
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        name, _, value = line.partition(": ")
+        said[name] = value.split("  (")[0].strip()
+        if name == "Watch" or (said.get("Proxy") and not line.strip()):
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            print(f"think-addon: watch at {said.get('Watch') or said['Proxy']}", file=sys.stderr)
+            return said["Proxy"]
+    log.seek(0)
+    words = " ".join("".join([*lines, log.read()]).split())
+    raise CommandError(f"the proxy did not start: {words}")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program in this terminal, with the signals that reach us; return its exit status."""
+    # the terminal tells the program, too; a function is not handed down as SIG_IGN would be
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    process = subprocess.Popen(command, env=environment)
+    handlers = {
+        number: signal.signal(number, lambda told, _: process.send_signal(told))
+        for number in _PASSED_ON
+    }
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in {**handlers, signal.SIGINT: before}.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
