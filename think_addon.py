@@ -98,7 +98,7 @@ class ThinkAddon:
             self._metrics.open(self._settings.metrics, self._settings.hosts)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        if "think_limits" in updated:
+        if updated & {"think_limits", "think_memory", "think_memory_days"}:
             self._requests.forget(self._settings)
 
     def running(self) -> None:

@@ -2,7 +2,8 @@
 
 The kernel gives each new connection to one of them. A process that was killed or ended in good
 order is replaced. One that ends with an error ends all: mitmdump does so only when it cannot start.
-They share nothing: what one knows of a server or a conversation, the others have to find out.
+They share the memory of replies, in a file where the user names no place; what one knows of a
+server, the others have to find out.
 """
 
 import os
@@ -19,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from converter.command import event_loop
+from converter.exchange.option_readers import MEMORY_VARIABLE
 
 NUMBER = "{worker}"
 """In an argument: the number of the process, so that each has a file of its own."""
@@ -38,6 +40,8 @@ def run(count: int, arguments: Sequence[str], first: Sequence[str] = ()) -> int:
     cannot work side by side.
     """
     check(count, arguments)
+    if count > 1:
+        os.environ.setdefault(MEMORY_VARIABLE, "sqlite:")
     return _Crew(count, arguments, first).run()
 
 

@@ -3,6 +3,7 @@
 Each raises ValueError saying what was expected.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -141,6 +142,32 @@ def read_limits(written: Sequence[str]) -> Limits:
         numbers[name] = int(number)
     factors = (MEGABYTE if name.endswith("_mb") else 1 for name in numbers)
     return Limits(*map(mul, numbers.values(), factors))
+
+
+MEMORIES = ("memory:", "sqlite:")
+MEMORY_VARIABLE = "THINK_MEMORY"
+"""In the environment: what `auto` stands for. Workers set it; and an address with a password is
+seen by fewer there.
+"""
+
+
+def read_memory(written: object) -> str:
+    """Return the address of the memory."""
+    address = str(written)
+    if address == AUTO:
+        address = os.environ.get(MEMORY_VARIABLE) or MEMORIES[0]
+    if not address.startswith(MEMORIES) or (address != "memory:" and address.startswith("memory:")):
+        raise ValueError(f"expected memory:, sqlite:PATH; got {address.partition(':')[0]!r}")
+    if path := address.removeprefix("sqlite:") if address.startswith("sqlite:") else "":
+        read_path(path)
+    return address
+
+
+def read_days(written: object) -> int:
+    """Return a number of days."""
+    if not isinstance(written, int) or written < 1:
+        raise ValueError(f"expected a number of days from 1, got {written!r}")
+    return written
 
 
 def read_server(written: object) -> Server | None:

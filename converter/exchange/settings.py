@@ -16,9 +16,11 @@ from converter.exchange.option_readers import (
     Ping,
     names,
     one_of,
+    read_days,
     read_fields,
     read_folder,
     read_limits,
+    read_memory,
     read_metrics,
     read_path,
     read_ping,
@@ -171,6 +173,16 @@ OPTIONS = (
         tuple(f"{name}={number}" for name, number in LIMITS.items()),
     ),
     Option(
+        "memory",
+        str,
+        AUTO,
+        "where replies are kept that clients refer to: memory:, sqlite:PATH",
+        read_memory,
+    ),
+    Option(
+        "memory_days", int, 30, "days after which a kept reply goes that nobody uses", read_days
+    ),
+    Option(
         "server",
         str,
         AUTO,
@@ -216,6 +228,8 @@ NOT_RECORDED = (
     "ping",
     "hosts",
     "limits",
+    "memory",
+    "memory_days",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -281,6 +295,8 @@ class Settings:
     metrics: MetricsPlace | None
     native: frozenset[str]
     limits: Limits
+    memory: str
+    memory_days: int
     server: Server | None
     history: WrittenHistory
     restore: str

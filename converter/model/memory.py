@@ -5,7 +5,6 @@ kept once. The least recently used entry goes first; reading a history counts as
 What is kept belongs to an owner: nobody else finds, continues or drops it.
 """
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -17,6 +16,22 @@ from typing import Protocol
 
 class AwayError(Exception):
     """Nobody can say now what is kept: the store is away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of a store: `count` entries with `size` bytes together, each until nobody has used it
+    for so many `seconds`.
+    """
+
+    count: int
+    size: int
+    seconds: float = 1e9
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+        return self.count > 0 and self.size > 0
 
 
 class Store(Protocol):
@@ -58,6 +73,9 @@ class Store(Protocol):
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry."""
 
+    def close(self) -> None:
+        """Let go of files and connections."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -76,21 +94,12 @@ class Entry:
 
 
 class ProcessStore:
-    """Entries of this process, at most `count` of them with at most `size` bytes together, the
-    `limit`, each until nobody has used it for so many `seconds` of `now`.
-    """
+    """Entries of this process. `now`: in seconds."""
 
     elsewhere = False
 
-    def __init__(
-        self,
-        count: int,
-        size: int,
-        seconds: float = math.inf,
-        now: Callable[[], float] = lambda: 0.0,
-    ) -> None:
-        self._count, self.limit = count, size
-        self._seconds, self._now = seconds, now
+    def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
+        self._bounds, self.limit, self._now = bounds, bounds.size, now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._used: dict[str, float] = {}
         self._names: dict[str, str] = {}
@@ -108,7 +117,7 @@ class ProcessStore:
     @property
     def keeps(self) -> bool:
         """Tell whether anything can be kept at all."""
-        return self._count > 0 and self.limit > 0
+        return self._bounds.keeps
 
     def begin(self, work: Callable[[], object]) -> None:
         """Do the work."""
@@ -124,18 +133,18 @@ class ProcessStore:
             last = self.find(line)
             free = [name for name in names if not self.find(name)]
             entry = Entry(value, last or previous, (*free, *([line] if last else [])))
-            if entry.size <= self.limit and self._count:
+            if entry.size <= self.limit and self.keeps:
                 self._add(key, entry)
 
     def _add(self, key: str, entry: Entry) -> None:
         self._entries[key], self._used[key] = entry, self._now()
         self._names |= dict.fromkeys(entry.names, key)
         self._size += entry.size
-        while len(self._entries) > self._count or self._size > self.limit:
+        while len(self._entries) > self._bounds.count or self._size > self.limit:
             self.forget(next(iter(self._entries)))
 
     def _drop_old(self) -> None:
-        oldest = self._now() - self._seconds
+        oldest = self._now() - self._bounds.seconds
         while self._entries and self._used[first := next(iter(self._entries))] < oldest:
             self.forget(first)
 
@@ -178,6 +187,10 @@ class ProcessStore:
                 key = self._entries[key].previous
         return values[::-1]
 
+    def close(self) -> None:
+        """Forget all."""
+        self._entries.clear()
+
 
 class Memory:
     """One owner's entries in a store that all owners share; at first those of clients without a
@@ -187,7 +200,7 @@ class Memory:
     """
 
     def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:
-        self.store = ProcessStore(count, size) if store is None else store
+        self.store = ProcessStore(Bounds(count, size)) if store is None else store
         self._owner = ""
         self.writes: list[Future[object]] = []
 

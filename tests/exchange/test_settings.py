@@ -219,3 +219,22 @@ def test_the_options_of_an_old_recording_are_read(
 
 def test_no_name_of_before_is_one_of_today() -> None:
     assert settings.REPLACED.keys() & {option.name for option in OPTIONS} == set()
+
+
+@pytest.mark.parametrize("written", ["", "memory:x", "file:/x", "sqlite:/no/such/folder/x"])
+def test_a_memory_is_at_an_address(written: str) -> None:
+    with pytest.raises(ValueError, match="think_memory: expected"):
+        settings.read({"memory": written})
+
+
+def test_the_memory_of_workers_is_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THINK_MEMORY", raising=False)
+    assert settings.read().memory == "memory:"
+    monkeypatch.setenv("THINK_MEMORY", "sqlite:")
+    assert settings.read().memory == "sqlite:"
+    assert settings.read({"memory": "memory:"}).memory == "memory:"
+
+
+def test_what_is_kept_is_kept_for_a_day_at_least() -> None:
+    with pytest.raises(ValueError, match="think_memory_days: expected a number of days from 1"):
+        settings.read({"memory_days": 0})

@@ -1,8 +1,15 @@
 """Every kind of store, opened for a test, with a clock that the test moves."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
 
-from converter.model.memory import Memory, ProcessStore, Store
+from converter.model.memory import Bounds, Memory, ProcessStore, Store
+from converter.shell.memory.sqlite_store import SqliteStore
 
 SECONDS = 1000
 """Until an entry that nobody uses goes."""
@@ -11,19 +18,37 @@ SECONDS = 1000
 class Opens:
     """Opens memories of some size whose clock moves when it is told."""
 
-    def __init__(self, store: Callable[["Opens", int, int], Store]) -> None:
+    def __init__(self, store: Callable[["Opens", Bounds], Store]) -> None:
         self._store = store
         self.now = 1e9
+        self._opened = ExitStack()
 
     def __call__(self, count: int, size: int) -> Memory:
-        return Memory(store=self._store(self, count, size))
+        store = self._store(self, Bounds(count, size, SECONDS))
+        self._opened.callback(store.close)
+        return Memory(store=store)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
     def passes(self, seconds: float) -> None:
         self.now += seconds
 
 
 def _process() -> Iterator[Opens]:
-    yield Opens(lambda opens, count, size: ProcessStore(count, size, SECONDS, lambda: opens.now))
+    with Opens(lambda opens, bounds: ProcessStore(bounds, lambda: opens.now)) as opens:
+        yield opens
 
 
-KINDS: dict[str, Callable[[], Iterator[Opens]]] = {"process": _process}
+def _sqlite() -> Iterator[Opens]:
+    with TemporaryDirectory() as folder:
+        paths = (Path(folder) / f"{number}" for number in count())
+        store = partial(SqliteStore, seconds=1.0)
+        with Opens(lambda at, bounds: store(next(paths), bounds, now=lambda: at.now)) as opens:
+            yield opens
+
+
+KINDS: dict[str, Callable[[], Iterator[Opens]]] = {"process": _process, "sqlite": _sqlite}

@@ -38,10 +38,11 @@ class RequestSteps:
     def __init__(self, known: KnownServers, client: UpstreamClient, settings: Settings) -> None:
         self._known = known
         self._client = client
-        self.forget(settings)
+        self._store = open_store(settings)
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
+        self._store.close()
         self._store = open_store(settings)
 
     async def take(self, flow: HTTPFlow, record: FlowRecord) -> None:

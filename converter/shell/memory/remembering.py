@@ -98,6 +98,10 @@ class StoreElsewhere:
         """Return the values up to this entry."""
         return self._ask(partial(self._store.history, key))
 
+    def close(self) -> None:
+        """Let go of files and connections, when those who ask are done."""
+        _ASKING.submit(self._store.close)
+
     def _ask[Result](self, question: Callable[[], Result]) -> Result:
         if time.monotonic() < self._rests_until:
             raise AwayError("it failed a moment ago")

@@ -10,7 +10,7 @@ from mitmproxy.http import Headers, Request
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, by_name
 from converter.exchange import settings
 from converter.exchange.exchange import Exchange
-from converter.model.memory import Memory, ProcessStore
+from converter.model.memory import Bounds, Memory, ProcessStore
 from converter.reply.rewriter import Rewriter
 from converter.shell.hooks.tap import LONG, Tap
 from converter.shell.keep.both_sides import BothSides
@@ -114,7 +114,7 @@ def test_a_reply_that_tells_a_long_request_again_is_long(dialect: Dialect, long:
 
 
 def test_the_last_words_of_a_reply_wait_for_its_writing() -> None:
-    memory = Memory(store=StoreElsewhere(ProcessStore(9, 1000)))
+    memory = Memory(store=StoreElsewhere(ProcessStore(Bounds(9, 1000))))
     may_write, exchange = threading.Event(), Exchange(endpoints.CHAT, settings.read())
     record = FlowRecord(exchange, BothSides(Headers()), {}, memory=memory)
     through = Tap(Rewriter(settings.read(), OPENAI_CHAT, Form.STREAM), lambda: None, record)

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from converter.model.memory import AwayError, Memory, ProcessStore
+from converter.model.memory import AwayError, Bounds, Memory, ProcessStore
 from converter.shell.memory import remembering
 from converter.shell.memory.remembering import StoreElsewhere, written
 
@@ -15,7 +15,7 @@ class Troubled(ProcessStore):
     """A store that fails, or answers when it may."""
 
     def __init__(self) -> None:
-        super().__init__(9, 1000)
+        super().__init__(Bounds(9, 1000))
         self.fails = False
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -98,5 +98,5 @@ def test_a_reply_that_cannot_be_kept_is_told_of(
 
 def test_work_in_this_process_needs_no_thread() -> None:
     work = threading.current_thread
-    store = ProcessStore(9, 1000)
+    store = ProcessStore(Bounds(9, 1000))
     assert asyncio.run(remembering.remembering(store, 0, work)) is threading.current_thread()

@@ -1,5 +1,9 @@
+from pathlib import Path
+
+import pytest
+
 from converter.exchange import settings
-from converter.model.memory import ProcessStore
+from converter.model.memory import Memory, ProcessStore
 from converter.shell.memory.stores import open_store
 
 
@@ -10,3 +14,16 @@ def test_the_memory_is_of_this_process_in_the_size_that_the_settings_name() -> N
     for key in "abcd":
         store.keep(key, b"1", "", [])
     assert len(store) == 3
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_file_is_where_it_was_named_else_in_the_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "named" if named else tmp_path / "think-addon" / "memory.sqlite"
+    store = open_store(settings.read({"memory": f"sqlite:{path if named else ''}"}))
+    assert not path.exists()
+    assert Memory(store=store).find("a") == ""
+    assert path.exists()
+    store.close()
