@@ -1,15 +1,21 @@
-"""`think-addon read`, run as people run it: files, pipes, terminals."""
+"""`think-addon read`, run as people run it: files, pipes, terminals. What is no matter of a process
+runs in this one, because each takes a second to start.
+"""
 
 import gzip
+import io
 import json
 import os
 import pty
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from converter.command.__main__ import main
 from tests.support import recorded
 from tests.support.frames import stream, whole
 
@@ -21,18 +27,31 @@ STREAM = b"".join(stream("<think>deep</think>", "Hi"))
 PLAIN = "│ deep\n\nHi\n\nmodel: small\nstop: stop\ntokens: 7 in, 5 out\nthoughts: 1, 4 characters\n"
 
 
-def run(
-    *arguments: str, given: bytes = b"", **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    variables = {**os.environ, **environment}
+Done = subprocess.CompletedProcess[bytes]
+
+
+def run_program(*arguments: str, given: bytes = b"") -> Done:
     return subprocess.run(
-        [*COMMAND, *arguments],
-        check=False,
-        input=given,
-        capture_output=True,
-        cwd=ROOT,
-        env=variables,
+        [*COMMAND, *arguments], check=False, input=given, capture_output=True, cwd=ROOT
     )
+
+
+def run(*arguments: str, given: bytes = b"") -> Done:
+    """What the program does with these bytes on its standard input."""
+    written, complained = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with tempfile.TemporaryFile() as source, pytest.MonkeyPatch.context() as patch:
+        source.write(given)
+        source.seek(0)
+        # it closes what it has read
+        patch.setattr(sys, "stdin", SimpleNamespace(fileno=lambda: os.dup(source.fileno())))
+        patch.setattr(sys, "stdout", written)
+        patch.setattr(sys, "stderr", complained)
+        try:
+            status = main(["read", *arguments])
+        except SystemExit as ended:  # argparse's
+            status = int(ended.code or 0)
+    said = written.detach()
+    return Done([*arguments], status, said.getvalue(), complained.getvalue().encode())
 
 
 def on_terminal(*arguments: str, given: bytes = b"", **environment: str) -> str:
@@ -71,20 +90,21 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_file_becomes_a_transcript(saved: Path) -> None:
-    done = run(str(saved), "--to", "transcript")
+    done = run_program(str(saved), "--to", "transcript")
     assert (done.stdout.decode(), done.stderr, done.returncode) == (PLAIN, b"", 0)
 
 
 def test_standard_input_is_the_default_and_a_dash(saved: Path) -> None:
     shown = [
-        run(*where, "--to", "transcript", given=saved.read_bytes()).stdout for where in ([], ["-"])
+        run_program(*where, "--to", "transcript", given=saved.read_bytes()).stdout
+        for where in ([], ["-"])
     ]
     assert shown[0].startswith("│ deep\n\nHi\n".encode())
     assert shown[1].startswith("│ deep\n\nHi\n".encode())
 
 
 def test_a_pipe_gets_a_chat_completion(saved: Path) -> None:
-    done = run(str(saved))
+    done = run_program(str(saved))
     assert done.returncode == 0
     assert b'"reasoning_content":"deep"' in done.stdout
     assert done.stdout.endswith(b"data: [DONE]\n\n")
