@@ -8,6 +8,7 @@ OPTIONS =
 PEERS =
 BENCH =
 ROOM =
+FULL =
 MINUTES =
 STREAMS =
 BROWSER = 1
@@ -18,7 +19,7 @@ INSTALLED = .venv/installed-
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # two pips in one .venv would meet
-.PHONY: help run test test-fast soak fuzz bench check format setup programs clean
+.PHONY: help run test test-fast nightly soak fuzz bench check format setup programs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s%s\n", $$1, $$2 }' Makefile
@@ -30,14 +31,20 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
-# A fifth of the drawn examples and of the faults: .ci/run takes all of them.
+# A fifth of the drawn examples and of the faults, and no test marked long: .ci/run takes all of them (FULL=1).
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
-test: setup $(if $(ROOM),,programs) ## run all tests, or those of ROOM=dialects/anthropic with the laws; BROWSER=0: none in a browser
-	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$${LAW_SHARE:-5} $(PYTHON) -m pytest $(ROOM_TESTS) -n 2 --dist loadfile
+test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=dialects/anthropic with the laws; FULL=1: every example; BROWSER=0: no browser
+	$(if $(ROOM),$(if $(wildcard tests/$(ROOM)),,$(error tests/$(ROOM) is no room)))@LAW_SHARE=$(if $(FULL),1,5) $(PYTHON) -m pytest $(ROOM_TESTS) -n 2 --dist loadfile $(if $(FULL),,-m 'not long')
 
 test-fast: $(INSTALLED)test ## run the tests that start no program and read no long input, with a fifth of the drawn examples
 	@LAW_SHARE=5 $(PYTHON) -m pytest tests -n auto --dist worksteal -m 'not slow'
+
+nightly: ## run what takes hours: every test, a thousand examples of each law, "make fuzz" and "make soak"
+	@$(MAKE) --no-print-directory test FULL=1
+	@LAW_EXAMPLES=1000 $(PYTHON) -m pytest tests/laws -n 2 --dist worksteal
+	@$(MAKE) --no-print-directory fuzz
+	@$(MAKE) --no-print-directory soak
 
 soak: setup ## many clients for MINUTES=8 and STREAMS=1000 at one time, some of them with faults: nothing wrong, nothing left
 	@$(PYTHON) -m tests.soak $(if $(MINUTES),--minutes '$(MINUTES)') $(if $(STREAMS),--streams '$(STREAMS)')

@@ -171,6 +171,7 @@ def test_ten_thousand_thoughts_are_shown_some_at_a_time(
     think.until(lambda: think.elements("details.thinking") > before, "more of them")
 
 
+@pytest.mark.long
 def test_a_thousand_exchanges_are_listed(
     web: Mitmweb, server: ByPathServer, think: ThinkPage
 ) -> None:

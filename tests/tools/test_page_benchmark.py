@@ -7,6 +7,7 @@ from tools.page_benchmark import main
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("part", "rows"), [("paced", 4), ("fast", 3), ("paint", 7)])
 def test_each_part_says_what_it_measured(
     part: str, rows: int, capsys: pytest.CaptureFixture[str]
