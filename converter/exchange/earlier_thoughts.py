@@ -13,7 +13,7 @@ from itertools import groupby
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS
 from converter.dialects.table import join_texts
-from converter.model.events import Event, Text, Thinking, ToolCall
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.model.memory import Memory
 from converter.servers.chat_templates import History
 from converter.wire import json_text
@@ -58,9 +58,9 @@ class Spot:
         text = self.join(_texts(events))
         message = {"role": "assistant", "content": text, "tool_calls": _calls(events)}
         if text.strip() or message["tool_calls"]:
-            self._keep(
-                _key(_after(self.said, message), self.model), join_texts(self._thoughts), text
-            )
+            thinking, written = join_texts(self._thoughts), _written(events)
+            whole = written if written.strip(_LINE_ENDS) == thinking else thinking
+            self._keep(_key(_after(self.said, message), self.model), whole, text)
 
     def _keep(self, key: str, thinking: str, text: str) -> None:
         value = json_text.write({"thinking": thinking, "text": text})
@@ -73,6 +73,17 @@ def _texts(events: Iterable[Event]) -> list[str]:
     spoken = (event for event in events if isinstance(event, Text | Thinking | ToolCall))
     runs = groupby(spoken, key=lambda event: isinstance(event, Text))
     return ["".join(getattr(each, "text", "") for each in run) for text, run in runs if text]
+
+
+def _written(events: Iterable[Event]) -> str:
+    """Return what the client was told of a reply's one thought, with the line ends around it."""
+    written, around = list[str](), ("", "")
+    for event in events:
+        if isinstance(event, Thinking):
+            written.append(event.text)
+        elif isinstance(event, ThinkingEnd):
+            around = event.around
+    return "".join(written).join(around)
 
 
 def _calls(events: Iterable[Event]) -> list[Message]:
@@ -123,7 +134,7 @@ def restore(
             kept = _read(memory.get(_key(said, model)))
             restored += bool(kept and kept[0])
             unknown += kept is None
-            made[at] = _with(message, *kept, history.place) if kept and kept[0] else message
+            made[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
     spot = None if begun else Spot(memory, model, said, join)
     changed = {**body, "messages": made} if restored else body
@@ -216,13 +227,12 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
     return str(kept["thinking"]), str(kept.get("text"))
 
 
-def _with(message: Message, thinking: str, text: str, place: str) -> Message:
-    """Return a message with its thought. Beside a field the template writes the line ends between
-    thought, text and calls itself.
-    """
-    if place == "tags":
+def _with(message: Message, thinking: str, text: str, history: History) -> Message:
+    """Return a message with its thought, as its template needs it to write what the model wrote."""
+    if history.place == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}
-    text = text.lstrip(_LINE_ENDS)
-    said = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
-    own = {"content": said} if said and isinstance(message.get("content"), str) else {}
-    return {**message, **own, place: thinking}
+    if not history.exact:
+        thinking, text = thinking.strip(_LINE_ENDS), text.lstrip(_LINE_ENDS)
+        text = text.rstrip(_LINE_ENDS) if message.get("tool_calls") else text
+    own = {"content": text} if isinstance(message.get("content"), str) else {}
+    return {**message, **own, history.place: thinking}

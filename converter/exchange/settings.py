@@ -88,7 +88,7 @@ class WrittenHistory:
         known = history_of(model) or UNKNOWN
         named = server.history if server and known.place == "reasoning_content" else known.place
         switches = known.switches if server is None or server.on else {}
-        return History(self.thoughts or named, known.loop, switches)
+        return History(self.thoughts or named, known.loop, switches, known.exact)
 
     def is_wanted(self, model: str) -> bool:
         """Tell whether the model wants its thoughts back: by its row, or by the user's word."""

@@ -79,13 +79,14 @@ type WordKind = type[Text] | type[Thinking]
 @dataclass(frozen=True, slots=True)
 class ThinkingEnd:
     """The thought so far is complete; what follows is another block. Type and confidence are only
-    known of attribute forms.
+    known of attribute forms. `around`: the line ends before and behind it, which are no part of it.
     """
 
     choice: int = 0
     thought_type: str | None = None
     confidence: float | None = None
     signature: str = ""
+    around: tuple[str, str] = field(default=("", ""), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

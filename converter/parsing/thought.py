@@ -22,7 +22,7 @@ class Thought:
 
     def __init__(self, choice: int = 0) -> None:
         self._choice = choice
-        self._held = ""
+        self._head = self._held = ""
         self._begun = False
         self._attributes: dict[str, str] | None = None
 
@@ -30,7 +30,8 @@ class Thought:
         """Return what of the thought is decided: blanks are held until something follows."""
         text = self._held + text
         if not self._begun:
-            text = text.lstrip("\r\n")
+            bare = text.lstrip("\r\n")
+            self._head, text = self._head + text[: len(text) - len(bare)], bare
             self._begun = len(text) > BLANKS_LIMIT or not (not text or text.isspace())
         body = text.rstrip("\r\n") if self._begun else ""
         body = text[: max(len(body), len(text) - BLANKS_LIMIT)]
@@ -51,12 +52,12 @@ class Thought:
 
     def end(self) -> list[ThinkingEnd]:
         """Return the thought's end, if it said anything."""
-        begun, attributes = self._begun, self._attributes
-        self._begun, self._held, self._attributes = False, "", None
+        begun, attributes, around = self._begun, self._attributes, (self._head, self._held)
+        self._begun, self._head, self._held, self._attributes = False, "", "", None
         if not begun:
             return []
         if attributes is None:
-            return [ThinkingEnd(self._choice)]
+            return [ThinkingEnd(self._choice, around=around)]
         return [
             ThinkingEnd(
                 self._choice,

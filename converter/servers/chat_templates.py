@@ -30,18 +30,21 @@ type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
 class History:
     """The earlier thoughts that a template reads: those in `place`; `loop`: only behind the user's
     last message. `switches`: entries of `chat_template_kwargs` without which it drops them.
+    `exact`: it writes no line ends around a thought itself, so that the model's own belong to it.
     """
 
     place: Place = "reasoning_content"
     loop: bool = False
     switches: Mapping[str, object] = field(default_factory=dict)
+    exact: bool = False
 
 
 ALL, LOOP, NEVER = History(), History(loop=True), History("drop")
+EXACT, EXACT_LOOP = History(exact=True), History(loop=True, exact=True)
 
 
-def _kept_by(**switches: object) -> History:
-    return History(switches=switches)
+def _kept_by(*, exact: bool = False, **switches: object) -> History:
+    return History(switches=switches, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,15 @@ TEMPLATES = (
         history=NEVER,
     ),
     # these think only when asked to
-    _template(r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, LOOP, bare_closer=True),
+    _template(
+        r"deepseek-?v3[._][12]", f"{_LLAMA}/DeepSeek-V3.2", _ON, EXACT_LOOP, bare_closer=True
+    ),
     # its API answers 400 to a call that lost its thought
     _template(
         r"deepseek-?v4(?![._]\d)",
         f"DeepSeek's page on its thinking mode; {_LLAMA}/DeepSeek-V4",
         _ON,
-        ALL,
+        EXACT,
         bare_closer=True,
     ),
     _template(
@@ -138,13 +143,13 @@ TEMPLATES = (
     _template(
         r"glm-?5",
         f"{_IK}/GLM-5.2; SGLang says so of 5.3",
-        history=_kept_by(clear_thinking=False),
+        history=_kept_by(clear_thinking=False, exact=True),
     ),
     _template(
         r"deepseek-?v4[._]1",
         f"{_IK}/DeepSeek-V4.1",
         bare_closer=True,
-        history=ALL,
+        history=EXACT,
     ),
     _template(r"minimax-?m2", f"{_LLAMA}/unsloth-MiniMax-M2", always=True, history=LOOP),
     _template(
@@ -158,7 +163,7 @@ TEMPLATES = (
     _template(
         r"command-(a|4)-?.*reasoning|command-a-plus|cohere-?2-?moe",
         f"SGLang, CohereCommand4Detector: unless `reasoning` is false; {_IK}/Cohere2MoE",
-        history=ALL,
+        history=EXACT,
     ),
     _template(
         r"apriel-1[._]6", f"{_LLAMA}/Apriel-1.6-15b-Thinker-fixed", always=True, history=NEVER
@@ -169,9 +174,9 @@ TEMPLATES = (
     _template(
         r"kimi-?k2[._][5-9]",
         "NVIDIA Dynamo, reasoning parsers: kimi_k25; Kimi-K2.6, chat_template.jinja",
-        history=_kept_by(preserve_thinking=True),
+        history=_kept_by(preserve_thinking=True, exact=True),
     ),
-    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=ALL),
+    _template(r"kimi-?k3", f"{_LLAMA}/Kimi-K3", history=EXACT),
     _template(r"\bling-?3", f"{_LLAMA}/inclusionai-ling-3.0-flash"),
     _template(r"nanbeige-?4[._]2", f"{_IK}/Nanbeige4.2-3B"),
     _template(r"solar-?open-?2", f"{_VLLM}: but at efforts below medium"),
@@ -180,11 +185,11 @@ TEMPLATES = (
     _template(r"exaone-?deep", "LG AI Research, usage guideline of EXAONE Deep", always=True),
     _template(r"pangu", f"{_VLLM}: unless `think` is false"),
     # these leave it to the model to open its thought
-    _template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=LOOP, opens=False),
+    _template(r"kimi-?k2-?thinking", f"{_LLAMA}/Kimi-K2-Thinking", history=EXACT_LOOP, opens=False),
     _template(r"glm-?4[._][56]", f"{_LLAMA}/GLM-4.6", history=LOOP, opens=False),
     _template(r"qwen-?3(?!.*(instruct|coder))", f"{_IK}/Qwen-Qwen3-0.6B", (), LOOP, opens=False),
     _template(r"seed-?oss", f"{_LLAMA}/ByteDance-Seed-OSS", history=ALL, opens=False),
-    _template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=LOOP, opens=False),
+    _template(r"gpt-?oss", f"{_LLAMA}/openai-gpt-oss-120b", history=EXACT_LOOP, opens=False),
     _template(r"gemma-?4", f"{_LLAMA}/google-gemma-4-31B-it", history=LOOP, opens=False),
 )
 """The first whose pattern fits decides. A wrong guess costs little: see `converter.parsing.guess`.

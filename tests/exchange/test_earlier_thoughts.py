@@ -160,7 +160,17 @@ def test_a_place_that_the_user_names_is_a_wish_for_any_model(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999), "nobody-knows-it", options={"history": ["tags"]})
     talk.turn(says("2 + 3"), TAGGED)
     asked, _ = talk.turn(says("thanks"), ANSWERED)
-    assert replies(asked)[0]["content"] == "<think>I add them.</think>\n\nIt is 5.\n"
+    written = "<think>\nI add them.\n</think>\n\nIt is 5.\n"
+    assert replies(asked)[0]["content"] == written
+
+
+def test_a_template_that_writes_no_line_ends_gets_the_models_own(way: Way) -> None:
+    talk = Talk(way, Memory(99, 9999), "GLM-5.2")
+    talk.turn(says("Oslo?"), CALLED)
+    asked, _ = talk.turn(way.result("call_7", "sunny"), ANSWERED)
+    (reply,) = replies(asked)
+    said = (reply["reasoning_content"], reply["content"])
+    assert said == ("\nI look.\n", "\n\nA moment.\n")
 
 
 def test_a_template_of_loops_gets_no_more_than_it_reads(way: Way) -> None:

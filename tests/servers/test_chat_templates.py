@@ -3,7 +3,8 @@
 import pytest
 
 from converter.servers.chat_templates import (
-    ALL,
+    EXACT,
+    EXACT_LOOP,
     LOOP,
     NEVER,
     TEMPLATES,
@@ -52,15 +53,15 @@ def test_of_other_models_nothing_is_known(model: str) -> None:
     ("model", "history"),
     [
         ("deepseek-ai/DeepSeek-R1-0528", NEVER),
-        ("deepseek-v4-pro", ALL),
-        ("MiniMaxAI/MiniMax-M3", ALL),
+        ("deepseek-v4-pro", EXACT),
+        ("MiniMaxAI/MiniMax-M3", History()),
         ("google/gemma-4-31B-it", LOOP),
-        ("openai/gpt-oss-120b", LOOP),
+        ("openai/gpt-oss-120b", EXACT_LOOP),
         ("Qwen/Qwen3-8B", LOOP),
         ("Qwen/Qwen3.5-4B", LOOP),
         ("Qwen/Qwen3.6-35B-A3B", History(switches={"preserve_thinking": True})),
-        ("moonshotai/Kimi-K2.6", History(switches={"preserve_thinking": True})),
-        ("moonshotai/Kimi-K2-Thinking", LOOP),
+        ("moonshotai/Kimi-K2.6", History(switches={"preserve_thinking": True}, exact=True)),
+        ("moonshotai/Kimi-K2-Thinking", EXACT_LOOP),
         ("zai-org/GLM-4.6", LOOP),
         ("zai-org/GLM-4.7-Flash", History(switches={"clear_thinking": False})),
         ("Qwen/Qwen3-Coder-30B", None),
