@@ -1,16 +1,23 @@
 """Thoughts of earlier turns: where a request holds them, what is put back, and what is not."""
 
 import json
+from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC
 from converter.exchange import settings
+from converter.exchange.earlier_thoughts import restore
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import read
+from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.model.memory import Memory, ProcessStore
+from converter.servers.chat_templates import History
 from converter.servers.profiles import by_name
 from tests.support import endpoints, frames
 from tests.support.forgetful import WAYS, Talk, Way, says
@@ -228,3 +235,81 @@ def test_of_several_choices_nothing_is_kept() -> None:
     ]
     talk.turn(says("2 + 3"), two)
     assert talk.turn(says("thanks"), ANSWERED)[1].unknown == 1
+
+
+# The laws: what is put back is what was said, and nothing is put back into another conversation.
+
+BLANKS_AND_WORDS = st.text("ab \n\r", min_size=1, max_size=12)
+REPLIES = st.sampled_from([("a", ""), ("b", ""), ("", "1"), ("", "2"), ("a", "1")])
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "ask", "ask", "fork", "edit"]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        REPLIES,
+        st.sampled_from(["", "x", "y"]),
+        st.sampled_from(["mine", "yours"]),
+        st.sampled_from(["Kimi-K3", "GLM-5"]),
+    ),
+    max_size=40,
+)
+
+
+@given(BLANKS_AND_WORDS, BLANKS_AND_WORDS, st.lists(st.integers(0, 40), max_size=3))
+def test_what_is_put_back_is_what_was_said(thought: str, answer: str, cuts: list[int]) -> None:
+    assume(thought.strip() and answer.strip())
+    said = f"<think>{thought}</think>{answer}"
+    places = sorted({0, len(said), *(min(cut, len(said)) for cut in cuts)})
+    talk = Talk(WAYS["chat"], Memory(99, 9999), "GLM-5.2")
+    talk.turn(says("2 + 3"), frames.stream(*(said[a:b] for a, b in pairwise(places))))
+    asked, _ = talk.turn(says("thanks"), ANSWERED)
+    (reply,) = replies(asked)
+    assert (reply["reasoning_content"], reply["content"]) == (thought, answer)
+
+
+def message(reply: tuple[str, str]) -> dict[str, Any]:
+    call = {"id": reply[1], "function": {"name": "f", "arguments": "{}"}}
+    return {"role": "assistant", "content": reply[0], "tool_calls": [call] if reply[1] else []}
+
+
+def told(reply: tuple[str, str], thought: str) -> list[Event]:
+    call: list[Event] = (
+        [ToolCall(0, reply[1], "f", ""), ToolCall(0, "", "", "{}")] if reply[1] else []
+    )
+    thinking: list[Event] = [Thinking(thought), ThinkingEnd()] if thought else []
+    return [*thinking, Text(reply[0]), *call]
+
+
+@given(STEPS)
+def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None:
+    """Drawn conversations of few words, so that many say the same: forks, edits, other owners and
+    models. A thought comes back where all of that is one reply's, and it alone.
+    """
+    memory, talks = Memory(9999, 1 << 20), [list[dict[str, Any]]()]
+    kept = defaultdict[object, set[str]](set)
+
+    def key(owner: str, model: str, said: list[dict[str, Any]]) -> object:
+        return owner, model, json.dumps(said)
+
+    for what, one, two, reply, thought, owner, model in steps:
+        talk = talks[one % len(talks)]
+        if what == "fork":
+            talks.append(talk[: 2 * (two % (len(talk) // 2 + 1))])
+        elif what == "edit" and talk:
+            at = two % len(talk)
+            talk[at] = message(reply) if at % 2 else says(reply[0] or "c")
+        elif what == "ask":
+            talk.append(says("ab"[two % 2]))
+            body = {"model": model, "messages": talk}
+            made, earlier = restore(body, History(exact=True), memory.of(owner))
+            found = [kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)]
+            wanted = [next(iter(each)) if len(each) == 1 else None for each in found]
+            put = [said.get("reasoning_content") for said in replies(dict(made))]
+            assert put == [each or None for each in wanted]
+            assert earlier.restored == sum(map(bool, wanted))
+            assert earlier.unknown == wanted.count(None)
+            assert earlier.spot
+            earlier.spot.hear(told(reply, thought), [{"thought": thought}] if thought else [])
+            earlier.spot.keep()
+            talk.append(message(reply))
+            kept[key(owner, model, talk)].add(thought)
