@@ -72,7 +72,7 @@ def _entries(said: object, by_key: bool) -> Iterator[Said]:
 
 def objects(close: str = "", by_key: bool = False) -> Reader:
     """Read objects and lists of them, one after another. `close`: what stands behind the last, if
-    its brace was forgotten.
+    its brackets were forgotten.
     """
 
     def read(text: str, found: re.Match[str]) -> tuple[int, list[Said]]:
@@ -83,7 +83,7 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
             except ValueError:
                 end = text.find(close, place) if close else -1
                 try:
-                    value, place = json.loads(text[begun.end() : max(0, end)] + "}"), end
+                    value, place = _unfinished(text[begun.end() : max(0, end)]), end
                 except ValueError:
                     break
             said += _entries(value, by_key)
@@ -91,6 +91,16 @@ def objects(close: str = "", by_key: bool = False) -> Reader:
         return (extra.end() if extra else place), said
 
     return read
+
+
+def _unfinished(written: str) -> object:
+    """Read an object whose last brackets are missing."""
+    for brackets in ("}", "}}", "]}}"):
+        try:
+            return json.loads(written.rstrip(", \n") + brackets)
+        except ValueError:
+            continue
+    raise ValueError(written)
 
 
 def header(text: str, found: re.Match[str]) -> tuple[int, list[Said]] | None:

@@ -186,6 +186,8 @@ class PartialJson:
     def close_before(self) -> str:
         """Return the brackets that are missing before `unfit`, which something else ended."""
         self._unfit.clear()
+        if "," in self._gap:
+            self._want = _Want.NEXT  # a comma too many
         if self._want is not _Want.NEXT:
             return ""
         return self.close()

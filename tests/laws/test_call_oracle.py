@@ -74,7 +74,9 @@ SAID += [
     for name in NAMES
     for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
 ]
-_ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN]])
+SAID.append('<tool_call>{"name": "now", "arguments": {oops}}</tool_call>')
+UNFINISHED = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"</tool_call>'
+_ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN], [UNFINISHED, OPEN]])
 _TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(
     lambda texts: "\n".join([*texts[0], *texts[1]])
 )

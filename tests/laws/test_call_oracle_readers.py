@@ -22,6 +22,7 @@ READ: list[tuple[Reader, str, str, list[Said]]] = [
     (objects(), "#", '#{"name": "f", "arguments": "{}"} so', [("f", {})]),
     (objects(), "#", '#{"function": {"name": "f", "args": {"a": 1}}}', [("f", {"a": 1})]),
     (objects("$"), "#", '#{"name": "f", "arguments": {"a": 1}$', [("f", {"a": 1})]),
+    (objects("$"), "#", '#{"name": "f", "args": {"a": [1, $', [("f", {"a": [1]})]),
     (objects(by_key=True), "#", '#[{"f": {"a": 1}}, {"g": {}}]', [("f", {"a": 1}), ("g", {})]),
     (header, r"#(?P<name>\w+) ", '#f {"a": 1}', [("f", {"a": 1})]),
     (header, r"#(?P<name>\w+) ", "#f </f>", [("f", NOTHING)]),

@@ -29,7 +29,6 @@ class Gemma:
         call = calls.current
         name, _ = yield from source.short(marks_of("{"), NAME_LIMIT)
         call.named(name)
-        call.begin()
         yield from self._members(source, call, 0)
         call.complete()
         return False
@@ -42,6 +41,7 @@ class Gemma:
             if separator and not (yield from source.accept(",")):
                 raise Refused
             name = yield from self._key(source)
+            call.begin()
             call.say(f"{separator}{literal(name)}: ")
             yield from self._value(source, call, depth)
             separator = ", "

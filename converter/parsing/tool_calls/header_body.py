@@ -40,11 +40,12 @@ class Header:
         if alone:
             header = header.rstrip().removesuffix(self.tail)
         found = self._expression.fullmatch(header) or (_NAME.fullmatch(header) if alone else None)
-        if not found:
+        if not (found or alone):
             raise Refused
-        call.named(found["name"])
+        call.named(found["name"] if found else "")
         if not alone:
-            yield from object_of(source, call, calls.close)
+            close = filter(None, (self.tail, *calls.close))
+            yield from object_of(source, call, tuple(close))
         elif call.schema.get("required"):
             call.drop()
         call.complete()

@@ -13,7 +13,8 @@ from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.call import Call, Schema
 from converter.parsing.tool_calls.form import Form
 from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.source import BLANKS, Refused, Source, Step
+from converter.parsing.tool_calls.source import BLANKS, Broken, Refused, Source, Step
+from converter.parsing.tool_calls.tag_body import marks_of
 from converter.wire.bounds import HELD_LIMIT, MOST_CALLS
 
 _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("["))
@@ -184,7 +185,7 @@ class Place:
         close = (form.close,) if form.close else ()
         again = tuple(filter(None, form.body.heads)) if opened or form.whole else ()
         self.close = (*close, *ends)
-        while not (yield from form.body.read(self.source, self)):
+        while not (yield from self._call(form)):
             if not (close or again):
                 return
             marks = (*close, *again, *_BRACKETED)
@@ -193,3 +194,22 @@ class Place:
                 self.source.take(place + len(self.head) if self.head in close else 0)
                 return
             self._go_on(self.head, place)
+
+    def _call(self, form: Form) -> Step[bool]:
+        """Read a call; one whose arguments are none is text up to its closing mark, or the next
+        call, so that what follows is read as behind any call.
+        """
+        try:
+            return (yield from form.body.read(self.source, self))
+        except Broken:
+            if self.current.begun or self.source.last or not self.close:
+                raise
+        self.current.drop()
+        marks = marks_of(*self.close, *form.open)
+        while not (found := marks.search(rest := self.source.rest)):
+            self.source.take(len(rest) - (0 if self.source.last else marks.undecided(rest, 0)))
+            if self.source.last:
+                return True
+            yield
+        self.source.take(found.end() if found[0] in self.close else found.start())
+        return True

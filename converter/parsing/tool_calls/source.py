@@ -24,6 +24,10 @@ class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool 
     """The text is no tool call of the form that was tried, or is cut off within one."""
 
 
+class Broken(Refused):
+    """The arguments of a call are none."""
+
+
 class Source:
     """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set
     this to hear what is taken.

@@ -41,13 +41,11 @@ def test_what_is_no_call_comes_back(text: str) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        "{a}",
         "{a:1 b:2,",
         "{a:1,}",
         "{a:" + "1" * (SCALAR_LIMIT + 10) + "}",
         "{a:" + "[" * (NESTED_LIMIT + 10),
         '{a:<|"|>x',
-        '{<|"|>a<|"|>1}',
         "{a:[1 2]x",
     ],
 )
@@ -61,6 +59,13 @@ def test_arguments_that_do_not_fit_stay_open(written: str) -> None:
 def test_blanks_where_a_key_should_be_take_linear_time() -> None:
     """Hours if each number of blanks were tried for each part of the key."""
     blanks = " " * 100_000
-    call, rest = read("<|tool_call>call:f{" + blanks)
-    assert isinstance(call, ToolCall)
-    assert rest == Text(blanks)
+    text = "<|tool_call>call:f{" + blanks
+    assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize("written", ["{a}", '{<|"|>a<|"|>1}', "{oops}"])
+def test_what_is_none_before_its_first_argument_is_text(written: str) -> None:
+    text = f"<|tool_call>call:f{written}<tool_call|>"
+    good = "<|tool_call>call:f{a:1}<tool_call|>"
+    (said, call) = read(text + good)
+    assert (said, isinstance(call, ToolCall)) == (Text(text), True)

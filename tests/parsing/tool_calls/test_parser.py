@@ -294,6 +294,30 @@ def test_a_fence_within_a_call_of_no_tool_ends_with_it() -> None:
     assert said(f"{other}{ONE_LINE}") == [other.rstrip("\n"), ("now", {})]
 
 
+@pytest.mark.parametrize("arguments", ["{oops}", "oops", "{no json}"])
+def test_the_call_behind_one_whose_arguments_are_none_is_made(arguments: str) -> None:
+    section = "<｜tool▁calls▁begin｜>{}<｜tool▁calls▁end｜>So."
+    write = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n"
+    text = section.format(write.format(arguments) + write.format("{}"))
+    none = text[: text.index("<｜tool▁call▁begin｜>", 30)]
+    assert said(text) == said(*text) == [none, NOW, "So."]
+
+
+UNFINISHED = [
+    ('<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"', "</tool_call>"),
+    ('<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo",\n', "</tool_call>"),
+    ('<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"', "<｜tool▁call▁end｜>"),
+    ('<｜tool▁call▁begin｜>get_weather\n```json\n{"city": "Oslo"\n', "```<｜tool▁call▁end｜>"),
+]
+
+
+@pytest.mark.parametrize(("written", "close"), UNFINISHED)
+def test_a_closing_mark_behind_unfinished_arguments_ends_the_call(written: str, close: str) -> None:
+    assert said(written + close) == said(*written, *close) == [OSLO]
+    text = written + close + ONE_LINE
+    assert said(text) == said(*text) == [OSLO, NOW]
+
+
 def test_a_list_of_calls_may_follow_another_behind_a_mark_of_its_own() -> None:
     calls = '[TOOL_CALLS][{"name": "now", "arguments": {}}]'
     assert said(f"{calls}\n{calls}") == [("now", {})] * 2

@@ -74,3 +74,17 @@ def test_what_does_not_fit_is_told() -> None:
     made = place('<tool_call>{"name": "now", "arguments": {"a": oops}}')
     assert made.advance()
     assert (made.refused, made.state, made.source.rest) == (True, State.TAKEN, "oops}}")
+
+
+def test_a_call_whose_arguments_are_none_is_text_up_to_its_closing_mark() -> None:
+    none = '<tool_call>{"name": "now", "arguments": {oops} <b> }</tool_call>'
+    made = place(none + "rest")
+    assert made.advance()
+    assert ("".join(kinds(made.drain())), made.source.rest, made.refused) == (none, "rest", False)
+
+
+def test_or_up_to_the_next_call() -> None:
+    none = '<tool_call>{"name": "now", "arguments": {oops} '
+    made = place(none + CALL)
+    assert made.advance()
+    assert ("".join(kinds(made.drain())), made.source.rest) == (none, CALL)
