@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from converter.dialects.table import Form
+from converter.parsing.findings import Findings
 from converter.parsing.tool_calls.stage import CallsRead
 from converter.recordings.recording import Recording
 from laws.heard import ServerWords
@@ -27,12 +28,21 @@ class Case:
         )
 
     @cached_property
-    def calls_read(self) -> CallsRead:
-        """The tool calls that the addon reads from the text."""
+    def _findings(self) -> Findings:
         rewriter = self.recording.rewriter(self.recording.client, self.recording.client_form)
         rewriter.feed(self.recording.body)
         rewriter.close()
-        return rewriter.findings.calls
+        return rewriter.findings
+
+    @property
+    def calls_read(self) -> CallsRead:
+        """The tool calls that the addon reads from the text."""
+        return self._findings.calls
+
+    @property
+    def ended(self) -> list[str]:
+        """Reasons for which thoughts were ended."""
+        return self._findings.ended
 
     @cached_property
     def budget(self) -> int | None:
@@ -117,6 +127,11 @@ LIMITS = (
         (4,),
         "the budget that think_budget=proxy keeps withholds thinking",
         lambda case: case.budget is not None,
+    ),
+    Limit(
+        (2, 3, 4, 5),
+        "a thought that was ended splits the server's bytes in two replies, at a frame's end",
+        lambda case: bool(case.ended),
     ),
     Limit(
         (4,),

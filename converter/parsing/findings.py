@@ -36,3 +36,9 @@ class Findings:
     loop: tuple[str, ...] = ()
     ended: list[str] = field(default_factory=list)
     turn: tuple[Text | Thinking, ...] = ()
+
+    @property
+    def hints(self) -> list[str]:
+        """Lines that a person may want to know."""
+        spent = ["a thought was ended, because its budget was spent"]
+        return [*(spent if "budget" in self.ended else []), *self.calls.hints]

@@ -10,7 +10,7 @@ from functools import partial
 
 from converter.dialects.table import COMMON, Dialect, Form, ReplyContext
 from converter.exchange.settings import Settings
-from converter.model.events import Event, Failure, Text, Thinking, ThinkingEnd
+from converter.model.events import Event, Failure, Start, Text, Thinking, ThinkingEnd
 from converter.model.initial_state import InitialState
 from converter.observe.summary import Summary
 from converter.observe.thought_events import ThoughtEvent, within_limit
@@ -88,6 +88,8 @@ class Rewriter:
         self.pauses = self.stopped = self.is_over = False
         self.unused = self.made = self._ends = 0
         self._second: SecondReply | None = None
+        self._cut: list[Event] = []
+        self._told_before: list[ThoughtEvent] = []
 
     @property
     def form(self) -> Form:
@@ -167,16 +169,16 @@ class Rewriter:
         """Return the rest: a stream is over, or a whole body complete."""
         self.closed, self.events = True, []
         if self.is_over:
-            return self._told(self._ended([], list, b""))
+            return self._told(self._ended([], self._cut.copy, b""))
         frames = self._pipeline.rest()
         out = [piece for frame in frames for piece in self._rewrite(frame)]
         whole = frames[-1].raw if self._form is Form.WHOLE and frames and not out else b""
-        refused = self._second and not self._second.begun
-        return self._told(self._ended(out, CUT.copy if refused else self.end.close, whole))
+        return self._told(self._ended(out, self.end.close, whole))
 
     def refuse(self, words: str) -> None:
-        """Note why a server does not go on behind a thought; `close` then ends the reply there."""
+        """Note why a server does not go on behind a thought, where the reply then ends."""
         self._faults.append(words)
+        self.is_over, self._cut = True, CUT.copy()
 
     def _end_thought(self) -> list[bytes]:
         """Get ready for the reply that goes on behind a thought, or end this one there: where the
@@ -188,9 +190,11 @@ class Rewriter:
             return self._encoder.feed(self._noted(CUT.copy()))
         self.made += self.hurried
         self._second = SecondReply(self.summary.usage, self.made)
+        self._told_before = self._pipeline.take_thoughts()
         frames = None if self.pauses else self._pipeline
         self._pipeline = self._second_pipeline(findings=self.findings, frames=frames)
         self.end, self._fast = ReplyEnd(self._label), self._fast_path()
+        self.end.feed([Start("", "")])  # the client's reply has begun
         return []
 
     def whole(self, body: bytes, at: float = 0.0) -> list[bytes]:
@@ -217,7 +221,8 @@ class Rewriter:
         return [] if self.closed or self._broken else self._encoder.ping()
 
     def _told(self, out: list[bytes]) -> list[bytes]:
-        self.thoughts = self._pipeline.take_thoughts()
+        self.thoughts = [*self._told_before, *self._pipeline.take_thoughts()]
+        self._told_before = []
         if self._keeps_thoughts:
             self.whole_thoughts += within_limit(self.thoughts, self.whole_thoughts)
         return out

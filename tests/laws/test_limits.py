@@ -22,6 +22,11 @@ def reply(*given: bytes) -> Recording:
     return recording(b"".join(given))
 
 
+def _ended() -> Recording:
+    options = {"budget": "enforce", "budget_tokens": "1"}
+    return streamed("<think>longer", options=options)
+
+
 CASES: list[tuple[int, str, Callable[[], Recording]]] = [
     (2, "no words to cut", lambda: recording(b'{"choices": [{"mess', JSON)),
     (3, "broke off", lambda: reply(ROLE, *text("a"))),
@@ -31,6 +36,7 @@ CASES: list[tuple[int, str, Callable[[], Recording]]] = [
         "think_budget=proxy",
         lambda: streamed("a", options={"budget": "proxy"}, thinking_token_budget=1),
     ),
+    *((law, "two replies", _ended) for law in (2, 3, 4, 5)),
     (4, "think_unasked=hide", lambda: streamed("a", options={"unasked": "hide"})),
     (4, "different thoughts", lambda: reply(delta(reasoning="t"), delta(thinking="u"), *END)),
     (4, "not of the dialect's shape", lambda: reply(ROLE, data({"choices": [7]}), *END)),

@@ -5,6 +5,7 @@ import pytest
 from converter.dialects.table import ANTHROPIC, Dialect, Form
 from converter.exchange import settings
 from converter.model.events import Event, Finish, Opaque, Start, Text, Usage
+from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.reading import Expected
 from converter.parsing.thought_ender import Limits
 from converter.reply.joined_reply import SecondReply
@@ -96,10 +97,32 @@ def test_a_reply_that_cannot_go_on_is_cut(client: Dialect) -> None:
 
 
 @CLIENTS
-def test_without_a_second_reply_it_is_cut(client: Dialect) -> None:
-    said, through = joined(client, *FIRST)
+def test_a_reply_that_the_server_refuses_to_go_on_is_cut(client: Dialect) -> None:
+    through = rewriter(client)
+    out = [piece for chunk in FIRST for piece in through.feed(chunk)]
+    through.refuse("no")
+    said = read(client, b"".join(out + through.close()))
     assert said.stop in ("length", "max_tokens")
-    assert through.failure == ""
+    assert (through.failure, "no" in through.notes) == ("", True)
+
+
+def test_without_a_second_reply_it_is_cut_short() -> None:
+    through = rewriter(OPENAI)
+    for chunk in FIRST:
+        through.feed(chunk)
+    assert b"cut short" in b"".join(through.close())
+
+
+def test_the_thought_that_was_ended_is_told() -> None:
+    expected = Expected(limits=GOES_ON, task="task")
+    through = Rewriter(settings.read(), OPENAI, Form.STREAM, Form.STREAM, expected=expected)
+    told = [thought for chunk in (*FIRST, *SECOND) for thought in _heard(through, chunk)]
+    assert [thought["thought"] for thought in told] == [THOUGHT]
+
+
+def _heard(through: Rewriter, chunk: bytes) -> list[ThoughtEvent]:
+    through.feed(chunk)
+    return through.thoughts
 
 
 def test_who_asks_for_the_second_reply_gets_the_rest_of_the_first_back() -> None:

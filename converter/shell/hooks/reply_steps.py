@@ -133,7 +133,7 @@ class ReplySteps:
             record.awaited.learn(rewriter.findings, self._known, upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            read = rewriter.findings.calls.hints
+            read = rewriter.findings.hints
             report(flow, read, logging.INFO)
             record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
