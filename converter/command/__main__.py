@@ -4,35 +4,33 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
+from importlib import import_module
 
-from converter.command import doctor, launch, saved_reply, start
-from converter.command.addresses import CommandError
-from converter.recordings import __main__ as recording
+from converter.command.addresses import CommandError, UsageError
 
-FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141
+FAILED, WRONG_USE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 """Exit codes beside 0; the last two are those of the shell for the signals."""
-COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    "doctor": doctor.main,
-    "read": saved_reply.main,
-    "record": lambda arguments: recording.main(list(arguments), "think-addon record"),
-    "env": launch.show,
-    **{name: partial(launch.main, name) for name in launch.CLIENTS},
+CLIENTS = ("claude", "codex", "opencode", "aider", "llm", "run")
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "doctor": ("converter.command.doctor", "main"),
+    "read": ("converter.command.saved_reply", "main"),
+    "record": ("converter.recordings.__main__", "main"),
+    "env": ("converter.command.launch", "show"),
+    **dict.fromkeys(CLIENTS, ("converter.command.launch", "main")),
 }
-"""What the first word may ask for; without one of them the proxy starts."""
+"""What the first word may ask for, and where that is; without one of them the proxy starts. None is
+imported before it is wanted: mitmproxy alone takes a second.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    command = COMMANDS.get(words[0]) if words else None
     try:
-        if words and not command:
-            _check_spelling(words[0])
-        return (command or start.main)(words[1:] if command else words)
+        return _command(words[0] if words else "")(words)
     except CommandError as error:
         print(f"think-addon: {error}", file=sys.stderr)
-        return FAILED
+        return WRONG_USE if isinstance(error, UsageError) else FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -41,11 +39,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
 
 
+def _command(word: str) -> Callable[[Sequence[str]], int]:
+    """Return what takes the words of a command line that begins with `word`."""
+    if word not in COMMANDS:
+        _check_spelling(word)
+        start = import_module("converter.command.start")
+        return lambda words: int(start.main(words))
+    module, name = COMMANDS[word]
+    function = getattr(import_module(module), name)
+    return lambda words: int(function(*[word] * (word in CLIENTS), words[1:]))
+
+
 def _check_spelling(word: str) -> None:
-    """Raise CommandError for a word that is nearly one of the commands: no host is meant."""
+    """Raise UsageError for a word that is nearly one of the commands: no host is meant."""
     meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
     if meant and word != "localhost":
-        raise CommandError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")
+        raise UsageError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")
 
 
 if __name__ == "__main__":

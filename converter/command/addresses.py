@@ -14,6 +14,10 @@ class CommandError(Exception):
     """The reason why a command cannot be carried out, in one line for its user."""
 
 
+class UsageError(CommandError):
+    """The same, where the command line itself is wrong."""
+
+
 def server_address(text: str) -> str:
     """Return SCHEME://HOST[:PORT]; a missing http:// and a / or /v1 at the end are forgiven. A port
     alone is one of this machine's.
@@ -25,20 +29,20 @@ def server_address(text: str) -> str:
     except ValueError:
         usable = False
     if not usable or re.search(r"[\s@?#]", text):
-        raise CommandError(f"expected {_EXAMPLE}, got {text!r}")
+        raise UsageError(f"expected {_EXAMPLE}, got {text!r}")
     if parts.path.rstrip("/") not in ("", "/v1"):
         reason = "the path of each request is passed on"
-        raise CommandError(f"expected {_EXAMPLE}, without the path {parts.path!r}: {reason}")
+        raise UsageError(f"expected {_EXAMPLE}, without the path {parts.path!r}: {reason}")
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def chosen_port(option: str, text: str, host: str) -> int:
     """Return the port that the user asks for. Raises CommandError when it cannot be used."""
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535):
-        raise CommandError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
+        raise UsageError(f"expected a number from 1 to 65535 for {option}, got {text!r}")
     port = int(text)
     if reason := refusal(port, host):
-        raise CommandError(f"port {port} cannot be used ({reason}): choose another with {option}")
+        raise UsageError(f"port {port} cannot be used ({reason}): choose another with {option}")
     return port
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
-from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, server_address
+from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
 from converter.command.doctor import context_size
 from converter.command.link import link_to
 from converter.command.local_server import in_front_of, listed_models
@@ -157,7 +157,7 @@ def show(arguments: Sequence[str]) -> int:
     """Print what a client is started with, as `export` lines for a shell."""
     names = [name for name, client in CLIENTS.items() if client.program]
     if len(arguments) != 1 or arguments[0] not in names:
-        raise CommandError(f"expected think-addon env {'|'.join(names)}")
+        raise UsageError(f"expected think-addon env {'|'.join(names)}")
     proxy = running_proxy("")
     if not proxy:
         raise CommandError("no proxy runs: start one with `think-addon`")
@@ -181,7 +181,7 @@ def _own(name: str, arguments: Sequence[str]) -> tuple[str, list[str], list[str]
     if words[:1] == ["--"]:
         del words[0]
     if (name == "run" and not words) or (words == ["--help"] and name == "run"):
-        raise CommandError(_USAGE.format(name=name, words="-- PROGRAM ...", what="a program"))
+        raise UsageError(_USAGE.format(name=name, words="-- PROGRAM ...", what="a program"))
     return url, options, words
 
 

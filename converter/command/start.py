@@ -9,13 +9,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import converter
-from converter.command import programs, workers
-from converter.command.addresses import LOCAL, CommandError, chosen_port, free_port, server_address
+from converter.command.addresses import (
+    LOCAL,
+    CommandError,
+    UsageError,
+    chosen_port,
+    free_port,
+    server_address,
+)
 from converter.command.local_server import USUAL_PORTS, find_local_server
 from converter.exchange import settings
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
-ANNOUNCEMENT = Path(programs.__file__).with_name("announcement.py")
+ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
@@ -91,20 +97,25 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     passed_on = [*mitmproxy_arguments(chosen), *more]
     warn(chosen)
-    if chosen.workers > 1:
+    if chosen.workers != 1:
         return _run_workers(chosen, passed_on)
+    from converter.command import programs  # noqa: PLC0415 (--help is to come at once)
+
     programs.run(chosen.interface, [*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
 
 
 def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
     """Run several processes, of which the first alone says where they are."""
+    from converter.command import workers  # noqa: PLC0415 (as above)
+
     if chosen.interface != "dump":
-        raise CommandError("--workers needs --dump: a page shows the flows of one process only")
+        raise UsageError("--workers needs --dump: a page shows the flows of one process only")
+    print(f"think-addon: starting {chosen.workers} processes", file=sys.stderr)
     try:
         return workers.run(chosen.workers, arguments, ["-s", str(ANNOUNCEMENT)])
     except ValueError as error:
-        raise CommandError(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

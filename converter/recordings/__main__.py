@@ -17,7 +17,7 @@ from converter.recordings.replay import dialects_of
 from converter.recordings.request import request_of
 
 
-def main(arguments: list[str] | None = None, name: str = "python -m converter.recordings") -> int:
+def main(arguments: list[str] | None = None, name: str = "think-addon record") -> int:
     """Do what the arguments say; return the exit status. `name`: what its user calls it."""
     chosen = parser(name).parse_args(arguments)
     try:

@@ -50,12 +50,12 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     [
         (
             ["ftp://host"],
-            1,
+            2,
             "think-addon: expected an address such as http://localhost:8000, got 'ftp://host'\n",
         ),
         (
             ["http://localhost:8000", "--port", "x"],
-            1,
+            2,
             "think-addon: expected a number from 1 to 65535 for --port, got 'x'\n",
         ),
     ],
@@ -130,3 +130,16 @@ def test_installed_the_command_starts_the_proxy_from_anywhere(
 def _running(command: list[str], folder: Path) -> Program:
     more = ["--dump", "--", "--set", f"confdir={folder}"]
     return Program([*command, *more], folder / "log", cwd=folder)
+
+
+def test_no_worker_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["http://localhost:8000", "--dump", "--workers", "0"]) == 2
+    assert "expected a number of workers from 1, got 0" in capsys.readouterr().err
+
+
+def test_help_imports_nothing_of_the_proxy_itself() -> None:
+    asked = "import sys; from converter.command import start; start.parser().format_help()"
+    shown = f"{asked}; print('mitmproxy.tools.main' in sys.modules)"
+    command = [sys.executable, "-c", shown]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"

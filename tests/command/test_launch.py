@@ -71,7 +71,7 @@ def test_run_wants_a_program() -> None:
 
 
 def test_nearly_a_command_is_no_host(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["docter"]) == 1
+    assert main(["docter"]) == 2
     assert "did you mean `think-addon doctor`?" in capsys.readouterr().err
 
 
