@@ -157,6 +157,7 @@ ROWS = (
         gemma('<|"|>', "<tool_call|>"),
         [r"<tool_call\|>"],
     ),
+    Row("gemma", r"<\|tool_call>\s*call:(?=[\w.-]+\()", python("<tool_call|>"), [r"<tool_call\|>"]),
     Row(
         "function-gemma",
         rf"<start_function_call>\s*call:{_NAME}(?=\{{)",
@@ -231,6 +232,12 @@ WHOLE = (
     Row("rwkv", rf"\A\s*\*\*Tool Call:\*\*\s*```json{JSON_NEXT}", objects(), ["```"]),
     Row("fenced", rf"\A\s*```(?:json|tool_call)?{JSON_NEXT}", objects(), ["```"]),
     Row("fenced", r"\A\s*```tool_code", python("```"), ["```"]),
+    Row(
+        "tool-code",
+        r"\A\s*tool_code ?= ?(?=\w)",
+        python("print(tool_code)"),
+        [r"print\(tool_code\)"],
+    ),
     Row("json", rf"\A{JSON_NEXT}", objects()),
     Row("python", r"\A\s*(?=\[\s*[A-Za-z_])", python("")),
 )

@@ -75,6 +75,7 @@ SAID += [
     for call in (("get_weather", {"city": "Oslo"}), ("now", {}), ("other", {}))
 ]
 SAID.append('<tool_call>{"name": "now", "arguments": {oops}}</tool_call>')
+SAID.append('<|tool_call>call:get_weather(city="Oslo")<tool_call|>')
 UNFINISHED = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"</tool_call>'
 _ENDS = st.sampled_from([[], [OPEN, "So."], [OPEN, OPEN], [UNFINISHED, OPEN]])
 _TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(

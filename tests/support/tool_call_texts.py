@@ -528,6 +528,9 @@ WRITTEN = {
     "fenced, Python": Written(
         "fenced", _around("```tool_code\n", "\n```", _python, "\n"), whole=True
     ),
+    "tool-code": Written(
+        "tool-code", _around("tool_code = ", "\nprint(tool_code)", _python, "\n"), whole=True
+    ),
     "python": Written("python", _list(_python), whole=True),
     "json": Written("json", _each(_json, "; "), whole=True),
     "json, parameters": Written(

@@ -418,6 +418,14 @@ FORMS = (
     ),
     Form("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
     Form("fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"),
+    Form(
+        "tool-code",
+        Python(("",), STRICT),
+        ("tool_code = ", "tool_code="),
+        "print(tool_code)",
+        whole=True,
+        models="Gemma's small models",
+    ),
     Form("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),
     Form("json", STRICT, whole=True, models="Llama 3.x, any"),
 )

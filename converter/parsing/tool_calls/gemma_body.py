@@ -1,4 +1,6 @@
-"""Calls as Gemma writes them: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`."""
+"""Calls as Gemma writes them: `call:NAME{city:<|"|>Oslo<|"|>,days:3,tags:[<|"|>a<|"|>]}`, and its
+small models: `call:NAME(city="Oslo")`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,6 +8,7 @@ from dataclasses import dataclass
 
 from converter.parsing.tool_calls.call import Call, Calls
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
+from converter.parsing.tool_calls.python_body import arguments_of
 from converter.parsing.tool_calls.source import Refused, Source, Step
 from converter.parsing.tool_calls.tag_body import marks_of
 from converter.parsing.tool_calls.values import NESTED_LIMIT, Words, literal, typed
@@ -27,8 +30,11 @@ class Gemma:
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
         call = calls.current
-        name, _ = yield from source.short(marks_of("{"), NAME_LIMIT)
+        name, mark = yield from source.short(marks_of("{", "("), NAME_LIMIT)
         call.named(name)
+        if mark == "(":
+            yield from arguments_of(source, call)
+            return False
         yield from self._members(source, call, 0)
         call.complete()
         return False

@@ -32,8 +32,12 @@ class Python:
             return (yield from self.objects.read(source, calls))
         yield from _call(source, calls.current)
         while True:
-            _, place = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
-            if not _NAME_BEGUN.match(source.rest, place) or not (yield from _named(source, place)):
+            mark, place = yield from source.ahead((*calls.close, "]", "a"), BLANKS + ",")
+            if (
+                mark in calls.close
+                or not _NAME_BEGUN.match(source.rest, place)
+                or not (yield from _named(source, place))
+            ):
                 break
             source.take(place)
             yield from _call(source, calls.next())
@@ -59,6 +63,11 @@ def _call(source: Source, call: Call) -> Step[None]:
     assert found
     source.take(found.end())
     call.named(found[1])
+    yield from arguments_of(source, call)
+
+
+def arguments_of(source: Source, call: Call) -> Step[None]:
+    """Read the arguments behind a parenthesis, up to the one that closes the call."""
     written = yield from _in_parentheses(source)
     for name, value in _arguments(written):
         call.key(name)

@@ -69,3 +69,12 @@ def test_what_is_none_before_its_first_argument_is_text(written: str) -> None:
     good = "<|tool_call>call:f{a:1}<tool_call|>"
     (said, call) = read(text + good)
     assert (said, isinstance(call, ToolCall)) == (Text(text), True)
+
+
+@pytest.mark.parametrize("end", ["", "<tool_call|>"])
+def test_arguments_may_stand_in_parentheses(end: str) -> None:
+    (call,) = read(f'<|tool_call>call:f(a="x(y) + )", b=10, c=False){end}')
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {"a": "x(y) + )", "b": 10, "c": False}
+    text = f'<|tool_call>call:f("x"){end}'
+    assert read(text) == [Text(text)]
