@@ -17,7 +17,7 @@ from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
 from converter.model.initial_state import InitialState
 from converter.model.memory import AwayError, Memory
-from converter.servers.model_names import Entry, entries, with_aliases
+from converter.servers.model_names import Entry, entries, with_aliases, with_variants
 from converter.servers.model_names import find as find_model
 from converter.wire import json_text
 
@@ -144,7 +144,11 @@ class Exchange:
 
     def _listed(self, served: Sequence[Entry]) -> object:
         rows = self.settings.models
-        listed = {"object": "list", "data": with_aliases(served, rows)}
+        known = with_aliases(served, rows)
+        listed = {
+            "object": "list",
+            "data": with_variants(known) if self.settings.variants else known,
+        }
         said = find_model(served, rows, self.model_id) if self.model_id else listed
         write = self.client.answers.models
         return write(json_text.write(said)) if write else said
@@ -177,7 +181,7 @@ def begin(
         return None
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
-    if lists and client is COMMON and not settings.models:
+    if lists and client is COMMON and not (settings.models or settings.variants):
         return None
     model_id = _model_id(path, prefix) if lists else ""
     own = (model_id, _owner(headers))

@@ -16,16 +16,27 @@ from converter.dialects.table import (
 from converter.exchange import earlier_thoughts
 from converter.exchange.earlier_thoughts import Earlier
 from converter.exchange.exchange import Exchange
-from converter.model.conversation import Conversation, RedactedThinking, ThinkingBlock, Turn
+from converter.model.conversation import (
+    Conversation,
+    RedactedThinking,
+    ThinkingBlock,
+    ThinkingMode,
+    ThinkingSwitch,
+    Turn,
+)
 from converter.model.memory import Memory
 from converter.observe.thought_events import conversation_id
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
-from converter.servers.profiles import EFFORT_CEILINGS, Server
+from converter.servers.model_names import OFF, Row
+from converter.servers.profiles import EFFORT_CEILINGS, Server, thinking_fields
 from converter.wire import json_text
 
 type Body = Mapping[str, object]
+_TEMPLATE, _EFFORT = "chat_template_kwargs", "reasoning_effort"
+_WISHES = frozenset((*BUDGET_FIELDS, _EFFORT))
+"""A request's own, in whose place the wish of a model's name goes."""
 DOUBLED = (
     "expected an id of its own for each call, got {id!r} for several: their results may be mixed"
 )
@@ -44,8 +55,8 @@ class ReadRequest:
     them in words. `served_model`: the server's name for the model, where the client has another,
     which is `called` in a request that else goes on as it came; one that goes to a server's own
     endpoint of the client's dialect may ask that no thinking be shown (`omits_thinking`). It may
-    have been changed for the server (`mended`). `call_ids`: of the calls in its history. `earlier`:
-    thoughts that were put back.
+    have been changed for the server (`mended`). `effort`: by its model's name. `call_ids`: of the
+    calls in its history. `earlier`: thoughts that were put back.
     """
 
     exchange: Exchange
@@ -61,6 +72,7 @@ class ReadRequest:
     called: str = ""
     omits_thinking: bool = False
     mended: bool = False
+    effort: str = ""
     call_ids: frozenset[str] = frozenset()
     earlier: Earlier = NO_EARLIER
 
@@ -92,6 +104,23 @@ class ReadRequest:
         body = {**self.body, "model": name}
         return replace(self, served_model=name, called=self.asked_model, body=body)
 
+    def wished(self, row: Row, server: Server, parses: bool) -> "ReadRequest":
+        """Return the request with the thinking that the model's name asks for."""
+        thinks = row.effort != OFF
+        effort = row.effort if thinks else ""
+        mode: ThinkingMode = "enabled" if thinks else "disabled"
+        switch = ThinkingSwitch(mode, row.budget, self.shown)
+        wished = replace(self, asks_to_think=thinks, budget=row.budget, effort=effort)
+        if self.conversation:
+            asked = replace(self.conversation, thinking=switch, effort=effort or None)
+            return replace(wished, conversation=asked)
+        body = {name: value for name, value in self.body.items() if name not in _WISHES}
+        fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
+        said, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
+        if isinstance(said, dict) and isinstance(more, dict):
+            fields[_TEMPLATE] = said | more
+        return replace(wished, body={**body, **fields}, mended=True)
+
     @property
     def stops(self) -> tuple[str, ...]:
         """The strings at which the server is to stop."""
@@ -102,9 +131,8 @@ class ReadRequest:
     @property
     def ceiling(self) -> int | None:
         """The tokens of thinking that are enforced: as the client asks, else as the user does."""
-        effort = (
-            self.conversation.effort if self.conversation else self.body.get("reasoning_effort")
-        )
+        said = self.conversation.effort if self.conversation else self.body.get(_EFFORT)
+        effort = self.effort or said
         ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
         asked = next((tokens for tokens in ceilings if tokens is not None), None)
         return self.exchange.settings.budget_tokens if asked is None else asked

@@ -135,6 +135,7 @@ OPTIONS = (
         "names that clients have for models: PATTERN=NAME",
         lambda written: read_rows(names(written)),
     ),
+    Option("variants", bool, False, "list NAME-nothink, -low, -high and -max as well", bool),
     Option("markers", bool, False, "read phrases as thinking (a heuristic)", bool),
     _choice("prompt", ("off", "tags"), "ask a model to think that does not by itself"),
     _choice(
@@ -220,6 +221,7 @@ only.
 """
 NOT_RECORDED = (
     "models",
+    "variants",
     "events",
     "record",
     "print",
@@ -280,6 +282,7 @@ class Settings:
     signature: str
     map: Mapping[str, Mapped]
     models: Rows
+    variants: bool
     markers: bool
     prompt: str
     tools: str

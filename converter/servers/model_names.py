@@ -1,18 +1,48 @@
 """Names that clients know models by, and the names that servers have for them: PATTERN=NAME.
 
 Clients with fixed names (`claude-*`, `gpt-4o`) reach a local model by them; the reply names what
-the client asked for. A row without a name stands for the only model that the server has.
+the client asked for. A row without a name stands for the only model that the server has. A name may
+say how much the model is to think, for clients that have one field for all.
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from converter.servers.profiles import ALL_EFFORTS
 from converter.wire.sse import Frame
 
-type Rows = tuple[tuple[str, str], ...]
+OFF = "none"
+"""The effort of a model that does not think at all."""
+VARIANTS: Mapping[str, tuple[str, int | None]] = {
+    "nothink": (OFF, None),
+    "low": ("low", 2048),
+    "high": ("high", None),
+    "max": ("max", None),
+}
+"""Behind a model's name and a hyphen: the effort that it stands for, and the budget in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The server's name for models that clients ask for by the pattern, empty for the only one; the
+    effort and the budget of thinking that they get.
+    """
+
+    pattern: str
+    name: str = ""
+    effort: str = ""
+    budget: int | None = None
+
+    @property
+    def wishes(self) -> bool:
+        """Tell whether it decides about thinking."""
+        return bool(self.effort) or self.budget is not None
+
+
+type Rows = tuple[Row, ...]
 type Entry = dict[str, object]
 
 _MODEL = re.compile(rb'("model"\s*:\s*)"(?:[^"\\]|\\.)*"')
@@ -22,20 +52,45 @@ _WILD = re.compile(r"[*?\[]")
 
 def read_rows(written: Sequence[str]) -> Rows:
     """Return the rows. Raises ValueError for one that is none."""
-    rows = []
-    for row in written:
-        pattern, equals, name = (part.strip() for part in row.partition("="))
-        if not equals or not pattern:
-            raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {row!r}")
-        rows.append((pattern, name))
-    return tuple(rows)
+    return tuple(map(_read_row, written))
 
 
-def served_name(rows: Rows, asked: str) -> str | None:
-    """Return the name that the first fitting row gives; empty: the only one that is served; None:
-    the name stays.
+def _read_row(written: str) -> Row:
+    pattern, equals, rest = (part.strip() for part in written.partition("="))
+    if not equals or not pattern:
+        raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {written!r}")
+    name, *said = re.split(r"\s+(?=(?:effort|budget)=)", f" {rest}")
+    wishes = dict(part.split("=", 1) for part in said)
+    effort, budget = wishes.get("effort", ""), wishes.get("budget", "")
+    if effort not in ("", OFF, *ALL_EFFORTS) or not (budget.isdecimal() or "budget" not in wishes):
+        efforts = ", ".join((OFF, *ALL_EFFORTS))
+        raise ValueError(f"expected effort= one of {efforts}, budget= a number, got {written!r}")
+    return Row(pattern, name.strip(), effort, int(budget) if budget else None)
+
+
+def row_of(rows: Rows, asked: str) -> Row | None:
+    """Return the first fitting row; None: the name stays."""
+    return next((row for row in rows if fnmatchcase(asked, row.pattern)), None)
+
+
+def ends_as_variant(rows: Rows, asked: str) -> bool:
+    """Tell whether a name may be that of a model with a wish about its thinking behind it."""
+    own = any(row.pattern == asked for row in rows)
+    return not own and asked.rpartition("-")[2] in VARIANTS
+
+
+def variant_of(served: Sequence[Entry], rows: Rows, asked: str) -> Row | None:
+    """Return what `NAME-low` and its like stand for, where a model NAME is served and none by all
+    of that name.
     """
-    return next((name for pattern, name in rows if fnmatchcase(asked, pattern)), None)
+    stem, _, suffix = asked.rpartition("-")
+    known = {entry["id"] for entry in served}
+    row = None if stem in known else row_of(rows, stem)
+    name = (row.name or only_one(served)) if row else stem
+    if suffix not in VARIANTS or asked in known or name not in known:
+        return None
+    effort, budget = VARIANTS[suffix]
+    return Row(asked, name, effort, budget)
 
 
 def entries(listed: object) -> list[Entry]:
@@ -54,18 +109,23 @@ def with_aliases(served: Sequence[Entry], rows: Rows) -> list[Entry]:
     """Return the models, and each again under the names without wildcards that stand for it."""
     known = {str(entry["id"]): entry for entry in served}
     aliases = [
-        {**known[target], "id": pattern}
-        for pattern, name in rows
-        if not _WILD.search(pattern) and (target := name or only_one(served)) in known
+        {**known[target], "id": row.pattern}
+        for row in rows
+        if not _WILD.search(row.pattern) and (target := row.name or only_one(served)) in known
     ]
     return [*served, *(alias for alias in aliases if alias["id"] not in known)]
 
 
+def with_variants(listed: Sequence[Entry]) -> list[Entry]:
+    """Return the models, and each again with every wish about its thinking in its name."""
+    wished = [{**entry, "id": f"{entry['id']}-{name}"} for entry in listed for name in VARIANTS]
+    return [*listed, *wished]
+
+
 def find(served: Sequence[Entry], rows: Rows, asked: str) -> Entry | None:
     """Return the model that a client means by a name, under that name; None where there is none."""
-    names: Iterable[str | None] = (asked, served_name(rows, asked))
-    for name in names:
-        wanted = only_one(served) if name == "" else name
+    for row in (Row(asked, asked), row_of(rows, asked), variant_of(served, rows, asked)):
+        wanted = row and (row.name or only_one(served))
         for entry in served:
             if entry["id"] == wanted:
                 return {**entry, "id": asked}

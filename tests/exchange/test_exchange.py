@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from converter.dialects.endpoints import Endpoint
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import AWAY, JSON, Answer, Exchange, begin, is_stream
 from converter.exchange.read_request import ReadRequest
@@ -375,3 +375,12 @@ def test_a_request_may_refer_in_any_spelling() -> None:
     spelled = [b'{"previous_response_id"', rb'{"previous_response\u005fid"', b'{"input": "hi"']
     assert [exchange.may_refer(body) for body in spelled] == [True, True, False]
     assert not _begun("POST", "/v1/chat/completions", {}).may_refer(rb"\u0041")
+
+
+@pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC])
+def test_names_that_say_how_much_to_think_are_listed_if_asked_for(client: Dialect) -> None:
+    exchange = Exchange(endpoints.MODELS, settings.read({"variants": True}), client=client)
+    answer = exchange.models(200, b'{"object":"list","data":[{"id":"small"}]}')
+    assert answer
+    names = [entry["id"] for entry in json.loads(answer.body)["data"]]
+    assert names == ["small", "small-nothink", "small-low", "small-high", "small-max"]

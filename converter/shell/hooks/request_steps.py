@@ -19,7 +19,7 @@ from converter.model.conversation import RequestError
 from converter.model.memory import AwayError, Memory
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers
-from converter.servers.model_names import only_one, served_name
+from converter.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.servers.probes import estimate_tokens
 from converter.shell import messages
 from converter.shell.aside import AT_ONCE, aside
@@ -189,12 +189,20 @@ class RequestSteps:
 
     async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""
-        name = served_name(record.exchange.settings.models, asked.asked_model)
-        if name == "":
-            upstream = messages.upstream(flow, record.exchange)
+        rows, name = record.exchange.settings.models, asked.asked_model
+        row, varies = row_of(rows, name), ends_as_variant(rows, name)
+        upstream = messages.upstream(flow, record.exchange)
+        if varies or (row and not row.name):
             listed = await self._client.models(upstream, credentials(flow.request.headers))
-            name = only_one(listed)
-        return asked.served_as(name) if name and name != asked.asked_model else asked
+            row = (varies and variant_of(listed, rows, name)) or row
+            row = row and replace(row, name=row.name or only_one(listed))
+        if row is None:
+            return asked
+        if row.wishes and not record.exchange.native:
+            await self._recognise(flow, record)
+            parses = self._known.takes_thinking_out(upstream)
+            asked = asked.wished(row, record.server, parses)
+        return asked.served_as(row.name) if row.name not in ("", name) else asked
 
     async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
