@@ -10,13 +10,16 @@ from itertools import groupby, takewhile
 from converter.dialects.table import Form
 from converter.parsing.budget import BYTES_PER_TOKEN
 from converter.parsing.reading import Reading
+from converter.parsing.repeated_thought import HEAD
 from converter.parsing.think_states import Mode
+from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.stage import Tools
 from converter.recordings.recording import Recording
 from converter.reply.pipeline import reading_of
 from laws import call_oracle, oracle
 from laws.heard import STOPPED, WHOLE, Heard, Piece
 from laws.oracle_blocks import Block
+from laws.oracle_marks import any_of
 
 _STARTS = {
     Mode.ANSWERING: "text",
@@ -103,12 +106,14 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     (rule 9).
     """
     tagged = list(takewhile(lambda piece: piece.kind != "thinking", heard.pieces))
-    blocks = _read(
-        "".join(piece.text for piece in tagged if piece.kind == "text"), heard.finish, reading
-    )
+    text = "".join(piece.text for piece in tagged if piece.kind == "text")
+    blocks = _read(text, heard.finish, reading)
     found = [Part(block.kind, block.text) for block in blocks]
     found += [Part("text", piece.text) for piece in tagged if piece.kind == "raw"]
-    found += _native(heard.pieces[len(tagged) :])
+    behind = heard.pieces[len(tagged) :]
+    content = takewhile(lambda piece: piece.kind in ("thinking", "text"), behind)
+    again = repeated(list(content), reading.families, _unsaid(text, reading))
+    found += _without(_native(behind), len(again))
     budget = reading.expected.budget
     found = _joined_text(found if budget is None else _within(found, budget))
     if reading.trims_blanks:
@@ -116,6 +121,47 @@ def _parts(heard: Heard, reading: Reading) -> list[Part]:
     if reading.expected.hidden:
         found = [part for part in found if part.kind == "text"]
     return _joined_text(found)
+
+
+def repeated(
+    pieces: Sequence[Piece], families: Sequence[ThinkTags], unsaid: Sequence[str] = ()
+) -> str:
+    """Return the thought with which content begins, if the field has told it. `unsaid`: the closers
+    of one whose opener went before.
+    """
+    said = {
+        kind: "".join(piece.text for piece in pieces if piece.kind == kind)
+        for kind in ("thinking", "text")
+    }
+    told = said["thinking"].lstrip()[:HEAD]
+    pairs = [("", unsaid)] if unsaid else [(row.openers, row.closers) for row in families]
+    for openers, closers in pairs:
+        marks = [rf"\s*(?:{'|'.join(any_of(openers))})", rf"({'|'.join(any_of(closers))}|\Z)"]
+        found = re.match("(.*?)".join(marks), said["text"], re.DOTALL)
+        same = found and found[1].strip()[:HEAD].rstrip() == told.rstrip() != ""
+        if found and same and (found[2] or len(told) == HEAD):
+            return found[0]
+    return ""
+
+
+def _unsaid(text: str, reading: Reading) -> Sequence[str]:
+    """Return the closers of a thought that is open behind the text, and has said nothing."""
+    last = _read(f"{text}x", None, reading)[-1:]
+    if not last or last[0].kind != "thinking" or last[0].text.strip() != "x":
+        return ()
+    opened = [row for row in reading.families if text.rstrip().endswith(row.openers)]
+    telling = [row for row in reading.families if row.bare_close_means_thinking]
+    return [mark for row in opened or telling for mark in row.closers]
+
+
+def _without(found: Iterable[Part], length: int) -> list[Part]:
+    """Take so many characters of the content away."""
+    out = []
+    for part in found:
+        gone = 0 if part.native else min(length, len(part.text))
+        length -= gone
+        out.append(replace(part, text=part.text[gone:]))
+    return out
 
 
 def _trimmed(found: Sequence[Part]) -> list[Part]:

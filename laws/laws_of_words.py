@@ -17,6 +17,7 @@ from laws.expected import (
     openai_words,
     parts,
     reading_for,
+    repeated,
     stopped_at,
 )
 from laws.failures import BrokenLawError, compare
@@ -48,6 +49,9 @@ def _explain(case: Case, variant: Variant, heard: Heard, got: str) -> None:
     settings = case.recording.settings
     reading = reading_for(case.recording, is_whole(case.recording, variant.form))
     calls = [words for words, _ in calls_in_text(heard, reading)]
+    every = [mark for row in reading.families for mark in row.closers]
+    again = [repeated(heard.pieces, reading.families, unsaid) for unsaid in ((), every)]
+    calls += filter(None, again)
     explanation = Explanation(reading.families, settings.attributes, calls)
     sent, told_words = without_blanks(heard.joined("text", "raw", "thinking")), without_blanks(got)
     if place := explanation.missing(sent, told_words):

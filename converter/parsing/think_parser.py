@@ -80,6 +80,13 @@ class ThinkParser:
         self.unmatched_closer = False
         """Whether a closer without its opener went, because it is a special token."""
 
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """The closers of a thought that is open and has said nothing."""
+        if self._state is State.BEGINNING:
+            return self._tags.bare_closers
+        return self._opened[0].closers if self._opened and self._state is State.OPENED else ()
+
     def feed(self, text: str) -> list[Said]:
         """Return what is decided once `text` has arrived."""
         self._read(text, last=False)

@@ -3,11 +3,13 @@ itself.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Reading
+from converter.parsing.repeated_thought import RepeatedThought
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.unmatched_closer import UnmatchedCloser
@@ -25,6 +27,9 @@ class ThinkStage:
 
     def __init__(self, reading: Reading, choice: int, findings: Findings) -> None:
         self._reader: _Reader | None = _Reader(reading, choice)
+        self._choice = choice
+        self._families = reading.families
+        self._again = RepeatedThought(())
         self._findings = findings
 
     def feed(self, event: Event) -> Sequence[Event]:
@@ -33,10 +38,12 @@ class ThinkStage:
             case Text(refusal=False, own=None) if self._reader:
                 return self._noted(self._reader.feed(event.text))
             case Thinking():
-                held = self.close()
-                self._reader = None
+                held = self._hear(event)
                 self._findings.native = self._findings.thought = True
                 return [*held, event]
+            case Text(refusal=False, own=None):
+                text = self._again.feed(event.text)
+                return [event if text == event.text else replace(event, text=text)] if text else []
             case Finish():
                 return [*self._flushed(event.reason), event]
             case Text() | ToolCall():
@@ -48,17 +55,29 @@ class ThinkStage:
         """Return what is held."""
         return self._flushed("")
 
+    def _hear(self, event: Thinking) -> Sequence[Event]:
+        """Read no tags from here on; return what was held."""
+        held: Sequence[Event] = []
+        if self._reader:
+            held = self.close()
+            self._again = RepeatedThought(self._families, self._reader.unsaid)
+            self._reader = None
+        self._again.hear(event.text)
+        return held
+
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         """Return what plain words become: the server's own thinking goes through, but encoders hold
         the line breaks at a thought's end.
         """
         if self._reader is None:
-            return kind, "\r\n" if kind is Thinking else ""
+            waits = self._again.listens if kind is Thinking else not self._again.over
+            return None if waits else (kind, "\r\n" if kind is Thinking else "")
         return self._reader.plain() if kind is Text else None
 
     def _flushed(self, finish: str) -> Sequence[Event]:
         if self._reader is None:
-            return []
+            held = self._again.close()
+            return [Text(held, self._choice)] if held else []
         out = self._noted(self._reader.flush(finish))
         self._findings.correction = self._findings.correction or self._reader.correction
         self._findings.confirmed = self._findings.confirmed or self._reader.confirmed
@@ -106,6 +125,11 @@ class _Reader:
     def marks(self) -> tuple[str, str] | None:
         """Return the marks of the last thought."""
         return self._parser.thought_marks
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """The closers of a thought that is open and has said nothing."""
+        return self._parser.unsaid
 
     def plain(self) -> tuple[WordKind, str] | None:
         """Return what the parser makes of plain words."""

@@ -16,6 +16,8 @@ from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
 from laws import oracle
+from laws.expected import repeated
+from laws.heard import Piece
 from laws.oracle_blocks import Block
 from laws.strict_reader import frames_of
 from tests.support import read_back
@@ -155,7 +157,10 @@ def expected_words(
 ) -> tuple[str, str]:
     """Tags are looked for only while the server sends no reasoning of its own (rule 9)."""
     if native:
-        return "".join(native), content
+        pieces = [Piece("thinking", "".join(native)), Piece("text", content)]
+        closers = [mark for row in settings.tags for mark in row.closers]
+        again = repeated(pieces, settings.tags, closers if start == "thinking" else ())
+        return "".join(native), content.removeprefix(again)
     blocks = oracle.read(content, settings.tags, start)
     thoughts = [block.text for block in blocks if block.kind == "thinking"]
     return "\n\n".join(thoughts), "".join(block.text for block in blocks if block.kind == "text")

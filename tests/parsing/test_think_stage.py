@@ -159,3 +159,18 @@ def test_a_thought_is_found_where_there_is_one(text: str, thought: bool) -> None
     stage = _stage()
     _read(stage, text)
     assert stage.findings.thought is thought
+
+
+def test_a_thought_in_the_field_and_in_the_content_is_told_once() -> None:
+    events: list[Event] = [
+        Text("<think>"),
+        Thinking("Hm"),
+        Text("Hm"),
+        Thinking("."),
+        Text(".</think>So"),
+    ]
+    for begins, said in ((InitialState.TEXT, events), (InitialState.THINKING, events[1:])):
+        stage = _stage(begins)
+        out = [made for event in [*said, Finish("stop"), End()] for made in stage.feed(event)]
+        words = [(type(event), event.text) for event in out if isinstance(event, Text | Thinking)]
+        assert words == [(Thinking, "Hm"), (Thinking, "."), (Text, "So")]
