@@ -144,7 +144,8 @@ def read_limits(written: Sequence[str]) -> Limits:
     return Limits(*map(mul, numbers.values(), factors))
 
 
-MEMORIES = ("memory:", "sqlite:")
+_REDIS = tuple(f"redis{way}://" for way in ("", "s", "+cluster", "s+cluster", "+sentinel"))
+MEMORIES = ("memory:", "sqlite:", *_REDIS, "rediss+sentinel://")
 MEMORY_VARIABLE = "THINK_MEMORY"
 """In the environment: what `auto` stands for. Workers set it; and an address with a password is
 seen by fewer there.
@@ -157,7 +158,8 @@ def read_memory(written: object) -> str:
     if address == AUTO:
         address = os.environ.get(MEMORY_VARIABLE) or MEMORIES[0]
     if not address.startswith(MEMORIES) or (address != "memory:" and address.startswith("memory:")):
-        raise ValueError(f"expected memory:, sqlite:PATH; got {address.partition(':')[0]!r}")
+        kinds = "memory:, sqlite:PATH, redis://HOST:PORT/0, rediss://HOST:PORT/0"
+        raise ValueError(f"expected one of: {kinds}; got {address.partition(':')[0]!r}")
     if path := address.removeprefix("sqlite:") if address.startswith("sqlite:") else "":
         read_path(path)
     return address

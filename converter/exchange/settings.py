@@ -177,7 +177,7 @@ OPTIONS = (
         "memory",
         str,
         AUTO,
-        "where replies are kept that clients refer to: memory:, sqlite:PATH",
+        "where replies are kept that clients refer to: memory:, sqlite:PATH, redis://...",
         read_memory,
     ),
     Option(

@@ -17,6 +17,7 @@ from tests.end_to_end.test_workers import Workers
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import stream, whole
 from tests.support.harness import FAULTS
+from tests.support.redis_server import RedisServer
 from tests.support.scripted_server import Asked
 
 pytestmark = pytest.mark.slow
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.slow
 CLOSING = {"connection": "close"}
 """Each turn comes on a connection of its own, which the kernel gives to any worker."""
 TURNS = 12
+SAID: Any = [{"role": "user", "content": "more"}]
 
 
 def counts(asked: Asked) -> Says:
@@ -48,6 +50,18 @@ def crew_of(server: ByPathServer, folder: Path) -> Iterator[Workers]:
     assert not FAULTS.search(crew.output), crew.output
 
 
+@pytest.fixture(params=["file", "redis"])
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have what is kept be in the usual file, and with a server."""
+    if request.param == "file":
+        yield
+        return
+    with RedisServer("--requirepass", "secret") as redis:
+        address = redis.address.replace("//", "//:secret@")
+        monkeypatch.setenv("THINK_MEMORY", address)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -69,8 +83,9 @@ def responds(client: openai.OpenAI, process: set[str], streamed: bool, **fields:
     return list(said)[-1].response if streamed else said
 
 
+@pytest.mark.usefixtures("kept")
 def test_any_worker_goes_on_from_any_response_also_after_a_restart(
-    server: ByPathServer, tmp_path: Path, state: Path
+    server: ByPathServer, tmp_path: Path
 ) -> None:
     previous, answered = openai.omit, set[str]()
     for begin in (1, TURNS + 1):
@@ -81,9 +96,9 @@ def test_any_worker_goes_on_from_any_response_also_after_a_restart(
                 assert said.output_text == str(turn)
                 previous = said.id
     assert len(answered) > 2
-    assert (state / "think-addon" / "memory.sqlite").exists()
 
 
+@pytest.mark.usefixtures("kept")
 def test_any_worker_goes_on_with_a_conversation_and_its_items(
     server: ByPathServer, tmp_path: Path
 ) -> None:
@@ -99,6 +114,7 @@ def test_any_worker_goes_on_with_a_conversation_and_its_items(
     assert len(answered) == 2
 
 
+@pytest.mark.usefixtures("kept")
 def test_any_worker_goes_on_with_a_thread(server: ByPathServer, tmp_path: Path) -> None:
     thread: dict[str, Any] = {"type": "create"}
     with crew_of(server, tmp_path) as crew:
@@ -155,3 +171,20 @@ def test_a_memory_that_is_away_is_told_and_comes_back(
             except openai.BadRequestError:
                 kept = responds(trying, set(), False)
         assert said.output_text == "2"
+
+
+def test_a_server_that_hangs_keeps_nobody_waiting(
+    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RedisServer() as redis:
+        monkeypatch.setenv("THINK_MEMORY", redis.address)
+        with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
+            begun = responds(client, set(), True)
+            with redis.paused():
+                with pytest.raises(openai.InternalServerError, match="memory is away"):
+                    responds(client, set(), True, previous_response_id=begun.id)
+                assert responds(client, set(), True).output_text == "1"
+                chat = client.chat.completions.create(model="small", messages=SAID)
+                assert chat.choices[0].message.content == "1"
+            trying = client.with_options(max_retries=5)
+            assert responds(trying, set(), True, previous_response_id=begun.id).output_text == "2"

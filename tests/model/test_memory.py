@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tests.support.stores import KINDS, Opens
 
-ANY_STORE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+pytestmark = pytest.mark.slow
+
+ANY_STORE = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(params=KINDS)

@@ -10,6 +10,7 @@ from typing import Self
 
 from converter.model.memory import Bounds, Memory, ProcessStore, Store
 from converter.shell.memory.sqlite_store import SqliteStore
+from tests.support.redis_server import RedisServer
 
 SECONDS = 1000
 """Until an entry that nobody uses goes."""
@@ -21,6 +22,7 @@ class Opens:
     def __init__(self, store: Callable[["Opens", Bounds], Store]) -> None:
         self._store = store
         self.now = 1e9
+        self.moves: Callable[[float], None] = lambda _: None
         self._opened = ExitStack()
 
     def __call__(self, count: int, size: int) -> Memory:
@@ -36,6 +38,7 @@ class Opens:
 
     def passes(self, seconds: float) -> None:
         self.now += seconds
+        self.moves(seconds)
 
 
 def _process() -> Iterator[Opens]:
@@ -51,4 +54,14 @@ def _sqlite() -> Iterator[Opens]:
             yield opens
 
 
-KINDS: dict[str, Callable[[], Iterator[Opens]]] = {"process": _process, "sqlite": _sqlite}
+def _redis() -> Iterator[Opens]:
+    with RedisServer() as server, Opens(lambda _, bounds: server.empty(bounds)) as opens:
+        opens.moves = server.moves
+        yield opens
+
+
+KINDS: dict[str, Callable[[], Iterator[Opens]]] = {
+    "process": _process,
+    "sqlite": _sqlite,
+    "redis": _redis,
+}

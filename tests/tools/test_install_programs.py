@@ -75,6 +75,7 @@ def test_where_all_is_there_nothing_is_done(root: Machine) -> None:
         "chromedriver",
         "tmux",
         "haproxy",
+        "redis-server",
         "nginx",
         "systemd-analyze",
         "ip",
@@ -92,12 +93,12 @@ def test_root_gets_what_is_missing_and_no_more(root: Machine) -> None:
     done = root.install()
     assert done.returncode == 0
     assert done.stdout.splitlines()[0].endswith(
-        "Installing Debian's chromium-driver tmux haproxy nginx-light nftables ... (BROWSER=0 does without a browser)"
+        "Installing Debian's chromium-driver tmux haproxy redis-server nginx-light nftables ... (BROWSER=0 does without a browser)"
     )
     update, install = root.asked.read_text().splitlines()
     assert update.endswith(" update")
     assert install.endswith(
-        " --no-install-recommends chromium-driver tmux haproxy nginx-light nftables"
+        " --no-install-recommends chromium-driver tmux haproxy redis-server nginx-light nftables"
     )
 
 
@@ -110,6 +111,7 @@ def test_a_user_is_told_in_one_line_what_is_missing(user: Machine) -> None:
     user.add("chromium")
     user.add("chromedriver")
     user.add("haproxy")
+    user.add("valkey-server")
     user.add("nginx")
     user.add("systemd-analyze")
     done = user.install()
@@ -124,7 +126,7 @@ def test_ci_may_use_sudo_that_asks_nothing(user: Machine) -> None:
     assert (
         user.asked.read_text()
         .splitlines()[-1]
-        .endswith(" chromium chromium-driver tmux haproxy nginx-light systemd")
+        .endswith(" chromium chromium-driver tmux haproxy redis-server nginx-light systemd")
     )
 
 

@@ -11,6 +11,7 @@ from mitmproxy.addonmanager import Loader
 from converter.exchange import settings
 from converter.observe.printable import one_line
 from converter.recordings.recording import RecordingError
+from converter.shell.memory.stores import open_store
 from converter.shell.record.recording_work import make_folder
 
 _PREFIX = "think_"
@@ -80,6 +81,7 @@ def chosen() -> tuple[settings.Settings, flowfilter.TFilter | None]:
         {option.name: getattr(ctx.options, _PREFIX + option.name) for option in settings.OPTIONS}
     )
     _make_ready(chosen.record)
+    open_store(chosen).close()
     try:
         return chosen, flowfilter.parse(chosen.flows) if chosen.flows.strip() else None
     except ValueError as error:

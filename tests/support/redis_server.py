@@ -1,0 +1,67 @@
+"""A real Redis, or Valkey, on loopback."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from converter.model.memory import Bounds
+from converter.shell.memory.redis_store import RedisStore
+from tests.support.harness import Program, free_ports
+
+NAMES = ("redis-server", "valkey-server")
+MICROSECOND = 10**6
+
+
+class RedisServer:
+    """The server; it keeps its data while it is stopped and started again."""
+
+    def __init__(self, *options: str) -> None:
+        self._folder = TemporaryDirectory()
+        self.port = free_ports(1)[0]
+        self.options = options
+        self.address = f"redis://127.0.0.1:{self.port}/0"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._program.stop()
+        self._folder.cleanup()
+
+    def start(self) -> None:
+        found = filter(None, map(shutil.which, NAMES))
+        place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", self._folder.name]
+        keeping = ["--appendonly", "yes", "--appendfsync", "always"]
+        log, config = (Path(self._folder.name) / name for name in ("log", "config"))
+        config.touch()
+        self._program = Program([next(found), str(config), *place, *keeping, *self.options], log)
+        self._program.wait_for("Ready to accept connections|Sentinel ID is")
+
+    def kill(self) -> None:
+        self._program.kill()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        os.kill(self._program.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._program.pid, signal.SIGCONT)
+
+    def empty(self, bounds: Bounds) -> RedisStore:
+        store = RedisStore(self.address, bounds)
+        store._client.flushall()
+        return store
+
+    def moves(self, seconds: float) -> None:
+        """Have all that is kept be used so many seconds earlier."""
+        store = RedisStore(self.address, Bounds(1, 1))
+        for key in store._client.zrange("{think}:uses", 0, -1):
+            store._client.zincrby("{think}:uses", -seconds * MICROSECOND, key)
+        store.close()
