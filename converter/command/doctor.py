@@ -93,6 +93,7 @@ def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
         yield Finding("reply", heard.refused, wrong=True)
         return
     yield examined.thinking(heard, server, model, asked)
+    yield examined.history(model)
     yield examined.context(context_size(link, model), server)
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
     yield examined.tools(link.hear(body, lambda reply: bool(reply.calls)), server)

@@ -13,6 +13,7 @@ from converter.parsing.think_tags import ThinkTags
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
 from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
+from converter.servers.chat_templates import history_of
 from converter.servers.initial_state import Facts
 from converter.servers.profiles import Server
 
@@ -65,6 +66,19 @@ def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
         words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
         return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
     return Finding("thinking", f"none was seen{', though it was asked for' if asked else ''}{when}")
+
+
+def history(model: str) -> Finding:
+    """Return what the model wants of its earlier thoughts, which the addon gives it unasked."""
+    known = history_of(model)
+    if known is None:
+        return Finding("history", "what its template does with earlier thoughts is not known")
+    if known.place == "drop":
+        return Finding("history", "the model wants none of its earlier thoughts")
+    where = ", behind the user's last message" if known.loop else ""
+    switches = ", ".join(f"{name}: {value}".lower() for name, value in known.switches.items())
+    by = f", with {switches}" if switches else ""
+    return Finding("history", f"the model wants its earlier thoughts{where}{by}")
 
 
 def shows_thinking(heard: Heard) -> bool:

@@ -7,6 +7,7 @@ their thoughts tells apart have none.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -113,7 +114,17 @@ class Earlier:
     def notes(self) -> tuple[str, ...]:
         """The notes for a person, a line each."""
         counts = {"put back": self.restored, "not known any more": self.unknown}
-        return tuple(f"{count} earlier thoughts {what}" for what, count in counts.items() if count)
+        return tuple(
+            f"{count} earlier thought{'s' if count > 1 else ''} {what}"
+            for what, count in counts.items()
+            if count
+        )
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The counts of a summary."""
+        counts = {"thoughts_put_back": self.restored, "thoughts_unknown": self.unknown}
+        return {name: count for name, count in counts.items() if count}
 
 
 def restore(
@@ -188,20 +199,24 @@ def _words(message: Message) -> str:
 
 
 def _after(said: bytes, message: Message) -> bytes:
-    """Return the hash of a conversation to which a message was added."""
-    return hashlib.blake2b(said + _bytes(message), digest_size=20).digest()
-
-
-def _bytes(message: Message) -> bytes:
-    """Return what tells a message from others: of a reply its words and calls, without the blanks
-    around them, which clients strip.
+    """Return the hash of a conversation to which a message was added: of a reply its words and
+    calls count, without the blanks around them, which clients strip.
     """
-    if message.get("role") != "assistant":
-        names = ("role", "content", "name", "tool_call_id")
-        return json_text.write([message.get(name) for name in names])
-    called = message.get("tool_calls")
-    calls = [_call(call) for call in called] if isinstance(called, list) else []
-    return json_text.write(["assistant", _words(message).strip(), calls])
+    role, content = message.get("role"), message.get("content")
+    if role == "assistant":
+        called = message.get("tool_calls")
+        beside: object = [_call(call) for call in called] if isinstance(called, list) else []
+        content = _words(message).strip()
+    else:
+        beside = (role, message.get("name"), message.get("tool_call_id"))
+    words = content if isinstance(content, str) else ""
+    others = None if isinstance(content, str) else content
+    head = f"{beside!r} {others!r} {len(words)} "
+    return hashlib.sha1(said + _in_bytes(head + words), usedforsecurity=False).digest()
+
+
+def _in_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _call(call: object) -> list[object]:
@@ -210,7 +225,10 @@ def _call(call: object) -> list[object]:
     function = fields.get("function") or fields.get("custom")
     said = function if isinstance(function, dict) else {}
     arguments = said.get("arguments") or said.get("input") or "{}"
-    read = json_text.read_or_none(arguments.encode()) if isinstance(arguments, str) else arguments
+    try:
+        read = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        read = None
     in_order = sorted(read.items()) if isinstance(read, dict) else arguments
     return [fields.get("id"), said.get("name"), in_order]
 

@@ -25,6 +25,8 @@ _COUNTS = {
     "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
     "answer_tokens": "Tokens of answers",
     "prompt_tokens": "Tokens of prompts",
+    "restored": "Earlier thoughts that were put back",
+    "unknown": "Earlier replies whose thoughts were not known any more",
 }
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
@@ -150,6 +152,8 @@ def _counted(told: Mapping[str, object]) -> dict[str, int]:
         "thinking_tokens": thought,
         "answer_tokens": output - thought,
         "prompt_tokens": _number(told, "input_tokens"),
+        "restored": _number(told, "thoughts_put_back"),
+        "unknown": _number(told, "thoughts_unknown"),
     }
 
 

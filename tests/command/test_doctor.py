@@ -46,7 +46,7 @@ def test_a_server_that_needs_nothing(capsys: pytest.CaptureFixture[str]) -> None
     with served(TAGGED, rows={"/v1/models": models}) as server:
         status, lines, command = report(capsys, server.address)
     assert status == 0
-    assert list(lines) == ["server", "models", "thinking", "context", "tools"]
+    assert list(lines) == ["server", "models", "thinking", "history", "context", "tools"]
     assert lines["server"] == f"vllm at {server.address}"
     assert lines["models"] == "small"
     assert lines["thinking"].startswith("yes: in the text, between <think> and </think>")

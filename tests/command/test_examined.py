@@ -8,6 +8,7 @@ from converter.command.examined import (
     Finding,
     command_line,
     context,
+    history,
     shows_thinking,
     thinking,
     tools,
@@ -137,3 +138,16 @@ def test_the_command_line_survives_the_shell_and_says_everything_once() -> None:
         *["--set", "think_tags=auto"],
         *["--set", "think_tags=<mythink> </mythink>"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("GLM-5.2", "the model wants its earlier thoughts, with clear_thinking: false"),
+        ("Qwen3-8B", "the model wants its earlier thoughts, behind the user's last message"),
+        ("deepseek-r1", "the model wants none of its earlier thoughts"),
+        ("small", "what its template does with earlier thoughts is not known"),
+    ],
+)
+def test_what_a_model_wants_of_its_earlier_thoughts_is_told(model: str, words: str) -> None:
+    assert history(model) == Finding("history", words)

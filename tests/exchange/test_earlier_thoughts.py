@@ -195,7 +195,8 @@ def test_what_is_not_known_any_more_is_counted(way: Way) -> None:
     talk.memory = Memory(99, 9999)
     asked, earlier = talk.turn(says("thanks"), ANSWERED)
     assert ("reasoning_content" in replies(asked)[0], earlier.unknown) == (False, 1)
-    assert earlier.notes == ("1 earlier thoughts not known any more",)
+    assert earlier.notes == ("1 earlier thought not known any more",)
+    assert earlier.facts == {"thoughts_unknown": 1}
 
 
 def test_a_reply_without_a_thought_is_known(way: Way) -> None:

@@ -135,3 +135,12 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
     assert metrics.text().encode()
     requests = value(samples(metrics), "think_requests_total", model="x?", outcome="refused")
     assert requests == 2
+
+
+def test_earlier_thoughts_are_counted() -> None:
+    metrics = Metrics()
+    metrics.add(Reply({"thoughts_put_back": 3, "thoughts_unknown": 1}), "ok", [])
+    assert {name: metrics.values()[0][name] for name in ("restored", "unknown")} == {
+        "restored": 3,
+        "unknown": 1,
+    }

@@ -84,7 +84,8 @@ class FlowRecord:
     def summary(self, flow: HTTPFlow) -> dict[str, object]:
         """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
         if self.rewriter:
-            return self.rewriter.summary.told()
+            earlier = self.request.earlier.facts if self.request else {}
+            return {**self.rewriter.summary.told(), **earlier}
         failure = refusal_of(flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}

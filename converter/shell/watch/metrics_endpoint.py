@@ -65,7 +65,7 @@ class MetricsEndpoint:
         """Count a reply that is over."""
         if self._place is None or not record.exchange.endpoint.is_chat:
             return
-        told = record.rewriter.summary.told() if record.rewriter else {}
+        told = record.summary(flow) if record.rewriter else {}
         model = told.get("model") or record.model
         reply = Reply({**told, "model": model}, address_of(flow), record.server.name)
         self.metrics.add(reply, outcome_of(flow, told), record.notes)
