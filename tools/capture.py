@@ -23,7 +23,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, IncompleteRead
 from itertools import groupby
 from pathlib import Path
@@ -106,8 +106,9 @@ class Camera:
         with start_proxy(
             [f"reverse:{address}"], ["-w", str(flow), *options], self.folder, "mitmdump"
         ) as proxy:
-            for _ in range(shot.times):
-                said = ask(proxy.ports[0], shot, drop)
+            earlier = [replace(shot, body=body) for body in shot.before]
+            for asked in (*earlier, *[shot] * shot.times):
+                said = ask(proxy.ports[0], asked, drop)
             if shot.ending:
                 proxy.wait_for(r"think: POST \S+: ")  # that it broke off
         if FAULT in proxy.output:

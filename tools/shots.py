@@ -3,8 +3,8 @@ dialect, under which options.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
 type Body = dict[str, object]
 type Ending = Literal["", "client leaves", "server drops"]
@@ -29,6 +29,7 @@ class Shot:
 
     `pieces`: the server's bytes come so many at a time, as through a slow network. `times`: it is
     asked so often, and the last time is kept, when the addon has learned from those before.
+    `before`: what the same client has asked earlier.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Shot:
     ending: Ending = ""
     pieces: int = 0
     times: int = 1
+    before: tuple[Body, ...] = ()
 
     @property
     def method(self) -> str:
@@ -78,6 +80,14 @@ def chat(name: str, server: str, words: Words, *, system: str = "", **extra: obj
     return _shot(name, server, CHAT, body | streamed, extra)
 
 
+def forgetful(shot: Shot) -> Shot:
+    """The last request of a client that drops thoughts: it asked all of it from the beginning."""
+    assert shot.body
+    turns = cast(list[object], shot.body["messages"])
+    asked = tuple({**shot.body, "messages": turns[:count]} for count in range(1, len(turns), 2))
+    return replace(shot, before=asked)
+
+
 def messages(name: str, server: str, words: Words, **extra: object) -> Shot:
     """An Anthropic client's question; streamed if the name says so."""
     turns = [{"role": "user", "content": words}] if isinstance(words, str) else words
@@ -111,6 +121,12 @@ def _shot(name: str, server: str, path: str, body: Body, extra: dict[str, object
     return Shot(name, server, path, body | extra, **besides)  # type: ignore[arg-type]  # each by its own name
 
 
+FORGOTTEN: Words = [
+    {"role": "user", "content": "6 * 7"},
+    {"role": "assistant", "content": "\n\n6 * 7 = 42"},
+    {"role": "user", "content": "7 * 8"},
+]
+"""The history of a client that drops thoughts."""
 SUM, SNOW, WEATHER = "6 * 7", "What colour is snow?", "What is the weather in Oslo?"
 TWO_PLACES = "What is the weather in Oslo and Rome?"
 TOO_LONG = "🎉" * 1100  # four tokens each, more than the server's context has
@@ -307,6 +323,7 @@ LLAMA = (
         tools=[TOOL],
         options=("think_history=reasoning_content",),
     ),
+    forgetful(chat("llama-thoughts-put-back-whole", TAGS, FORGOTTEN, model="qwen3.6-tiny")),
     messages(
         "llama-thinking-on-anthropic-stream", TAGS, "7 * 8", thinking=ENABLED, max_tokens=2000
     ),
