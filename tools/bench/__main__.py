@@ -3,6 +3,7 @@
 `make bench`, or `python -m tools.bench [--repetitions N] [--only WORD ...] [--loads WORD ...] [--peers] [--quick]`.
 `make bench BENCH=gaps`, or `python -m tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
 `make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
+`make bench BENCH=earlier`: what looking for earlier thoughts costs that are not there (`earlier.py`).
 """
 
 import argparse
@@ -13,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tools.bench import gaps, lengths, peers, report
+from tools.bench import earlier, gaps, lengths, peers, report
 from tools.bench.contenders import BARE, Contender, rows
 from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -157,6 +158,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return gaps.main(words[1:])
     if words[:1] == ["lengths"]:
         return lengths.main(words[1:])
+    if words[:1] == ["earlier"]:
+        return earlier.main(words[1:])
     chosen = parse(words)
     run = Run(chosen)
     told = report.circumstances(chosen.source, run._repetitions)

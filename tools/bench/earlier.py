@@ -1,0 +1,92 @@
+"""Print what looking for earlier thoughts costs that are not there: `python -m tools.bench earlier`.
+
+Each row is a conversation without thoughts whose model wants them. A miss is set against a request to the small model
+on the real llama.cpp, which reads and answers faster than any model in use. It is to be at most `AIM` of it.
+"""
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from converter.dialects.table import find
+from converter.exchange import settings
+from converter.exchange.exchange import Exchange
+from converter.exchange.read_request import note
+from converter.model.memory import Memory
+from tests.support.harness import VARIANTS, LlamaServer
+
+AIM = 0.02
+TURNS = (1, 5, 10, 20)
+HEADING = "turns    bytes   miss, ms   request, ms   share"
+_REPETITIONS = 5
+_CALL = {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+
+
+def main(_: Sequence[str] = ()) -> int:
+    """Print a row for each conversation; return 1 where a miss is dearer than it is to be."""
+    print(HEADING)
+    shares = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LlamaServer(VARIANTS["tags"], Path(folder) / "llama.log") as server,
+    ):
+        for turns in TURNS:
+            body = _body(turns)
+            missed, asked = _missed(body), _asked(server.address, body)
+            shares.append(missed / asked)
+            figures = f"{missed * 1e3:10.3f} {asked * 1e3:13.1f} {shares[-1]:7.2%}"
+            print(f"{turns:5} {len(body):8,} {figures}")
+    return int(max(shares) > AIM)
+
+
+def _body(turns: int) -> bytes:
+    messages: list[object] = []
+    for turn in range(turns):
+        called = [{"id": f"call_{turn}", "type": "function", "function": _CALL}]
+        messages += [
+            {"role": "user", "content": f"What is the weather in Oslo on day {turn}?"},
+            {"role": "assistant", "content": "", "tool_calls": called},
+            {"role": "tool", "tool_call_id": f"call_{turn}", "content": "sunny, 21 degrees"},
+            {"role": "assistant", "content": "In Oslo it is 21 degrees and sunny."},
+        ]
+    messages.append({"role": "user", "content": "6 * 7"})
+    asked = {"model": "Kimi-K3", "messages": messages, "temperature": 0, "max_tokens": 100}
+    return json.dumps(asked).encode()
+
+
+def _missed(body: bytes) -> float:
+    found = find("POST", "/v1/chat/completions")
+    assert found
+    read, memory = note(Exchange(found[0], settings.read()), body), Memory(500, 1 << 25)
+    assert read.restored(memory, None).earlier.unknown > 1
+    return _usual(lambda: read.restored(memory, None), 200)
+
+
+def _asked(address: str, body: bytes) -> float:
+    place = urlsplit(address)
+    connection = HTTPConnection(str(place.hostname), place.port)
+
+    def ask() -> None:
+        connection.request(
+            "POST", "/v1/chat/completions", body, {"content-type": "application/json"}
+        )
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        response.read()
+
+    return _usual(ask, _REPETITIONS)
+
+
+def _usual(work: Callable[[], object], times: int) -> float:
+    """Return the median of the seconds that the work takes."""
+    took = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - begun)
+    return statistics.median(took)
