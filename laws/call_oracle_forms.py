@@ -218,6 +218,11 @@ ROWS = (
     ),
     _marked("inkling", r"<\|content_invoke_tool_json\|>", "<|end_message|>"),
     _paired("solar", r"<\|tool_call:start\|>", r"<\|tool_call:end\|>", ("", ""), _SOLAR),
+    _headed(
+        "functionary",
+        rf"(?:<\|from\|>assistant\n)?<\|recipient\|>\s*{_NAME}\s*<\|content\|>",
+        r"<\|stop\|>",
+    ),
     _marked("pangu", r"\[unused11\]", "[unused12]"),
     _marked("granite-20b", "<function_call>", "</function_call>"),
     _marked(

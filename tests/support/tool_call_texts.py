@@ -528,6 +528,16 @@ WRITTEN = {
     "fenced, Python": Written(
         "fenced", _around("```tool_code\n", "\n```", _python, "\n"), whole=True
     ),
+    "functionary": Written(
+        "functionary",
+        _around(
+            "",
+            "<|stop|>",
+            lambda name, arguments: (
+                f"<|from|>assistant\n<|recipient|>{name}\n<|content|>{dumps(arguments)}"
+            ),
+        ),
+    ),
     "tool-code": Written(
         "tool-code", _around("tool_code = ", "\nprint(tool_code)", _python, "\n"), whole=True
     ),

@@ -18,6 +18,7 @@ from converter.parsing.tool_calls.grammars import (
     DSML,
     DSML_SPACED,
     FUNCTION,
+    FUNCTIONARY,
     GCML,
     HARMONY,
     HUNYUAN_PAIRS,
@@ -406,6 +407,14 @@ FORMS = (
         "<|im_end|>",
         whole=True,
         models="HyperCLOVA X SEED Think, whose prompt has begun the header",
+    ),
+    Form(
+        "functionary",
+        FUNCTIONARY,
+        ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
+        "<|stop|>",
+        models="Functionary",
+        ends_thought=EndsThought.ALWAYS,
     ),
     Form("functools", JSON, ("functools",), whole=True, models="Phi-4-mini told so"),
     Form(

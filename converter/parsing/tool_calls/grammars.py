@@ -68,6 +68,7 @@ DEEPSEEK = Header(
     tail="```",
     heads=("function<｜tool▁sep｜>", ""),
 )
+FUNCTIONARY = Header(r"\s*+(?P<name>[\w.-]+)\s*+<\|content\|>\s*+", user="all\n<|content|>")
 MISTRAL_ARGS = Header(r"\s*+(?P<name>[\w.-]+)\s*+(?:\[CALL_ID\]\w*\s*+)?(?:\[ARGS\]\s*+)?")
 IFM_PAIRS = Pairs(
     ("<ifm|arg_key>", "</ifm|arg_key>"),

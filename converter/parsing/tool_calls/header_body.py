@@ -21,12 +21,13 @@ class Header:
     """`pattern`: a header, whole, up to the brace; its group `name` is the tool's name.
 
     `tail`: what may stand behind the arguments, before the call's closing mark. `heads`: what the
-    header begins with, before the pattern.
+    header begins with, before the pattern. `user`: a header that is no text, of words for the user.
     """
 
     pattern: str
     tail: str = ""
     heads: Sequence[str] = ("",)
+    user: str = ""
     _expression: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -34,6 +35,8 @@ class Header:
 
     def read(self, source: Source, calls: Calls) -> Step[bool]:
         """Read one call."""
+        if self.user and (yield from source.accept((self.user,))):
+            return True
         call = calls.current
         header = yield from _header(source, calls.close)
         alone = not source.rest.startswith("{")

@@ -74,3 +74,11 @@ def test_a_header_of_blanks_is_looked_at_once() -> None:
     blanks = " " * (HEADER_LIMIT // 2 - 1)
     text = f"<｜tool▁call▁begin｜>{blanks}f{blanks}!{{" * 100
     assert read(text) == [Text(text)]
+
+
+def test_a_header_of_words_for_the_user_is_no_text() -> None:
+    said = "<|from|>assistant\n<|recipient|>all\n<|content|>Hello, all."
+    called = "<|from|>assistant\n<|recipient|>f\n<|content|>{}<|stop|>"
+    assert read(said) == [Text("Hello, all.")]
+    text, call = read(said + called)
+    assert (text, isinstance(call, ToolCall)) == (Text("Hello, all."), True)
