@@ -14,6 +14,8 @@ from converter.parsing.tag_matcher import AUTO
 from converter.servers.profiles import Server, by_name
 
 FIELDS = ("reasoning_content", "reasoning")
+FOLDED = "text"
+"""In place of them: no field, but a folded block in the text."""
 STARTS = tuple(
     state.value for state in (InitialState.AUTO, InitialState.TEXT, InitialState.THINKING)
 )
@@ -27,9 +29,12 @@ def names(written: object) -> list[str]:
 def read_fields(written: object) -> tuple[str, ...]:
     """Return the names of the fields that OpenAI clients get thinking in."""
     fields = tuple(dict.fromkeys(names(written)))
+    if fields == (FOLDED,):
+        return fields
     if not fields or not set(fields) <= set(FIELDS):
         raise ValueError(
-            f"expected one or both of: {', '.join(FIELDS)}; got {', '.join(fields) or 'nothing'}"
+            f"expected one or both of: {', '.join(FIELDS)}, or {FOLDED}; "
+            f"got {', '.join(fields) or 'nothing'}"
         )
     return fields
 

@@ -16,6 +16,7 @@ from converter.dialects.table import (
 from converter.exchange import earlier_thoughts
 from converter.exchange.earlier_thoughts import Earlier
 from converter.exchange.exchange import Exchange
+from converter.exchange.option_readers import FOLDED
 from converter.model.conversation import (
     Conversation,
     RedactedThinking,
@@ -26,6 +27,7 @@ from converter.model.conversation import (
 )
 from converter.model.memory import Memory
 from converter.observe.thought_events import conversation_id
+from converter.parsing.folding import unfolded
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
 from converter.servers.known_servers import KnownServers, Upstream
@@ -243,6 +245,8 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         raise error
     budgets = (value for name in BUDGET_FIELDS if type(value := asked.get(name)) is int)
     mended = exchange.client.requests.native(asked) if exchange.native else asked
+    if exchange.settings.fields == (FOLDED,):
+        mended = unfolded(mended)
     request = ReadRequest(
         exchange,
         mended,

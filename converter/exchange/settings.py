@@ -9,6 +9,7 @@ from converter.dialects.reasoning_fields import Mapped, read_map
 from converter.dialects.table import DIALECTS
 from converter.exchange.option_readers import (
     FIELDS,
+    FOLDED,
     LIMITS,
     STARTS,
     Limits,
@@ -118,7 +119,12 @@ OPTIONS = (
     Option("start", str, AUTO, "whether a reply starts inside a thought", read_start, STARTS),
     Option("attributes", bool, True, 'read attribute forms, <thinking thought="..."/>', bool),
     Option(
-        "fields", Sequence[str], [FIELDS[0]], "names that OpenAI clients get", read_fields, FIELDS
+        "fields",
+        Sequence[str],
+        [FIELDS[0]],
+        "names that OpenAI clients get",
+        read_fields,
+        (*FIELDS, FOLDED),
     ),
     Option("signature", str, DEFAULT_SIGNATURE, "signature of thinking blocks", str),
     Option(

@@ -28,6 +28,7 @@ class Expected:
     the request offers tools; `tools`: those whose calls are to be read from the text. `hidden`: the
     client is to get no thinking, because it did not ask for any. `stops`: the request's own stop
     strings. `wants_json`: the request asks for an answer in JSON. `limits`: what ends a thought.
+    `folds`: the client gets thinking as text.
     `call_ids`: the ids of the calls in its history.
     """
 
@@ -44,6 +45,7 @@ class Expected:
     wants_json: bool = False
     limits: Limits = NO_LIMITS
     call_ids: frozenset[str] = frozenset()
+    folds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

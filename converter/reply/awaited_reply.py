@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from converter.dialects.error_words import server_words
 from converter.dialects.offered_tools import wants_json
-from converter.dialects.table import Dialect, Form
+from converter.dialects.table import COMMON, Dialect, Form
 from converter.exchange.exchange import JSON, Answer, is_stream
+from converter.exchange.option_readers import FOLDED
 from converter.exchange.read_request import Body, ReadRequest
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
@@ -58,6 +59,7 @@ class AwaitedReply:
             wants_json(request.body),
             self.limits,
             request.call_ids,
+            exchange.client is COMMON and exchange.settings.fields == (FOLDED,),
         )
 
     @property

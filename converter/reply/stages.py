@@ -3,8 +3,9 @@
 In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (if they are to go),
 tool calls in text (if the request offers tools), the judge of all calls, the end of a thought that
 runs away, thought events (if somebody hears of them), the budget of thinking (if one is to be
-kept), and the end of all thinking for who did not ask for any. Each has `feed` and `close`, which
-return lists of events; `close` gives out what is held and may be called again.
+kept), the end of all thinking for who did not ask for any, and its fold for who shows only text.
+Each has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
+called again.
 """
 
 import re
@@ -27,6 +28,7 @@ from converter.observe.thought_events import ThoughtEvent, ThoughtEvents
 from converter.parsing.blanks import BlanksTrimmer
 from converter.parsing.budget import ThinkingBudget
 from converter.parsing.findings import Findings
+from converter.parsing.folding import ThoughtFolder
 from converter.parsing.hiding import ThinkingHider
 from converter.parsing.phrases import PhraseStage
 from converter.parsing.reading import Reading
@@ -144,6 +146,10 @@ def _blanks(choice: Choice) -> Stage | None:
     return BlanksTrimmer() if choice.reading.trims_blanks else None
 
 
+def _folded(choice: Choice) -> Stage | None:
+    return ThoughtFolder(choice.index) if choice.reading.expected.folds else None
+
+
 def _hidden(choice: Choice) -> Stage | None:
     return ThinkingHider() if choice.reading.expected.hidden else None
 
@@ -159,6 +165,7 @@ STAGES: tuple[Callable[[Choice], Stage | None], ...] = (
     _thoughts,
     _budget,
     _hidden,
+    _folded,
 )
 """In the order in which events go through them; None: not wanted for this reply."""
 

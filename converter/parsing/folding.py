@@ -1,0 +1,59 @@
+"""Thinking for clients that show nothing but text: a folded block of Markdown. It is taken out of
+the turns that they send back.
+"""
+
+import re
+from collections.abc import Mapping
+
+from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
+
+OPENER = "<details>\n<summary>Thinking</summary>\n\n"
+CLOSER = "\n\n</details>\n\n"
+_FOLDED = re.compile(f"{re.escape(OPENER)}.*?\n\n</details>\\s*", re.DOTALL)
+
+
+class ThoughtFolder:
+    """Events of one choice in, events out: thoughts as text."""
+
+    def __init__(self, choice: int) -> None:
+        self._choice = choice
+        self._is_open = False
+
+    def feed(self, event: Event) -> list[Event]:
+        """Return the event, a thought as text; what follows one comes behind its fold."""
+        if isinstance(event, Thinking):
+            opener = "" if self._is_open else OPENER
+            self._is_open = True
+            return [Text(opener + event.text, self._choice)]
+        if isinstance(event, ThinkingEnd):
+            return self.close()
+        return [*(self.close() if isinstance(event, (Text, ToolCall, Finish)) else ()), event]
+
+    def close(self) -> list[Event]:
+        """Return the end of a fold that is open."""
+        closer: list[Event] = [Text(CLOSER, self._choice)] if self._is_open else []
+        self._is_open = False
+        return closer
+
+    def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
+        """Return text for the kind of words that the last ones were."""
+        return (Text, "") if self._is_open == (kind is Thinking) else None
+
+
+def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not any(map(_folded_text, messages)):
+        return body
+    turns = [
+        {**turn, "content": _FOLDED.sub("", text)} if (text := _folded_text(turn)) else turn
+        for turn in messages
+    ]
+    return {**body, "messages": turns}
+
+
+def _folded_text(turn: object) -> str:
+    """Return the text of an assistant's turn that has a fold, else nothing."""
+    said = turn.get("content") if isinstance(turn, dict) else None
+    is_ours = isinstance(said, str) and isinstance(turn, dict) and turn.get("role") == "assistant"
+    return said if is_ours and isinstance(said, str) and OPENER in said else ""
