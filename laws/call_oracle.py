@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from converter.parsing.families import CLOSERS as THOUGHTS
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.forms import CLOSERS
 from laws.call_oracle_forms import ROWS, WHOLE
 from laws.call_oracle_readers import NOTHING, Row, Said
 
 _CODE = re.compile(r"(?ms)^[ \t>]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t>]*(?P=fence)|\Z)|`[^`\n]+`")
-_BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, CLOSERS))}))*\s*")
-"""Closers that are said twice or alone behind a call."""
+_BEHIND = re.compile(rf"(?:\s*(?:{'|'.join(map(re.escape, (*CLOSERS, *THOUGHTS)))}))*\s*")
+"""Closers that are said twice or alone behind a call, and those of thoughts."""
 
 
 @dataclass(frozen=True)

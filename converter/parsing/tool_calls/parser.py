@@ -139,9 +139,8 @@ class ToolCallParser:
         """Drop the blanks and closing marks behind a call; tell whether text follows."""
         while (found := self._source.look(CLOSERS)) and found[0]:
             self._source.take(found[1] + len(found[0]))
-        rest = self._source.rest
         if found:
-            self._source.take(len(rest) - len(rest.lstrip(BLANKS)))
+            self._source.take(found[1])
         self._behind_call = not (found and self._source.rest)
         return not self._behind_call
 

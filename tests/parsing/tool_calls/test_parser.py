@@ -345,6 +345,11 @@ def test_a_closer_of_a_thought_between_the_parts_of_a_call_says_nothing(text: st
     assert said(text) == said(*text) == [OSLO]
 
 
+def test_a_closer_of_a_thought_behind_a_call_that_lacks_its_own_says_nothing() -> None:
+    text = "<tool_call>\n<function=now>\n</function>\n</think>\nSo."
+    assert said(text) == said(*text) == [NOW, "So."]
+
+
 def test_a_closer_of_a_thought_in_an_argument_is_its_words() -> None:
     text = "<function=get_weather><parameter=city></think></parameter></function>"
     assert said(text) == said(*text) == [("get_weather", {"city": "</think>"})]
