@@ -118,7 +118,7 @@ def read_metrics(written: object) -> MetricsPlace | None:
 
 
 MEGABYTE = 1024 * 1024
-LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 500, "replies_mb": 32}
+LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "replies_mb": 32}
 """Limits that a user may move, with their defaults; numbers of things, and megabytes."""
 
 
