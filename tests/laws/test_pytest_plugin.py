@@ -2,6 +2,7 @@
 makes one of them fail.
 """
 
+import compileall
 import os
 import re
 import shutil
@@ -53,10 +54,11 @@ def project(captures: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as `pip install` lays it down, entry points included."""
+    """The package as `pip install` lays it down, compiled, entry points included."""
     site = tmp_path_factory.mktemp("site")
     for name in ("converter", "laws"):
         shutil.copytree(ROOT / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+        compileall.compile_dir(site / name, quiet=1)
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
         "pytest11"
     ]

@@ -10,6 +10,7 @@ from converter.parsing.think_states import Mode
 from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 from laws.oracle_blocks import Block
 from tests.support.read_back import blocks_of
+from tests.support.strategies import every_so_many
 
 ALL = tag_set(choose(["auto"]))
 LARGE = [
@@ -42,7 +43,7 @@ def words(events: list[object]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [Mode.ANSWERING, Mode.THINKING], ids=lambda mode: mode.name)
-@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
+@pytest.mark.parametrize("said", every_so_many(LARGE), ids=lambda said: f"{said[:16]!r} and so on")
 def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
     parser = ThinkParser(ALL, start)
     came = 0
@@ -56,7 +57,7 @@ def test_a_stream_holds_little_whatever_comes(said: str, start: Mode) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("said", LARGE, ids=lambda said: f"{said[:16]!r} and so on")
+@pytest.mark.parametrize("said", every_so_many(LARGE), ids=lambda said: f"{said[:16]!r} and so on")
 def test_one_large_piece_is_read_once(said: str) -> None:
     parser = ThinkParser(ALL, Mode.UNDECIDED)
     assert len(words([*parser.feed(said), *parser.flush()])) <= len(said)
@@ -104,7 +105,17 @@ FRAMED = "<think>a</think><answer>"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
-    ["</answer>", "</answer> ", "<answer>", " to=", "Here", "analysis", "\n" * 5000 + "</answer>"],
+    every_so_many(
+        [
+            "</answer>",
+            "</answer> ",
+            "<answer>",
+            " to=",
+            "Here",
+            "analysis",
+            "\n" * 5000 + "</answer>",
+        ]
+    ),
 )
 def test_marks_that_are_words_are_read_once_and_hold_little(more: str) -> None:
     said = FRAMED + more * (1_000_000 // len(more))

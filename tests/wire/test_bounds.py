@@ -6,6 +6,7 @@ Memory is measured with tracemalloc: what the rewriter holds after megabytes of 
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
 
@@ -17,6 +18,7 @@ from converter.parsing.tool_calls.stage import Tools
 from converter.reply.rewriter import Rewriter
 from converter.wire.bounds import FRAME_LIMIT, MOST_CALLS, TABLE, TooMuchError
 from tests.support.frames import ROLE, delta
+from tests.support.strategies import every_so_many
 
 CHUNK = 8192
 SAID = 6 * 1024 * 1024
@@ -94,7 +96,7 @@ UNENDING: dict[str, tuple[bytes, Callable[[int], bytes]]] = {
     "frames that cannot be read": (b"", lambda at: b"data: {%d\n\n" % at),
     "one line": (b"", lambda _: b"x" * CHUNK),
 }
-DIALECTS = pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=str)
+CLIENTS = [OPENAI_CHAT, ANTHROPIC, RESPONSES]
 
 
 def said(name: str) -> Iterator[bytes]:
@@ -117,8 +119,9 @@ def rewriter(client: Dialect) -> Rewriter:
 
 
 @pytest.mark.slow
-@DIALECTS
-@pytest.mark.parametrize("name", UNENDING)
+@pytest.mark.parametrize(
+    ("name", "client"), every_so_many(list(product(UNENDING, CLIENTS))), ids=str
+)
 def test_a_reply_without_end_holds_little(name: str, client: Dialect) -> None:
     through = rewriter(client)
     tracemalloc.start()
