@@ -3,6 +3,7 @@ server's words.
 """
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -250,3 +251,19 @@ def test_the_sdk_raises_on_a_stream_cut_short(
         sdk.messages.stream(**ASKED) as stream,
     ):
         stream.get_final_message()
+
+
+@pytest.mark.parametrize("headers", [{}, {"anthropic-version": "2023-06-01"}])
+def test_a_list_of_models_of_a_server_that_is_down_is_an_error_in_json(
+    proxy_folder: Path, headers: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+    with (
+        start_proxy([f"reverse:{address}"], [], proxy_folder, "nobody") as proxy,
+        Client(proxy.ports[0]) as client,
+    ):
+        answer = client.ask("/v1/models", b"", headers, "GET")
+    body = json.loads(answer.body)
+    assert (answer.status, "type" in body) == (502, bool(headers))
+    assert address.removeprefix("http://") in body["error"]["message"]

@@ -5,7 +5,7 @@ import logging
 from mitmproxy.http import HTTPFlow, Response
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from converter.dialects.table import COMMON, by_name, find
+from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find
 from converter.exchange.exchange import JSON, Exchange
 from converter.exchange.settings import Settings
 from converter.observe.printable import bounded
@@ -45,9 +45,7 @@ class Doorkeeper:
         shown = bounded(page, LONGEST)
         words = f"refused, because a web page may have sent it ({shown}); think_hosts allows"
         _log.warning("think: %s: %s", in_a_line(flow), words)
-        endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
-        dialect = by_name(endpoint.dialect) if endpoint else COMMON
-        body = dialect.answers.error(words, "permission_error", 403)
+        body = dialect_of(flow).answers.error(words, "permission_error", 403)
         return Response.make(403, body, {"content-type": JSON})
 
     def clean(self, flow: HTTPFlow, exchange: Exchange | None) -> None:
@@ -63,6 +61,14 @@ class Doorkeeper:
                 "think: a key of Anthropic's (%s) is not sent to the model server",
                 ", ".join(withheld),
             )
+
+
+def dialect_of(flow: HTTPFlow) -> Dialect:
+    """Return the dialect of a request's path, or of its headers where dialects share the path."""
+    endpoint = (find(flow.request.method, flow.request.path) or (None,))[0]
+    if endpoint is None:
+        return COMMON
+    return by_headers(flow.request.headers) if endpoint.shared else by_name(endpoint.dialect)
 
 
 def identity(flow: HTTPFlow) -> Response | None:

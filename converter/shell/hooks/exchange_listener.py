@@ -11,6 +11,7 @@ from converter.exchange.exchange import JSON, is_stream
 from converter.exchange.settings import Settings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
+from converter.shell.hooks.doorkeeper import dialect_of, is_reverse
 from converter.shell.hooks.server_faults import ServerFault, server_fault
 from converter.shell.hooks.tap import Tap
 from converter.shell.keep.flow_record import FlowRecord
@@ -67,16 +68,17 @@ class ExchangeListener:
         return kept.tap if kept and held else None
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:
-        """Return the error that a client gets in place of a reply."""
+        """Return the error that a client gets in place of a reply, of a list of models as well."""
         kept = self._kept.get(flow.id)
-        if kept is None:
+        if kept is None and not is_reverse(flow):
             return None
         fault = fault_of(flow, reason)
-        if kept.tap:  # behind a thought that was ended
+        if kept and kept.tap:  # behind a thought that was ended
             fault = ServerFault(kept.tap.explain(reason), fault.may_pass)
         status = OVERLOADED if fault.may_pass else BAD_GATEWAY
         kind = "overloaded_error" if fault.may_pass else "api_error"
-        body = kept.exchange.client.answers.error(fault.words, kind, status)
+        client = kept.exchange.client if kept else dialect_of(flow)
+        body = client.answers.error(fault.words, kind, status)
         return Response.make(status, body, {"content-type": JSON})
 
     def early(self, flow: HTTPFlow) -> Response | None:

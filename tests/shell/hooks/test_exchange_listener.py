@@ -5,6 +5,7 @@ import json
 
 import pytest
 from mitmproxy.http import Response
+from mitmproxy.proxy.mode_specs import ProxyMode
 
 from converter.shell.hooks.exchange_listener import ExchangeListener, fault_of
 from converter.shell.hooks.tap import Tap
@@ -48,11 +49,19 @@ def test_a_server_that_hung_up_at_once_is_worth_another_try() -> None:
         assert json.loads(answer.content or b"")["error"]["type"] == "overloaded_error"
 
 
-def test_what_is_not_ours_is_left_to_mitmproxy() -> None:
+def test_what_is_not_ours_is_left_to_mitmproxy_by_a_forward_proxy() -> None:
     with running() as (addon, _):
         flow = ask(addon, request("/v1/unknown"))
+        flow.client_conn.proxy_mode = ProxyMode.parse("regular")
         assert listener(addon).failed(flow, "server closed connection") is None
         assert listener(addon).early(flow) is None
+
+
+def test_before_one_server_all_that_fails_is_an_error_in_json() -> None:
+    with running() as (addon, _):
+        answer = listener(addon).failed(ask(addon, request("/v1/models")), "no answer")
+        assert answer
+        assert "message" in json.loads(answer.content or b"")["error"]
 
 
 def test_the_clients_host_is_asked_for_once() -> None:
