@@ -98,7 +98,7 @@ class ThinkAddon:
             self._metrics.open(self._settings.metrics, self._settings.hosts)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
-        if updated & {"think_limits", "think_memory", "think_memory_days"}:
+        if updated & {"think_limits", *(f"think_memory{part}" for part in ("", "_days", "_key"))}:
             self._requests.forget(self._settings)
 
     def running(self) -> None:

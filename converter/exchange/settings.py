@@ -189,6 +189,7 @@ OPTIONS = (
     Option(
         "memory_days", int, 30, "days after which a kept reply goes that nobody uses", read_days
     ),
+    Option("memory_key", str, "", "file with the key that seals what is kept elsewhere", read_path),
     Option(
         "server",
         str,
@@ -238,6 +239,7 @@ NOT_RECORDED = (
     "limits",
     "memory",
     "memory_days",
+    "memory_key",
 )
 """They say where to look and where to write, not how a reply is rewritten; paths and hosts have no
 place in a recording.
@@ -306,6 +308,7 @@ class Settings:
     limits: Limits
     memory: str
     memory_days: int
+    memory_key: str
     server: Server | None
     history: WrittenHistory
     restore: str

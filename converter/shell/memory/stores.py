@@ -7,6 +7,7 @@ from converter.exchange.settings import Settings
 from converter.model.memory import Bounds, ProcessStore, Store
 from converter.shell.memory.redis_store import RedisStore
 from converter.shell.memory.remembering import ANSWER, StoreElsewhere
+from converter.shell.memory.sealed_store import SealedStore
 from converter.shell.memory.sqlite_store import SqliteStore, usual_path
 
 _DAY = 86_400
@@ -23,5 +24,8 @@ def open_store(settings: Settings) -> Store:
         return ProcessStore(bounds, time.monotonic)
     if kind == "sqlite":
         path = Path(place).expanduser() if place else usual_path()
-        return StoreElsewhere(SqliteStore(path, bounds, ANSWER))
-    return StoreElsewhere(RedisStore(settings.memory, bounds, ANSWER))
+        store: Store = SqliteStore(path, bounds, ANSWER)
+    else:
+        store = RedisStore(settings.memory, bounds, ANSWER)
+    key = settings.memory_key
+    return StoreElsewhere(SealedStore(store, Path(key)) if key else store)
