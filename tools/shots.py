@@ -132,7 +132,6 @@ TWO_PLACES = "What is the weather in Oslo and Rome?"
 TOO_LONG = "🎉" * 1100  # four tokens each, more than the server's context has
 LONG = r'root ::= "<think>\n" [a-z ]{1900} "\n</think>\n\nDone."'
 IN_CODE = r'root ::= "<think>\nWhich tag?\n</think>\n\nIt is `<think>`, so:\n\n```\n<think>never</think>\n```\n\nDone." '
-CIRCLE = r'root ::= "<think>\n" ("the of is to ") {70,80} "\n</think>\n\nDone." | "It is 42."'
 MARKED = r"""root ::= "Let me think. Six sevens are forty-two. Now I'll answer: it is 42." """
 OWN_PAIR = r'root ::= "((Six sevens are forty-two.)) It is 42, as (6 * 7) always is."'
 LATE_THOUGHT = r'root ::= "A first word. <think>\nSix sevens.\n</think>\n\nIt is 42. 四十二 🎉"'
@@ -349,15 +348,6 @@ LLAMA = (
         max_tokens=4000,
         ending="server drops",
     ),
-    chat(
-        "llama-ended-loop-stream",
-        TAGS,
-        SUM,
-        grammar=CIRCLE,
-        max_tokens=2000,
-        options=("think_loops=end",),
-    ),
-    messages("llama-ended-thought-anthropic-whole", TAGS, SUM, options=ENFORCED),
     responses("llama-ended-thought-responses-stream", EXTRACTED, SUM, options=ENFORCED),
     chat(
         "llama-budget-stream", TAGS, SUM, thinking_token_budget=5, options=("think_budget=proxy",)
