@@ -15,6 +15,7 @@ from converter.parsing.tool_calls.values import NESTED_LIMIT, Words, literal, ty
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""
+_NEXT = (",", "}", "]")
 _TYPES = frozenset({"null", "boolean", "number"})
 _KEY = re.compile(r"""\s*+["']?([^"':,{}\[\]]++)["']?\s*+:""")
 _SCALAR_END = re.compile(r"[,}\]]")
@@ -35,21 +36,24 @@ class Gemma:
         if mark == "(":
             yield from arguments_of(source, call)
             return False
-        yield from self._members(source, call, 0)
+        yield from self._members(source, call, calls.close, 0)
         call.complete()
         return False
 
-    def _members(self, source: Source, call: Call, depth: int) -> Step[None]:
-        """Read the members of an object up to its brace; the outermost object's is not said."""
+    def _members(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
+        """Read the members of an object up to its brace, or up to the marks that close the call;
+        the outermost object's brace is not said.
+        """
         call.say("{")
         separator = ""
         while not (yield from source.accept("}")):
             if separator and not (yield from source.accept(",")):
-                raise Refused
+                yield from _closed(source, close)
+                break
             name = yield from self._key(source)
             call.begin()
             call.say(f"{separator}{literal(name)}: ")
-            yield from self._value(source, call, depth)
+            yield from self._value(source, call, close, depth)
             separator = ", "
         call.say("}" if depth else "")
 
@@ -68,32 +72,39 @@ class Gemma:
         source.take(found.end())
         return found[1].rstrip()
 
-    def _value(self, source: Source, call: Call, depth: int) -> Step[None]:
+    def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
             raise Refused
         mark = yield from source.accept((self.quote, "{", "["))
         if mark == "{":
-            yield from self._members(source, call, depth + 1)
+            yield from self._members(source, call, close, depth + 1)
         elif mark == "[":
-            yield from self._items(source, call, depth + 1)
+            yield from self._items(source, call, close, depth + 1)
         elif mark:
             words = Words(call.say)
-            if not (yield from source.until(marks_of(self.quote), words.feed, (",", "}", "]"))):
+            if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
                 raise Refused
             words.close()
         else:
             yield from _scalar(source, call)
 
-    def _items(self, source: Source, call: Call, depth: int) -> Step[None]:
+    def _items(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         call.say("[")
         separator = ""
         while not (yield from source.accept("]")):
             if separator and not (yield from source.accept(",")):
-                raise Refused
+                yield from _closed(source, close)
+                break
             call.say(separator)
-            yield from self._value(source, call, depth)
+            yield from self._value(source, call, close, depth)
             separator = ", "
         call.say("]")
+
+
+def _closed(source: Source, close: Sequence[str]) -> Step[None]:
+    """Look for a mark that closes the call: all that is open ends there."""
+    if not (close and (yield from source.ahead(close))[0]):
+        raise Refused
 
 
 def _scalar(source: Source, call: Call) -> Step[None]:

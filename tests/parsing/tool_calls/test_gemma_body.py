@@ -78,3 +78,20 @@ def test_arguments_may_stand_in_parentheses(end: str) -> None:
     assert json.loads(call.arguments) == {"a": "x(y) + )", "b": 10, "c": False}
     text = f'<|tool_call>call:f("x"){end}'
     assert read(text) == [Text(text)]
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('{a:<|"|>x<|"|>', {"a": "x"}),
+        ('{a:[<|"|>x<|"|>', {"a": ["x"]}),
+        ('{a:{b:<|"|>x<|"|>}', {"a": {"b": "x"}}),
+    ],
+)
+def test_brackets_missing_before_the_closer_are_mended(written: str, wanted: object) -> None:
+    """The string does not go on into the call behind it."""
+    good = "<|tool_call>call:f{a:1}<tool_call|>"
+    first, second = read(f"<|tool_call>call:f{written}<tool_call|>{good}")
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert (json.loads(first.arguments), json.loads(second.arguments)) == (wanted, {"a": 1})
