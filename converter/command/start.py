@@ -2,6 +2,7 @@
 
 import argparse
 import ipaddress
+import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ from converter.exchange import settings
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
 ANNOUNCEMENT = Path(__file__).with_name("announcement.py")
 PORT, WEB_PORT = 8080, 8081
+CONFDIR = "~/.mitmproxy"
+"""mitmproxy's own default (12.2)."""
 _DESCRIPTION = """\
 Start the proxy in front of a model server, or do one of these; each has --help of its own:
 
@@ -97,12 +100,28 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"think_addon.py is missing beside {ADDON.parent / 'converter'}")
     passed_on = [*mitmproxy_arguments(chosen), *more]
     warn(chosen)
+    check_folder(passed_on)
     if chosen.workers != 1:
         return _run_workers(chosen, passed_on)
     from converter.command import programs  # noqa: PLC0415 (--help is to come at once)
 
     programs.run(chosen.interface, [*passed_on, "-s", str(ANNOUNCEMENT)])
     return 0
+
+
+def check_folder(arguments: Sequence[str]) -> None:
+    """Raise CommandError where mitmproxy cannot keep its certificates, as in a container without a
+    home: it would end in a traceback.
+    """
+    words = [word.removeprefix("confdir=") for word in arguments if word.startswith("confdir=")]
+    folder = Path(words[-1] if words else CONFDIR).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK) or (folder / "mitmproxy-ca.pem").exists()
+    except OSError:
+        writable = False
+    if not writable:
+        raise CommandError(f"{folder} cannot be written: choose a folder by --set confdir=DIR")
 
 
 def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:

@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 
+import mitmproxy.options
 import pytest
 
 from converter.command import start, workers
@@ -118,3 +119,15 @@ def test_several_processes_start_with_what_one_would_get(monkeypatch: pytest.Mon
     assert start.main([URL, "--dump", "--workers", "3"]) == 0
     assert started[0] == 3
     assert started[2] == ["-s", str(start.ANNOUNCEMENT)]
+
+
+def test_a_home_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(CommandError, match=r"cannot be written: choose a folder by --set confdir="):
+        start.check_folder(["--set", f"confdir={tmp_path / 'file' / 'inside'}"])
+    start.check_folder(["--set", f"confdir={tmp_path / 'made'}"])
+    assert (tmp_path / "made").is_dir()
+
+
+def test_the_usual_folder_is_mitmproxys() -> None:
+    assert mitmproxy.options.CONF_DIR == start.CONFDIR
