@@ -102,13 +102,23 @@ def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     parts = any_of(part for part in cut if part.startswith(torn) and GAP not in part)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
+    parts += _calls_begun(torn)
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
+
+
+def _calls_begun(torn: tuple[str, ...]) -> list[str]:
+    """Beginnings of a call's header, which is no answer's."""
+    marks = [row.open for row in TOOL_MARKS if row.in_thoughts and row.open.startswith(torn)]
+    cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
+    return any_of(part for part in cut if part.startswith(torn))
 
 
 def _worded(families: Sequence[ThinkTags]) -> list[str]:
     """An end of a reply that may be an answer whose header lacks its last token."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored) if GAP in mark]
-    return [_gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in marks]
+    calls = "|".join(_calls_begun(tuple(mark for row in families for mark in row.torn)))
+    no_call = rf"(?!(?:{calls or '(?!)'})\Z)"
+    return [no_call + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in marks]
 
 
 def _gap_begun(mark: str, condition: str = "") -> str:

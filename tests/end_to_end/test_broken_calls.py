@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 pytest_plugins = ["tests.support.front"]
 
-GOOD = '{"path": "/tmp/old"}'
+GOOD = '{"path": "/old"}'
 HALVES = {
     "cut": '{"path": "/data", "dry_',
     "cut in a value": '{"path": "/da',
@@ -50,7 +50,7 @@ def _function(arguments: str) -> dict[str, str]:
 
 def in_text(arguments: str) -> Says:
     """A good call in the text, and one behind it that is none."""
-    good = WRITTEN["hermes"].write([("remove", {"path": "/tmp/old"})])
+    good = WRITTEN["hermes"].write([("remove", {"path": "/old"})])
     call = f'<tool_call>{{"name": "remove", "arguments": {arguments}}}</tool_call>'
     said = f"{good}\n{call}"
     pieces = [said[at : at + 9] for at in range(0, len(said), 9)]

@@ -222,7 +222,7 @@ def test_a_port_that_cannot_be_used_stops_everything(tmp_path: Path) -> None:
         assert run.end() == 1
     assert run.said().splitlines() == [
         "think-addon: expected a number from 1 to 65535 for --port, got 'many'",
-        "make run: think-addon has ended with exit code 1, so everything was stopped.",
+        "make run: think-addon has ended with exit code 2, so everything was stopped.",
     ]
 
 

@@ -9,6 +9,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -79,7 +80,8 @@ def _asked(address: str, body: bytes) -> float:
         assert response.status == 200, response.read()
         response.read()
 
-    return _usual(ask, _REPETITIONS)
+    with closing(connection):
+        return _usual(ask, _REPETITIONS)
 
 
 def _usual(work: Callable[[], object], times: int) -> float:
