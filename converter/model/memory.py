@@ -93,13 +93,84 @@ class Entry:
         return len(self.value) + sum(map(len, self.names))
 
 
-class ProcessStore:
+class BoundedStore:
+    """The part of a store that its bounds decide."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds, self.limit = bounds, bounds.size
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+        return self._bounds.keeps
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do the work."""
+        work()
+
+
+class PassingStore:
+    """A store that passes all on to another. `_ask`: what a question goes through."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.limit, self.elsewhere = store.limit, store.elsewhere
+
+    def __len__(self) -> int:
+        return self._ask(self._store.__len__)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes that are kept."""
+        return self._ask(lambda: self._store.size)
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether anything can be kept at all."""
+        return self._store.keeps
+
+    def begin(self, work: Callable[[], object]) -> Future[object] | None:
+        """Do work that keeps something, or return it under way."""
+        return self._store.begin(work)
+
+    def keep(
+        self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
+    ) -> None:
+        """Keep an entry; see `Memory.keep`."""
+        self._ask(partial(self._store.keep, key, value, previous, names, line))
+
+    def forget(self, key: str) -> bool:
+        """Drop an entry; tell whether there was one."""
+        return self._ask(partial(self._store.forget, key))
+
+    def find(self, name: str) -> str:
+        """Return the id of the entry of this name; empty when there is none."""
+        return self._ask(partial(self._store.find, name))
+
+    def get(self, key: str) -> bytes | None:
+        """Return an entry's value."""
+        return self._ask(partial(self._store.get, key))
+
+    def history(self, key: str) -> list[bytes] | None:
+        """Return the values up to this entry, oldest first; None when one of them is gone."""
+        return self._ask(partial(self._store.history, key))
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._store.close()
+
+    def _ask[Result](self, question: Callable[[], Result]) -> Result:
+        return question()
+
+
+class ProcessStore(BoundedStore):
     """Entries of this process. `now`: in seconds."""
 
     elsewhere = False
 
     def __init__(self, bounds: Bounds, now: Callable[[], float] = lambda: 0.0) -> None:
-        self._bounds, self.limit, self._now = bounds, bounds.size, now
+        super().__init__(bounds)
+        self._now = now
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._used: dict[str, float] = {}
         self._names: dict[str, str] = {}
@@ -113,15 +184,6 @@ class ProcessStore:
     def size(self) -> int:
         """Return the bytes that are kept."""
         return self._size
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._bounds.keeps
-
-    def begin(self, work: Callable[[], object]) -> None:
-        """Do the work."""
-        work()
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""

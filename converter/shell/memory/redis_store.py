@@ -4,11 +4,11 @@ Each operation is one script, so that two processes never see half of one anothe
 share one hash tag: a cluster keeps them on one node, because the bounds hold for all together.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from converter.model.memory import Bounds
+from converter.model.memory import BoundedStore, Bounds
 
 MISSING = "expected the package redis beside mitmproxy: pip install 'think-addon[redis]'"
 _PREFIX = "{think}:"
@@ -90,7 +90,7 @@ return values
 _FORGET = "return drop(ARGV[1])"
 
 
-class RedisStore:
+class RedisStore(BoundedStore):
     """Entries with the server at `address`. `patience`: seconds for a connection, and for an
     answer.
     """
@@ -98,7 +98,7 @@ class RedisStore:
     elsewhere = True
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
-        self._bounds, self.limit = bounds, bounds.size
+        super().__init__(bounds)
         self._client = client = _connect(address, patience)
         scripts = (_KEEP, _READ, _FORGET)
         self._keep, self._read, self._forget = (
@@ -112,15 +112,6 @@ class RedisStore:
     def size(self) -> int:
         """Return the bytes that are kept."""
         return int(self._client.get(f"{_PREFIX}size") or 0)
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._bounds.keeps
-
-    def begin(self, work: Callable[[], object]) -> None:
-        """Do the work."""
-        work()
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""

@@ -3,11 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 
-from converter.model.memory import AwayError, Memory, Store
+from converter.model.memory import AwayError, Memory, PassingStore, Store
 from converter.shell.aside import AT_ONCE, aside
 
 PATIENCE = 2.0
@@ -50,53 +49,18 @@ def _keep(work: Callable[[], object]) -> None:
         raise
 
 
-class StoreElsewhere:
+class StoreElsewhere(PassingStore):
     """A store that may be away: then it is let rest, and nobody waits for it."""
 
-    elsewhere = True
-
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self.limit = store.limit
+        super().__init__(store)
+        self.elsewhere = True
         self._rests_until = 0.0
         self._is_away = False
-
-    def __len__(self) -> int:
-        return self._ask(self._store.__len__)
-
-    @property
-    def size(self) -> int:
-        """Return the bytes that are kept."""
-        return self._ask(lambda: self._store.size)
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._store.keeps
 
     def begin(self, work: Callable[[], object]) -> Future[object]:
         """Begin work that keeps something."""
         return _ASKING.submit(_keep, work)
-
-    def keep(self, key: str, value: bytes, previous: str, names: Iterable[str], line: str) -> None:
-        """Keep an entry."""
-        self._ask(partial(self._store.keep, key, value, previous, names, line))
-
-    def forget(self, key: str) -> bool:
-        """Drop an entry."""
-        return self._ask(partial(self._store.forget, key))
-
-    def find(self, name: str) -> str:
-        """Return the id of the entry of this name."""
-        return self._ask(partial(self._store.find, name))
-
-    def get(self, key: str) -> bytes | None:
-        """Return an entry's value."""
-        return self._ask(partial(self._store.get, key))
-
-    def history(self, key: str) -> list[bytes] | None:
-        """Return the values up to this entry."""
-        return self._ask(partial(self._store.history, key))
 
     def close(self) -> None:
         """Let go of files and connections, when those who ask are done."""

@@ -2,77 +2,45 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from converter.model.memory import Store
+from converter.model.memory import PassingStore, Store
 
 NONCE = 12
 """Bytes of the random number before each value, as AES-GCM has them."""
 SHORTEST_KEY = 32
 
 
-class SealedStore:
+class SealedStore(PassingStore):
     """Seals the values of `store` with the first line of `key_file`; any of its lines opens them,
     so that a key can be replaced. What no line opens is not kept. Raises ValueError.
     """
 
     def __init__(self, store: Store, key_file: Path) -> None:
-        self._store = store
-        self.limit, self.elsewhere = store.limit, store.elsewhere
+        super().__init__(store)
         self._keys = [AESGCM(hashlib.sha256(line).digest()) for line in _lines(key_file)]
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    @property
-    def size(self) -> int:
-        """Return the bytes that are kept."""
-        return self._store.size
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._store.keeps
-
-    def begin(self, work: Callable[[], object]) -> None:
-        """Do the work."""
-        work()
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
     ) -> None:
         """Keep an entry; see `Memory.keep`."""
         nonce = os.urandom(NONCE)
-        self._store.keep(
-            key, nonce + self._keys[0].encrypt(nonce, value, None), previous, names, line
-        )
-
-    def forget(self, key: str) -> bool:
-        """Drop an entry; tell whether there was one."""
-        return self._store.forget(key)
-
-    def find(self, name: str) -> str:
-        """Return the id of the entry of this name; empty when there is none."""
-        return self._store.find(name)
+        super().keep(key, nonce + self._keys[0].encrypt(nonce, value, None), previous, names, line)
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
-        value = self._store.get(key)
+        value = super().get(key)
         return None if value is None else self._opened(value)
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
-        opened = [self._opened(value) for value in self._store.history(key) or []]
+        opened = [self._opened(value) for value in super().history(key) or []]
         values = [value for value in opened if value is not None]
         return values if opened and len(values) == len(opened) else None
-
-    def close(self) -> None:
-        """Let go of files and connections."""
-        self._store.close()
 
     def _opened(self, value: bytes) -> bytes | None:
         for key in self._keys:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
 
-from converter.model.memory import Bounds
+from converter.model.memory import BoundedStore, Bounds
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -48,7 +48,7 @@ def usual_path() -> Path:
     return Path(state) / "think-addon" / "memory.sqlite"
 
 
-class SqliteStore:
+class SqliteStore(BoundedStore):
     """Entries in a file that only its user may read, made where it is not there. `seconds`: how
     long a locked file is waited for.
     """
@@ -58,8 +58,8 @@ class SqliteStore:
     def __init__(
         self, path: Path, bounds: Bounds, seconds: float = 1.0, now: Callable[[], float] = time.time
     ) -> None:
-        self._path, self._bounds, self._seconds, self._now = path, bounds, seconds, now
-        self.limit = bounds.size
+        super().__init__(bounds)
+        self._path, self._seconds, self._now = path, seconds, now
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
 
@@ -70,15 +70,6 @@ class SqliteStore:
     def size(self) -> int:
         """Return the bytes that are kept."""
         return self._total("size")
-
-    @property
-    def keeps(self) -> bool:
-        """Tell whether anything can be kept at all."""
-        return self._bounds.keeps
-
-    def begin(self, work: Callable[[], object]) -> None:
-        """Do the work."""
-        work()
 
     def keep(
         self, key: str, value: bytes, previous: str, names: Iterable[str], line: str = ""
