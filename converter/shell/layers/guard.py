@@ -10,6 +10,7 @@ layers stay in place.
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +19,7 @@ from mitmproxy.proxy import commands, context, events, layer
 from mitmproxy.proxy.commands import Command
 from mitmproxy.proxy.layer import Layer
 
-try:
+with suppress(ImportError):  # the promises lack every name that is not there
     from mitmproxy.proxy.layers.http import (
         GetHttpConnection,
         HttpClient,
@@ -45,8 +46,6 @@ try:
     from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
     from mitmproxy.proxy.layers.http._http2 import Http2Server
     from mitmproxy.proxy.utils import ReceiveBuffer
-except ImportError:
-    pass  # the promises lack every name that is not there
 
 
 def _if_there(module: str, name: str) -> Any:
