@@ -58,7 +58,7 @@ def make(into: Path) -> None:
         endless.join()
         page.resize(*LOW)
         page.press("[data-tab=wire]")
-        page.until(lambda: page.elements(".frames li") > 5, "frames")
+        page.until(lambda: page.elements(".frames li") > 0, "frames")
         page.script("document.querySelector('#talk').scrollTop = 240")
         page.save(into / "think-wire.png")
         page.resize(*NARROW)
