@@ -88,11 +88,11 @@ def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
     models = listed_models(link)
     model = asked_model or (models[0] if models else "")
     yield _listed(models, model)
-    heard, asked = _thinks(link, server, model)
+    heard, asks_for_thinking = _thinks(link, server, model)
     if heard.refused:
         yield Finding("reply", heard.refused, wrong=True)
         return
-    yield examined.thinking(heard, server, model, asked)
+    yield examined.thinking(heard, server, model, asks_for_thinking)
     yield examined.history(model)
     yield examined.context(context_size(link, model), server)
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
@@ -121,8 +121,8 @@ def _thinks(link: Link, server: Server, model: str) -> tuple[Heard, bool]:
 
 def _question(model: str, words: str) -> dict[str, object]:
     named = {"model": model} if model else {}
-    said = [{"role": "user", "content": words}]
-    return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": said}
+    messages = [{"role": "user", "content": words}]
+    return {**named, "stream": True, "max_tokens": MOST_TOKENS, "messages": messages}
 
 
 def _answers(heard: Heard) -> bool:
@@ -133,9 +133,9 @@ def _answers(heard: Heard) -> bool:
 def context_size(link: Link, model: str) -> int | None:
     """Return the tokens that the server's context holds, by the first place that tells."""
     for path, names in _CONTEXTS.items():
-        found = list(_numbers(_about(link.get(path), model), names))
-        if found:
-            return found[0]
+        sizes = list(_numbers(_about(link.get(path), model), names))
+        if sizes:
+            return sizes[0]
     return None
 
 
@@ -156,5 +156,5 @@ def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
     for each in waiting:  # it grows meanwhile: a server may nest deeper than Python calls
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
-        told = [each.get(name) for name in names] if isinstance(each, dict) else []
-        yield from (number for number in told if isinstance(number, int) and number > 0)
+        values = [each.get(name) for name in names] if isinstance(each, dict) else []
+        yield from (number for number in values if isinstance(number, int) and number > 0)

@@ -49,15 +49,15 @@ class Finding:
     wrong: bool = False
 
 
-def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
-    """Return how the model thinks. `asked`: it was told to, in the server's way."""
+def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) -> Finding:
+    """Return how the model thinks. `asks_for_thinking`: it was told to, in the server's way."""
     when = f"; the first words came after {heard.first:.1f} s" if heard.first is not None else ""
-    switched = ", when a client asks for it" if asked else ""
+    switched = ", when a client asks for it" if asks_for_thinking else ""
     if heard.fields:
         names = " and ".join(f"`{name}`" for name in heard.fields)
         return Finding("thinking", f"yes{switched}: the server sends it apart, as {names}{when}")
-    if found := _marks(heard.text):
-        family, opened = found
+    if mark := _marks(heard.text):
+        family, opened = mark
         where = f"{family.open.strip()} and {family.close.strip()}"
         begun = "" if opened else "; the template has opened it, so only the closer comes"
         words = f"yes{switched}: in the text, between {where}{begun}{when}"
@@ -65,7 +65,9 @@ def thinking(heard: Heard, server: Server, model: str, asked: bool) -> Finding:
     if unread := _unread(heard.text):
         words = f"in the text, between {unread[0]} and {unread[1]}, which the addon reads when told"
         return Finding("thinking", words, ("think_tags=auto", f"think_tags={' '.join(unread)}"))
-    return Finding("thinking", f"none was seen{', though it was asked for' if asked else ''}{when}")
+    return Finding(
+        "thinking", f"none was seen{', though it was asked for' if asks_for_thinking else ''}{when}"
+    )
 
 
 def history(model: str) -> Finding:
@@ -97,11 +99,11 @@ def _unread(text: str) -> Pair | None:
 def _marks(text: str) -> tuple[ThinkTags, bool] | None:
     """Return the family whose mark comes first, and whether that is an opener."""
     places = [
-        (found.start(), row, family, opened)
+        (written.start(), row, family, opened)
         for row, family in enumerate(TABLE)
         for opened, marks in ((True, family.openers), (False, _lone_closers(family)))
         for mark in marks
-        if (found := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
+        if (written := _search(mark, text, family.ambiguous_in_prose or family in PHRASES))
     ]
     first = min(places, key=lambda place: place[:2], default=None)
     return first[2:] if first else None
@@ -119,8 +121,10 @@ def _search(mark: str, text: str, only_at_head: bool) -> re.Match[str] | None:
 def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tuple[str, ...]:
     known = not family.ambiguous_in_prose or family in for_model(model)
     tags = () if known else ("think_tags=auto", f"think_tags={family.name}")
-    told = server.name in KNOWS_ITS_PROMPT or initial_state.model(Facts({"model": model}))
-    return tags if opened or told else (*tags, "think_start=thinking")
+    knows_beginning = server.name in KNOWS_ITS_PROMPT or initial_state.model(
+        Facts({"model": model})
+    )
+    return tags if opened or knows_beginning else (*tags, "think_start=thinking")
 
 
 def context(size: int | None, server: Server) -> Finding:

@@ -58,21 +58,21 @@ class Heard:
             kind = "content" if part.get("type") == "text" else PARTS
             self._hear_words(kind, words_of([part]), at)
 
-    def _hear_words(self, name: str, said: str, at: float) -> None:
-        if not said:
+    def _hear_words(self, name: str, words: str, at: float) -> None:
+        if not words:
             return
         self.first = at if self.first is None else self.first
         if name == "content":
-            self.text += said
+            self.text += words
         else:
-            self.fields[name] = self.fields.get(name, "") + said
+            self.fields[name] = self.fields.get(name, "") + words
 
 
 def error_words(value: object) -> str:
     """Return what an error answer says, nothing for any other value."""
     error = value.get("error", value.get("detail")) if isinstance(value, dict) else None
-    said = error.get("message") if isinstance(error, dict) else error
-    return " ".join(str(said).split()) if said else ""
+    message = error.get("message") if isinstance(error, dict) else error
+    return " ".join(str(message).split()) if message else ""
 
 
 def _names(calls: object) -> list[str]:

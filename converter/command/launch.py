@@ -245,16 +245,19 @@ def _proxy(url: str, options: Sequence[str], more: Sequence[str]) -> Iterator[st
 def _ready(process: subprocess.Popen[str], log: IO[str]) -> str:
     """Return the proxy's address once it listens; say where its page is."""
     assert process.stdout
-    said: dict[str, str] = {}
+    identity: dict[str, str] = {}
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
         name, _, value = line.partition(": ")
-        said[name] = value.split("  (")[0].strip()
-        if name == "Watch" or (said.get("Proxy") and not line.strip()):
+        identity[name] = value.split("  (")[0].strip()
+        if name == "Watch" or (identity.get("Proxy") and not line.strip()):
             threading.Thread(target=process.stdout.read, daemon=True).start()
-            print(f"think-addon: watch at {said.get('Watch') or said['Proxy']}", file=sys.stderr)
-            return said["Proxy"]
+            print(
+                f"think-addon: watch at {identity.get('Watch') or identity['Proxy']}",
+                file=sys.stderr,
+            )
+            return identity["Proxy"]
     log.seek(0)
     words = " ".join("".join([*lines, log.read()]).split())
     raise CommandError(f"the proxy did not start: {words}")
@@ -275,7 +278,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     before = signal.signal(signal.SIGINT, lambda *_: None)
     process = subprocess.Popen(command, env=environment)
     handlers = {
-        number: signal.signal(number, lambda told, _: process.send_signal(told))
+        number: signal.signal(number, lambda received, _: process.send_signal(received))
         for number in _PASSED_ON
     }
     try:

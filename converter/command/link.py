@@ -43,8 +43,8 @@ class Link:
         try:
             connection.request("GET", path, headers={"accept": "application/json", **self.headers})
             answer = connection.getresponse()
-            told = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, told, answer.read(ANSWER_LIMIT))
+            fields = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             return None
         finally:

@@ -143,9 +143,9 @@ def _convert(pieces: Iterator[tuple[bytes, str]], converting: Converting) -> Non
         _write(converting.feed(piece, content_type))
     _write(converting.close())
     if converting.dialect is None:
-        asked = is_request(json_text.read_or_none(body))
+        of_request = is_request(json_text.read_or_none(body))
         raise _UnreadableError(
-            "a request; --to transcript shows it" if asked else _what_it_is(body)
+            "a request; --to transcript shows it" if of_request else _what_it_is(body)
         )
     for note in converting.notes:
         _complain(note, 0)
@@ -166,15 +166,15 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
         began = time.monotonic() if began is None else began
         _write(writer.feed(reader.feed(piece, time.monotonic() - began if live else None)))
         body = [] if reader.form is Form.STREAM else [*body, piece]
-    asked = b"".join(body)
-    if is_request(json_text.read_or_none(asked)):
-        _write(write(request.read(asked, chosen), colour=colour))
+    whole = b"".join(body)
+    if is_request(json_text.read_or_none(whole)):
+        _write(write(request.read(whole, chosen), colour=colour))
         return
     _write(writer.feed(reader.close()))
     read = reader.transcript()
     _write(writer.close(_known(read.facts), read.beside) if reader.dialect else writer.close())
     if reader.dialect is None:
-        raise _UnreadableError(_what_it_is(asked))
+        raise _UnreadableError(_what_it_is(whole))
 
 
 def _what_it_is(body: bytes) -> str:

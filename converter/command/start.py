@@ -82,8 +82,8 @@ def _options() -> str:
 
 def versions() -> str:
     """Return what takes part, by version."""
-    told = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
-    return ", ".join([*told, f"Python {platform.python_version()}"])
+    words = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
+    return ", ".join([*words, f"Python {platform.python_version()}"])
 
 
 def _version(name: str) -> str:
@@ -162,10 +162,10 @@ def _page(chosen: argparse.Namespace, port: int) -> list[str]:
     return [*where, "--no-web-open-browser"]
 
 
-def _port(option: str, asked: str | None, usual: int, host: str, taken: int | None = None) -> int:
-    if asked is None:
+def _port(option: str, written: str | None, usual: int, host: str, taken: int | None = None) -> int:
+    if written is None:
         return free_port(option, usual, host, taken)
-    port = chosen_port(option, asked, host)
+    port = chosen_port(option, written, host)
     if port == taken:
         raise CommandError(f"port {port} is for clients already: choose another with {option}")
     return port

@@ -16,9 +16,9 @@ class InitialState(enum.Enum):
     THINKING = "thinking"
     LIKELY_THINKING = "likely thinking"
 
-    def or_else(self, found: "InitialState") -> "InitialState":
-        """Return this state, or `found` where this is AUTO: the user's word goes first."""
-        return found if self is InitialState.AUTO else self
+    def or_else(self, other: "InitialState") -> "InitialState":
+        """Return this state, or `other` where this is AUTO: the user's word goes first."""
+        return other if self is InitialState.AUTO else self
 
     @property
     def inside(self) -> bool:

@@ -304,9 +304,9 @@ class Memory:
         `names`: the entry gets those that no other has. `line`: a name; the entry follows the one
         that has it by now, and has the name from now on. Where none has, it follows `previous`.
         """
-        said = (self._own(previous) if previous else "", [self._own(name) for name in names])
+        history = (self._own(previous) if previous else "", [self._own(name) for name in names])
         line = self._own(line) if line else ""
-        self.begin(partial(self.store.keep, self._own(key), value, *said, line))
+        self.begin(partial(self.store.keep, self._own(key), value, *history, line))
 
     def keep_agreed(self, key: str, value: bytes, disputed: bytes) -> None:
         """Begin to keep an entry; where another value is kept, `disputed` in place of both."""

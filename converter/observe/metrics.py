@@ -64,17 +64,17 @@ class Series:
         default_factory=lambda: {name: Histogram() for name in TIMES}
     )
 
-    def add(self, told: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
+    def add(self, summary: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
         """Count a reply."""
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         for what in mended:
             kind = what if what in self.mended or len(self.mended) < MOST_KINDS else OTHER
             self.mended[kind] = self.mended.get(kind, 0) + 1
-        for name, count in _counted(told).items():
+        for name, count in _counted(summary).items():
             self.counts[name] += count
-        whole = told.get("first_byte") == told.get("end")
+        whole = summary.get("first_byte") == summary.get("end")
         for name, times in self.times.items():
-            at = told.get(name)
+            at = summary.get(name)
             if isinstance(at, (int, float)) and (name == "end" or not whole):
                 times.add(float(at))
 
@@ -137,28 +137,30 @@ def kind_of(note: str) -> str:
     return _NUMBER.sub("#", _QUOTED.sub("…", _plain(note.partition(": ")[0]))).strip()
 
 
-def _plain(said: object) -> str:
+def _plain(value: object) -> str:
     """Return a text that can be written: a name in JSON may hold half a character."""
-    return str(said).encode(errors="replace").decode()
+    return str(value).encode(errors="replace").decode()
 
 
-def _counted(told: Mapping[str, object]) -> dict[str, int]:
-    output, thinking, said = (_number(told, name) for name in ("output_tokens", "thinking", "text"))
-    known = _number(told, "thinking_tokens")
-    estimate = round(output * thinking / (thinking + said)) if thinking + said else 0
+def _counted(summary: Mapping[str, object]) -> dict[str, int]:
+    output, thinking, text = (
+        _number(summary, name) for name in ("output_tokens", "thinking", "text")
+    )
+    known = _number(summary, "thinking_tokens")
+    estimate = round(output * thinking / (thinking + text)) if thinking + text else 0
     thought = min(output, known or estimate)
     return {
-        "thoughts": _number(told, "thoughts"),
+        "thoughts": _number(summary, "thoughts"),
         "thinking_tokens": thought,
         "answer_tokens": output - thought,
-        "prompt_tokens": _number(told, "input_tokens"),
-        "restored": _number(told, "thoughts_put_back"),
-        "unknown": _number(told, "thoughts_unknown"),
+        "prompt_tokens": _number(summary, "input_tokens"),
+        "restored": _number(summary, "thoughts_put_back"),
+        "unknown": _number(summary, "thoughts_unknown"),
     }
 
 
-def _number(told: Mapping[str, object], name: str) -> int:
-    value = told.get(name)
+def _number(summary: Mapping[str, object], name: str) -> int:
+    value = summary.get(name)
     return value if isinstance(value, int) and value > 0 else 0
 
 

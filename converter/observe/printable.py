@@ -53,7 +53,7 @@ def without_data(text: str) -> str:
 
 def without_base64(text: str) -> str:
     """Return raw JSON with long base64 cut to its size."""
-    return _BASE64.sub(lambda found: f"[base64, {in_bytes(size_of(found[0]))}]", without_data(text))
+    return _BASE64.sub(lambda match: f"[base64, {in_bytes(size_of(match[0]))}]", without_data(text))
 
 
 def size_of(base64: str) -> int:
@@ -124,8 +124,8 @@ def _exactly(text: str) -> object:
     return json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
 
 
-def _spelled(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < ord(" "):
         return chr(0x2400 + code)
     if code == _DELETE:
@@ -133,8 +133,8 @@ def _spelled(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def _cut_url(found: re.Match[str]) -> str:
-    return f"data:{found[1]};base64,[{in_bytes(size_of(found[2]))}]"
+def _cut_url(match: re.Match[str]) -> str:
+    return f"data:{match[1]};base64,[{in_bytes(size_of(match[2]))}]"
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -31,15 +31,15 @@ class Group:
     text: int = 0
     times: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TIMES})
 
-    def add(self, told: Told) -> None:
+    def add(self, summary: Told) -> None:
         """Count a reply, by what its summary told."""
         self.replies += 1
-        self.failed += bool(told.get("failure")) or "finish" not in told
-        self.thinking += _number(told, "thinking")
-        self.text += _number(told, "text")
-        whole = told.get("first_byte") == told.get("end")
+        self.failed += bool(summary.get("failure")) or "finish" not in summary
+        self.thinking += _number(summary, "thinking")
+        self.text += _number(summary, "text")
+        whole = summary.get("first_byte") == summary.get("end")
         for name, values in self.times.items():
-            at = told.get(name)
+            at = summary.get(name)
             if isinstance(at, (int, float)) and not whole:
                 values.append(float(at))
 
@@ -51,6 +51,6 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
-def _number(told: Told, name: str) -> int:
-    value = told.get(name)
+def _number(summary: Told, name: str) -> int:
+    value = summary.get(name)
     return value if isinstance(value, int) else 0

@@ -135,14 +135,14 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 3)
 
 
-def in_words(told: Mapping[str, object]) -> str:
+def in_words(summary: Mapping[str, object]) -> str:
     """Return the thinking of a reply in a few words, from what a summary told: `2 thoughts, 1,240
     chars in 3.1 s`.
     """
     count, characters, seconds = (
-        told.get("thoughts"),
-        told.get("thinking"),
-        told.get("thinking_time"),
+        summary.get("thoughts"),
+        summary.get("thinking"),
+        summary.get("thinking_time"),
     )
     if not count:
         return "no thought"

@@ -74,16 +74,16 @@ class ThoughtEvents:
 
     def close(self) -> list[ThoughtEvent]:
         """Return what was thought so far: the reply is over, or cut."""
-        return [told for choice in sorted(self._said) for told in self._end(ThinkingEnd(choice))]
+        return [event for choice in sorted(self._said) for event in self._end(ThinkingEnd(choice))]
 
     def _end(self, end: ThinkingEnd) -> list[ThoughtEvent]:
-        said = self._said.pop(end.choice, None)
-        thought = said.getvalue().strip("\r\n") if said else ""
+        words = self._said.pop(end.choice, None)
+        thought = words.getvalue().strip("\r\n") if words else ""
         return [self._event(thought, end)] if thought and not thought.isspace() else []
 
-    def _hear(self, said: StringIO, text: str) -> None:
-        if room := max(0, LONGEST_THOUGHT - said.tell()):
-            said.write(text[:room])
+    def _hear(self, words: StringIO, text: str) -> None:
+        if room := max(0, LONGEST_THOUGHT - words.tell()):
+            words.write(text[:room])
 
     def _event(self, thought: str, end: ThinkingEnd) -> ThoughtEvent:
         return {
@@ -109,9 +109,9 @@ def within_limit(thoughts: Iterable[ThoughtEvent], kept: Iterable[str]) -> list[
     """Return the words of thoughts as far as they may be kept beside others."""
     room, words = LONGEST_THOUGHT - sum(map(len, kept)), []
     for event in thoughts:
-        said = str(event["thought"])[: max(0, room)]
-        room -= len(said)
-        words += [said] if said else []
+        thought = str(event["thought"])[: max(0, room)]
+        room -= len(thought)
+        words += [thought] if thought else []
     return words
 
 
@@ -123,8 +123,8 @@ def conversation_id(body: Fields) -> str:
     user, and the user's id. What follows the first message, the model and the settings have no part
     in it. Nothing a client sends makes it raise.
     """
-    said = body.get("messages") or body.get("input")
-    turns = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    given = body.get("messages") or body.get("input")
+    turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
     beginning = list(_beginning(turns if isinstance(turns, list) else []))
     system = [text for name in ("system", "instructions") for text in _texts(body.get(name))]
     system += [text for role, text in beginning if role != "user"]

@@ -39,24 +39,26 @@ def _complain(error: Exception) -> None:
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
     library.path(chosen.name)  # a bad name is said before the file is read
-    found = list(flow_file.read_all(chosen.file, chosen.name))
-    if chosen.flow is None and len(found) > 1:
+    recordings = list(flow_file.read_all(chosen.file, chosen.name))
+    if chosen.flow is None and len(recordings) > 1:
         _complain(
-            RecordingError(f"{chosen.file} holds {len(found)} exchanges; choose one with --flow N:")
+            RecordingError(
+                f"{chosen.file} holds {len(recordings)} exchanges; choose one with --flow N:"
+            )
         )
         print(
             "".join(
                 f"{number:3}  {_described(recording)}\n"
-                for number, recording in enumerate(found, 1)
+                for number, recording in enumerate(recordings, 1)
             ),
             end="",
             file=sys.stderr,
         )
         return BAD_USE
     number = chosen.flow or 1
-    if not 1 <= number <= len(found):
-        raise RecordingError(f"{chosen.file} has no exchange {number}: it holds {len(found)}")
-    recording = found[number - 1]
+    if not 1 <= number <= len(recordings):
+        raise RecordingError(f"{chosen.file} has no exchange {number}: it holds {len(recordings)}")
+    recording = recordings[number - 1]
     path = library.keep(recording, chosen.replace)
     print(path)
     if chosen.expect_thinking is not None or chosen.expect_text is not None:
@@ -66,9 +68,9 @@ def _add(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _described(recording: Recording) -> str:
-    asked = f"{recording.asked.method} {recording.asked.path}"
+    line = f"{recording.asked.method} {recording.asked.path}"
     sizes = f"{len(recording.chunks)} chunks, {len(recording.body):,} bytes"
-    columns = (asked, str(recording.answered.status), sizes, recording.ended)
+    columns = (line, str(recording.answered.status), sizes, recording.ended)
     return one_line("  ".join(columns).rstrip())
 
 
@@ -136,9 +138,9 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
     names = _names(library, chosen.names)
     failing = 0
     for name in names:
-        found = library.check(name, laws.check)
-        failing += bool(found)
-        for wrong in found:
+        faults = library.check(name, laws.check)
+        failing += bool(faults)
+        for wrong in faults:
             print("\n".join(map(one_line, wrong.message.split("\n"))), flush=True)
     print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
     return FAILED if failing else 0

@@ -54,12 +54,12 @@ def _noted(recording: Recording) -> notes.Notes:
     return notes.Notes(cuts, recording.ended, recording.options, recording.found)
 
 
-def _request(asked: Asked) -> http.Request:
+def _request(request: Asked) -> http.Request:
     made = http.Request.make(
-        asked.method,
-        f"http://{HERE}{asked.path}",
-        asked.body,
-        http.Headers(_lines({"host": HERE, **asked.headers})),
+        request.method,
+        f"http://{HERE}{request.path}",
+        request.body,
+        http.Headers(_lines({"host": HERE, **request.headers})),
     )
     made.timestamp_start = made.timestamp_end = BEGAN
     return made

@@ -45,31 +45,31 @@ def load(recording_file: Path) -> Expectation | None:
     """Return the expectation of a recording, None where there is none. Raises RecordingError."""
     path = path_of(recording_file)
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        written = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise RecordingError(f"{path} cannot be read: {error}") from None
-    if not isinstance(said, dict) or not all(
-        isinstance(said.get(name, ""), str) for name in ("thinking", "text", "why")
+    if not isinstance(written, dict) or not all(
+        isinstance(written.get(name, ""), str) for name in ("thinking", "text", "why")
     ):
         raise RecordingError(
             f'{path}: expected {{"thinking": "...", "text": "...", "why": "..."}}, '
             "each as it is needed"
         )
-    return Expectation(said.get("thinking"), said.get("text"), said.get("why", ""))
+    return Expectation(written.get("thinking"), written.get("text"), written.get("why", ""))
 
 
 def keep(recording_file: Path, recording: Recording, expected: Expectation) -> Path:
     """Write an expectation beside a recording's file, with the secrets that were taken from the
     recording taken from it as well.
     """
-    said = {
+    written = {
         name: redacted_words(recording, words) for name, words in asdict(expected).items() if words
     }
-    said |= {name: "" for name in ("thinking", "text") if getattr(expected, name) == ""}
+    written |= {name: "" for name in ("thinking", "text") if getattr(expected, name) == ""}
     path = path_of(recording_file)
-    write_whole(path, (json.dumps(said, indent=2) + "\n").encode())
+    write_whole(path, (json.dumps(written, indent=2) + "\n").encode())
     return path
 
 
@@ -87,23 +87,23 @@ def unmet(recording: Recording, expected: Expectation) -> str:
     Raises RecordingError for a recording that this version cannot read.
     """
     body = replayed(recording, recording.client).body
-    said = said_by(reply.read(body, reply.AS_WRITTEN, recording.got.content_type))
+    read = said_by(reply.read(body, reply.AS_WRITTEN, recording.got.content_type))
     why = [f"expected, because {expected.why}:"] if expected.why else []
     lines = [
         line
         for name in ("thinking", "text")
-        for line in _differing(name, getattr(expected, name), getattr(said, name))
+        for line in _differing(name, getattr(expected, name), getattr(read, name))
     ]
     return "\n".join([*why, *lines]) if lines else ""
 
 
-def _differing(name: str, expected: str | None, said: str) -> Iterator[str]:
-    if expected is None or _lines(expected) == _lines(said):
+def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:
+    if expected is None or _lines(expected) == _lines(actual):
         return
     lines = list(
         unified_diff(
             _lines(expected),
-            _lines(said),
+            _lines(actual),
             f"expected {name}",
             f"{name} as it is read",
             lineterm="",

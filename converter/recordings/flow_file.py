@@ -39,10 +39,10 @@ def loads(data: bytes, name: str) -> Recording:
     return _only(_recordings(data, name), name)
 
 
-def _only(found: list[Recording], place: str) -> Recording:
-    if len(found) != 1:
-        raise RecordingError(f"{place}: {len(found)} recordings, where one is expected")
-    return found[0]
+def _only(recordings: list[Recording], place: str) -> Recording:
+    if len(recordings) != 1:
+        raise RecordingError(f"{place}: {len(recordings)} recordings, where one is expected")
+    return recordings[0]
 
 
 def read_all(path: Path, name: str = "") -> Iterator[Recording]:
@@ -64,11 +64,11 @@ def read_all(path: Path, name: str = "") -> Iterator[Recording]:
 def _recordings(data: bytes, name: str) -> list[Recording]:
     """Return what can be read; when nothing can, say why of the first flow that looks like ours."""
     flows = _flows(data)
-    ours = [found for found in flows if notes.METADATA in found.metadata] or flows
+    ours = [flow for flow in flows if notes.METADATA in flow.metadata] or flows
     recordings, errors = [], []
-    for found in ours:
+    for flow in ours:
         try:
-            recordings.append(from_flow(found, name))
+            recordings.append(from_flow(flow, name))
         except RecordingError as error:
             errors.append(error)
     if not recordings:

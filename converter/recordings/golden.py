@@ -36,14 +36,16 @@ def golden(recording: Recording, client: Dialect, replay: Replay | None = None) 
     """
     replay = replay or replayed(recording, client)
     body = "\n".join([*_steps(replay), *_end(recording, replay)])
-    found = Counter(_SAME_FIELDS.findall(body))
+    counts = Counter(_SAME_FIELDS.findall(body))
     names = {
         fields: f"⟨#{number}⟩"
-        for number, fields in enumerate((fields for fields in found if found[fields] >= _OFTEN), 1)
+        for number, fields in enumerate(
+            (fields for fields in counts if counts[fields] >= _OFTEN), 1
+        )
     }
     short = _SAME_FIELDS.sub(lambda fields: names.get(fields[0], fields[0]), body)
-    told = [f"# {name} {fields}" for fields, name in names.items()]
-    return "\n".join([*_head(recording, client), *told, "", short]) + "\n"
+    notes = [f"# {name} {fields}" for fields, name in names.items()]
+    return "\n".join([*_head(recording, client), *notes, "", short]) + "\n"
 
 
 def shown(data: bytes) -> list[str]:
@@ -58,8 +60,8 @@ def one_line(text: str) -> str:
     return _MAYBE_UNSEEN.sub(_escaped, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
     if "\udc80" <= character <= "\udcff":
         return f"⟨{ord(character) - 0xDC00:02X}⟩"  # a byte that is no UTF-8
     if character in "⟨⟩" or unicodedata.category(character) in _UNSEEN:
@@ -68,15 +70,15 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _head(recording: Recording, client: Dialect) -> Iterator[str]:
-    asked, sent, found = recording.asked, recording.sent, recording.found
+    request, sent, facts = recording.asked, recording.sent, recording.found
     form, title = form_for(recording, client).name.lower(), client.label.title
     yield f"# {recording.name}: the server's reply, and what an {title} client gets ({form})"
     yield one_line(
-        f"# asked {asked.method} {asked.path}"
-        + (f", sent {sent.path}" if sent.path != asked.path else "")
+        f"# asked {request.method} {request.path}"
+        + (f", sent {sent.path}" if sent.path != request.path else "")
     )
-    parses = ", takes thinking out itself" if found.parses else ""
-    yield one_line(f"# server {found.server}{parses}, begins in {found.begins}")
+    parses = ", takes thinking out itself" if facts.parses else ""
+    yield one_line(f"# server {facts.server}{parses}, begins in {facts.begins}")
     yield one_line(f"# answered {recording.answered.status} {recording.answered.content_type}")
     if options := _chosen(recording):
         yield one_line(f"# options {', '.join(options)}")

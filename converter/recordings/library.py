@@ -124,13 +124,13 @@ class Library:
             unmet = self.unmet(recording)
         except RecordingError as error:
             return [Wrong(name, "file", f"{name}: {error}")]
-        found = []
+        faults = []
         if recording != clean:
             words = f"{name} holds what no recording may: `add` it again"
-            found.append(Wrong(name, "clean", words))
+            faults.append(Wrong(name, "clean", words))
         if unmet:
-            found.append(Wrong(name, "expected", f"{name} is not read as expected\n{unmet}"))
-        return [*found, *self._broken(recording, laws), *self._stale(name, goldens)]
+            faults.append(Wrong(name, "expected", f"{name} is not read as expected\n{unmet}"))
+        return [*faults, *self._broken(recording, laws), *self._stale(name, goldens)]
 
     def expectation_path(self, name: str) -> Path:
         """Return where a recording's expectation is, or would be."""

@@ -33,13 +33,13 @@ def _shows(recording: Recording, replay: Replay) -> str:
     status, summary = recording.answered.status, replay.summary
     if not 200 <= status < 300:
         return f"{'error' if status >= 400 else 'status'} {status}"
-    said = [
+    kinds = [
         _counted(summary.thoughts, "thought"),
         "text" if summary.text else "",
         _counted(summary.calls, "call"),
     ]
     end = _short(recording.ended or summary.failure or summary.finish)
-    return "; ".join(part for part in (", ".join(filter(None, said)), end) if part) or _wordless(
+    return "; ".join(part for part in (", ".join(filter(None, kinds)), end) if part) or _wordless(
         recording
     )
 

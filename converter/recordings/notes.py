@@ -105,18 +105,18 @@ def write(noted: Notes, summary: Mapping[str, object], **more: object) -> str:
 
     In ASCII: a flow file has no place for half a surrogate pair, which servers can send.
     """
-    found = noted.found
-    told = {
+    facts = noted.found
+    values = {
         "version": VERSION,
         "chunks": noted.cuts,
         "ended": noted.ended,
         "options": dict(noted.options),
-        "server": found.server,
-        "parses": found.parses,
-        "begins": found.begins,
-        "counted": found.counted,
-        "prompted": found.prompted,
+        "server": facts.server,
+        "parses": facts.parses,
+        "begins": facts.begins,
+        "counted": facts.counted,
+        "prompted": facts.prompted,
         **more,
         "summary": summary,
     }
-    return json.dumps(told)
+    return json.dumps(values)

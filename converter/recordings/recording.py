@@ -118,10 +118,12 @@ class Recording:
 
     def exchange(self) -> Exchange:
         """Return the exchange. Raises RecordingError for a request that is not ours."""
-        asked = self.asked
-        made = begin(asked.method, asked.path, asked.headers, self.settings, REPLY_ID, reverse=True)
+        request = self.asked
+        made = begin(
+            request.method, request.path, request.headers, self.settings, REPLY_ID, reverse=True
+        )
         if made is None:
-            what = f"{asked.method} {asked.path}"
+            what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
         return made
 
@@ -129,10 +131,10 @@ class Recording:
         """Return what was known when the reply began. Raises RecordingError for a request that
         cannot be read.
         """
-        found, server = self.found, by_name(self.found.server)
+        facts, server = self.found, by_name(self.found.server)
         request = self._request(self.exchange(), server)
-        initial = InitialState(found.begins)
-        return AwaitedReply(request, server, initial, found.counted, found.prompted)
+        initial = InitialState(facts.begins)
+        return AwaitedReply(request, server, initial, facts.counted, facts.prompted)
 
     def _request(self, exchange: Exchange, server: Server) -> ReadRequest:
         if exchange.endpoint.lists_models:

@@ -10,11 +10,11 @@ SERVED_AT = "http://127.0.0.1:8000"
 
 def request_of(recording: Recording) -> str:
     """Return a curl command that sends the client's request to where recordings are served."""
-    asked = recording.asked
-    address = f"{SERVED_AT}/{recording.name}{asked.path}"
+    request = recording.asked
+    address = f"{SERVED_AT}/{recording.name}{request.path}"
     words = ["curl", "-sN", address]
-    if asked.method != "GET":
-        words += ["-X", asked.method] if asked.method != "POST" else []
+    if request.method != "GET":
+        words += ["-X", request.method] if request.method != "POST" else []
         words += ["-H", "content-type: application/json"]
-        words += ["-d", asked.body.decode(errors="replace")]
+        words += ["-d", request.body.decode(errors="replace")]
     return shlex.join(words)

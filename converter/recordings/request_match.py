@@ -18,22 +18,22 @@ def fit(sent: Asked, method: str, path: str, body: bytes) -> int:
     """Tell how well a request is the one that was recorded: 0 for not at all."""
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0
-    asked, known = read_body(body), read_body(sent.body)
-    if not _same(asked, known, _MUST_FIT):
+    request, known = read_body(body), read_body(sent.body)
+    if not _same(request, known, _MUST_FIT):
         return 0
-    return 1 + sum(asked.get(name) == value for name, value in known.items())
+    return 1 + sum(request.get(name) == value for name, value in known.items())
 
 
-def _same(asked: Body, known: Body, names: Sequence[str]) -> bool:
+def _same(request: Body, known: Body, names: Sequence[str]) -> bool:
     def said(body: Body, name: str) -> object:
         return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
 
-    return all(said(asked, name) == said(known, name) for name in names)
+    return all(said(request, name) == said(known, name) for name in names)
 
 
-def same_prompt(asked: Body, known: Body) -> bool:
+def same_prompt(request: Body, known: Body) -> bool:
     """Tell whether two requests have the same messages and tools."""
-    return _same(asked, known, _PROMPT)
+    return _same(request, known, _PROMPT)
 
 
 def endpoint_of(path: str) -> str:

@@ -82,16 +82,16 @@ class RecordedServer(ThreadingHTTPServer):
         when no recording does.
         """
         recordings, path = self.chosen(path)
-        found = self._best(
+        best = self._best(
             [(fit(recording.sent, method, path, body), recording) for recording in recordings]
         )
-        if found:
-            return found.answered, found.chunks, bool(found.ended)
-        found = self._best(
+        if best:
+            return best.answered, best.chunks, bool(best.ended)
+        best = self._best(
             [(fit(recording.asked, method, path, body), recording) for recording in recordings]
         )
-        if found:
-            return found.got, [Chunk(_last(found), found.got.body)], bool(found.ended)
+        if best:
+            return best.got, [Chunk(_last(best), best.got.body)], bool(best.ended)
         return None
 
     def _best(self, fitting: Sequence[tuple[int, Recording]]) -> Recording | None:
@@ -99,18 +99,18 @@ class RecordedServer(ThreadingHTTPServer):
         best = max((fit for fit, _ in fitting), default=0)
         equals = [recording for fit, recording in fitting if fit == best] if best else []
         with self._lock:
-            found = min(equals, key=lambda recording: self._given[recording.name], default=None)
-            if found:
-                self._given[found.name] += 1
-        return found
+            nearest = min(equals, key=lambda recording: self._given[recording.name], default=None)
+            if nearest:
+                self._given[nearest.name] += 1
+        return nearest
 
     def hint(self, path: str) -> str:
         """Return what would be answered, by way of some examples."""
         recordings, path = self.chosen(path)
         near = [each for each in recordings if endpoint_of(each.sent.path) == endpoint_of(path)]
-        told = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
+        examples = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
         example = (near or recordings)[0].name if recordings else "NAME"
-        return f"; recorded are {', '.join(told)}, ...; try `show {example} --request`"
+        return f"; recorded are {', '.join(examples)}, ...; try `show {example} --request`"
 
     def models(self, path: str) -> dict[str, object]:
         """Return the list of models that the servers of these recordings would give; owned as
@@ -134,11 +134,11 @@ class RecordedServer(ThreadingHTTPServer):
         for one that no recording has.
         """
         recordings, path = self.chosen(path)
-        asked = read_body(body)
+        request = read_body(body)
         known = [
             recording
             for recording in recordings
-            if same_prompt(asked, read_body(recording.sent.body))
+            if same_prompt(request, read_body(recording.sent.body))
         ]
         if endpoint_of(path) != "/tokenize" or not known:
             return None
@@ -171,12 +171,12 @@ def _kind(recording: Recording) -> str:
 
 def _asks(recording: Recording) -> str:
     """Return in a few words what a recording's request asks."""
-    asked = read_body(recording.asked.body)
-    said = asked.get("messages")
-    last = said[-1] if isinstance(said, list) and said else None
+    request = read_body(recording.asked.body)
+    messages = request.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
     words = words_of(last.get("content")) if isinstance(last, dict) else ""
     shown = words if len(words) <= _SHORT else words[: _SHORT - 1] + "…"
-    streamed = ", streamed" if asked.get("stream") is True else ""
+    streamed = ", streamed" if request.get("stream") is True else ""
     return one_line(f"{recording.asked.method} {recording.asked.path}, {shown!r}{streamed}")
 
 
@@ -200,13 +200,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer as it was recorded."""
         arrived = time.monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        found = self.server.match(self.command, self.path, body)
-        if found:
-            self._replay(*found, arrived)
+        recording = self.server.match(self.command, self.path, body)
+        if recording:
+            self._replay(*recording, arrived)
         elif self.command == "GET" and endpoint_of(self.path).endswith("/v1/models"):
             self._whole(200, "application/json", json.dumps(self.server.models(self.path)).encode())
-        elif told := self.server.tokens(self.path, body):
-            self._whole(200, "application/json", json.dumps(told).encode())
+        elif counted := self.server.tokens(self.path, body):
+            self._whole(200, "application/json", json.dumps(counted).encode())
         else:
             words = f"no recording answers this request, {self.command} {self.path}"
             words += self.server.hint(self.path)

@@ -29,13 +29,13 @@ def begun(
     `inside`: the prompt had opened the first one. `made`: tokens that are made already.
     """
     messages = body.get("messages")
-    asked = messages if isinstance(messages, list) else []
+    turns = messages if isinstance(messages, list) else []
     limits = {
         name: max(1, limit - made) for name in _LIMITS if type(limit := body.get(name)) is int
     }
-    said = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
-    message = {"role": "assistant", **said}
-    return {**body, **limits, **server.prefill, "messages": [*asked, message]}
+    begun_part = _said(server, turn, marks or _marks_of(str(body.get("model") or "")), inside)
+    message = {"role": "assistant", **begun_part}
+    return {**body, **limits, **server.prefill, "messages": [*turns, message]}
 
 
 def _said(server: Server, turn: Turn, marks: Marks, inside: bool) -> dict[str, object]:

@@ -132,11 +132,11 @@ class ContextOverflow:
 def find(message: str) -> ContextOverflow | None:
     """Return the numbers in an error message about the context; None for another message."""
     for pattern in _PATTERNS:
-        if found := pattern.search(message):
-            said = found.groupdict()
-            tokens, asked = (int(said.get(name) or 0) for name in ("tokens", "asked"))
+        if match := pattern.search(message):
+            numbers = match.groupdict()
+            tokens, limit = (int(numbers.get(name) or 0) for name in ("tokens", "asked"))
             return ContextOverflow(
-                tokens, int(said["most"]), asked, bound=not tokens or bool(said.get("least"))
+                tokens, int(numbers["most"]), limit, bound=not tokens or bool(numbers.get("least"))
             )
     return _by_meaning(message[:_LONGEST])
 
@@ -156,8 +156,8 @@ def _by_meaning(message: str) -> ContextOverflow | None:
     plain = _plain(message)
     if not _means(plain):
         return None
-    found = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
-    numbers = sorted({int(number.replace(",", "")) for number in found}, reverse=True)
+    written = _NUMBER.findall(_NO_TOKENS.sub(" ", plain))
+    numbers = sorted({int(number.replace(",", "")) for number in written}, reverse=True)
     if not numbers:
         return ContextOverflow(0, 0, said=message)
     tokens, most = numbers[:2] if len(numbers) > 1 else (0, numbers[0])

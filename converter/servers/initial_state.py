@@ -130,8 +130,8 @@ def thinking_is_off(body: Body, chosen: InitialState) -> bool:
     if row and row.bare_closer:
         return False
     opens = row is not None and not row.switches
-    told = chosen is InitialState.TEXT and opens
-    return told or switches(Facts(body)) is InitialState.TEXT
+    is_told = chosen is InitialState.TEXT and opens
+    return is_told or switches(Facts(body)) is InitialState.TEXT
 
 
 def needs_prompt(facts: Facts) -> bool:
@@ -166,8 +166,8 @@ def _template_switches(body: Body) -> Mapping[str, object]:
 
 
 def _is_off(body: Body) -> bool:
-    asked = {**body, **_template_switches(body)}
-    return any(name in asked and asked[name] == value for name, value in _OFF)
+    fields = {**body, **_template_switches(body)}
+    return any(name in fields and fields[name] == value for name, value in _OFF)
 
 
 def _is_set(body: Body, wanted: Iterable[Switch]) -> bool:

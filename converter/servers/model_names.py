@@ -59,8 +59,8 @@ def _read_row(written: str) -> Row:
     pattern, equals, rest = (part.strip() for part in written.partition("="))
     if not equals or not pattern:
         raise ValueError(f"expected PATTERN=NAME, such as claude-*=Qwen3-8B, got {written!r}")
-    name, *said = re.split(r"\s+(?=(?:effort|budget)=)", f" {rest}")
-    wishes = dict(part.split("=", 1) for part in said)
+    name, *parts = re.split(r"\s+(?=(?:effort|budget)=)", f" {rest}")
+    wishes = dict(part.split("=", 1) for part in parts)
     effort, budget = wishes.get("effort", ""), wishes.get("budget", "")
     if effort not in ("", OFF, *ALL_EFFORTS) or not (budget.isdecimal() or "budget" not in wishes):
         efforts = ", ".join((OFF, *ALL_EFFORTS))
@@ -68,29 +68,29 @@ def _read_row(written: str) -> Row:
     return Row(pattern, name.strip(), effort, int(budget) if budget else None)
 
 
-def row_of(rows: Rows, asked: str) -> Row | None:
+def row_of(rows: Rows, name: str) -> Row | None:
     """Return the first fitting row; None: the name stays."""
-    return next((row for row in rows if fnmatchcase(asked, row.pattern)), None)
+    return next((row for row in rows if fnmatchcase(name, row.pattern)), None)
 
 
-def ends_as_variant(rows: Rows, asked: str) -> bool:
+def ends_as_variant(rows: Rows, name: str) -> bool:
     """Tell whether a name may be that of a model with a wish about its thinking behind it."""
-    own = any(row.pattern == asked for row in rows)
-    return not own and asked.rpartition("-")[2] in VARIANTS
+    own = any(row.pattern == name for row in rows)
+    return not own and name.rpartition("-")[2] in VARIANTS
 
 
-def variant_of(served: Sequence[Entry], rows: Rows, asked: str) -> Row | None:
+def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:
     """Return what `NAME-low` and its like stand for, where a model NAME is served and none by all
     of that name.
     """
-    stem, _, suffix = asked.rpartition("-")
+    stem, _, suffix = full_name.rpartition("-")
     known = {entry["id"] for entry in served}
     row = None if stem in known else row_of(rows, stem)
     name = (row.name or only_one(served)) if row else stem
-    if suffix not in VARIANTS or asked in known or name not in known:
+    if suffix not in VARIANTS or full_name in known or name not in known:
         return None
     effort, budget = VARIANTS[suffix]
-    return Row(asked, name, effort, budget)
+    return Row(full_name, name, effort, budget)
 
 
 def entries(listed: object) -> list[Entry]:
@@ -122,20 +122,20 @@ def with_variants(listed: Sequence[Entry]) -> list[Entry]:
     return [*listed, *wished]
 
 
-def find(served: Sequence[Entry], rows: Rows, asked: str) -> Entry | None:
+def find(served: Sequence[Entry], rows: Rows, name: str) -> Entry | None:
     """Return the model that a client means by a name, under that name; None where there is none."""
-    for row in (Row(asked, asked), row_of(rows, asked), variant_of(served, rows, asked)):
+    for row in (Row(name, name), row_of(rows, name), variant_of(served, rows, name)):
         wanted = row and (row.name or only_one(served))
         for entry in served:
             if entry["id"] == wanted:
-                return {**entry, "id": asked}
+                return {**entry, "id": name}
     return None
 
 
 def renamed(raw: bytes, name: str) -> bytes:
     """Return a frame or body with this name for its model."""
     written = json.dumps(name).encode()
-    return _MODEL.sub(lambda found: found[1] + written, raw, count=1)
+    return _MODEL.sub(lambda match: match[1] + written, raw, count=1)
 
 
 def renamed_frame(frame: Frame, model: str) -> Frame:

@@ -87,10 +87,10 @@ def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
     value = reply.value()
     listed = value.get("data") if isinstance(value, dict) else None
     places = [value, *listed] if isinstance(listed, list) else [value]
-    found = [
+    matches = [
         place[mark.field] for place in places if isinstance(place, dict) and mark.field in place
     ]
-    return mark.value in found if mark.value else bool(found)
+    return mark.value in matches if mark.value else bool(matches)
 
 
 def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None]:
@@ -100,8 +100,8 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     if server.name == "llama.cpp":
         return (yield from _count_on_llama(body))
     if server.name == "vllm":
-        asked = {name: body[name] for name in _TEMPLATED if name in body}
-        reply = yield ProbeRequest("/tokenize", json_text.write(asked))
+        fields = {name: body[name] for name in _TEMPLATED if name in body}
+        reply = yield ProbeRequest("/tokenize", json_text.write(fields))
         count = _field(reply, "count")
         return count if type(count) is int else None
     return None
@@ -113,9 +113,9 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     """
     if server.name != "vllm":
         return None
-    asked = {name: body[name] for name in _TEMPLATED if name in body}
-    asked["return_token_strs"] = True
-    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(asked))), "token_strs")
+    fields = {name: body[name] for name in _TEMPLATED if name in body}
+    fields["return_token_strs"] = True
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "token_strs")
     if not isinstance(tokens, list) or not tokens:
         return None
     tail = "".join(map(str, tokens[-_TAIL:]))
@@ -126,8 +126,8 @@ def _count_on_llama(body: Mapping[str, object]) -> Probe[int | None]:
     prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
     if not isinstance(prompt, str):
         return None
-    asked = {"content": prompt, "add_special": True, "parse_special": True}
-    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(asked))), "tokens")
+    fields = {"content": prompt, "add_special": True, "parse_special": True}
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
     return len(tokens) if isinstance(tokens, list) else None
 
 

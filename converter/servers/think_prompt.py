@@ -27,10 +27,10 @@ def add(body: Mapping[str, object], budget: int | None) -> dict[str, object] | N
         and first.get("role") == "system"
         and isinstance(first.get("content"), str)
     ):
-        asked = [{**first, "content": f"{first['content']}\n\n{words}"}, *messages[1:]]
+        turns = [{**first, "content": f"{first['content']}\n\n{words}"}, *messages[1:]]
     else:
-        asked = [{"role": "system", "content": words}, *messages]
-    return {**body, "messages": asked}
+        turns = [{"role": "system", "content": words}, *messages]
+    return {**body, "messages": turns}
 
 
 def _speaks_of_it(message: object) -> bool:
@@ -44,12 +44,12 @@ def _speaks_of_it(message: object) -> bool:
 def asks_for_thinking(body: Mapping[str, object]) -> bool:
     """Tell whether a request asks the model to think, by any of the switches that servers know."""
     inner = body.get("chat_template_kwargs")
-    asked = {**body, **(inner if isinstance(inner, dict) else {})}
-    thinking, reasoning = asked.get("thinking"), asked.get("reasoning")
+    fields = {**body, **(inner if isinstance(inner, dict) else {})}
+    thinking, reasoning = fields.get("thinking"), fields.get("reasoning")
     return (
-        any(asked.get(name) is True for name in _SWITCHES)
-        or asked.get("reasoning_effort") not in (None, "none")
-        or asked.get("thinking_mode") == "enabled"
+        any(fields.get(name) is True for name in _SWITCHES)
+        or fields.get("reasoning_effort") not in (None, "none")
+        or fields.get("thinking_mode") == "enabled"
         or (isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive"))
         or (isinstance(reasoning, dict) and reasoning.get("effort") != "none")
     )

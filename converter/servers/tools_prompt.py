@@ -88,8 +88,8 @@ FAMILIES = (
 
 def family_of(model: str) -> Family:
     """Return the family that the name of a model tells, else Hermes."""
-    found = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
-    return next(found, HERMES)
+    rows = (row for row in FAMILIES if re.search(row.pattern, model, re.IGNORECASE))
+    return next(rows, HERMES)
 
 
 def add(body: Mapping[str, object]) -> dict[str, object] | None:
@@ -106,8 +106,8 @@ def add(body: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _words(body: Mapping[str, object], tools: Sequence[object], family: Family) -> str:
-    told = "\n".join(map(_dumps, tools))
-    return _TOLD.format(tools=told, example=family.call(*_EXAMPLE), choice=_choice(body))
+    lines = "\n".join(map(_dumps, tools))
+    return _TOLD.format(tools=lines, example=family.call(*_EXAMPLE), choice=_choice(body))
 
 
 def _choice(body: Mapping[str, object]) -> str:
@@ -124,8 +124,8 @@ def _in_system(messages: Sequence[Message], words: str) -> list[Message]:
     first = messages[0] if messages else {}
     if first.get("role") not in ("system", "developer"):
         return [{"role": "system", "content": words}, *messages]
-    said = _text(first.get("content"))
-    return [{**first, "content": f"{said}\n\n{words}" if said else words}, *messages[1:]]
+    system = _text(first.get("content"))
+    return [{**first, "content": f"{system}\n\n{words}" if system else words}, *messages[1:]]
 
 
 def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
@@ -143,15 +143,15 @@ def _written(messages: Iterable[object], family: Family) -> Iterable[Message]:
 
 
 def _with_calls(message: Message, calls: Sequence[object], family: Family) -> Message:
-    said = [_text(message.get("content"))]
+    pieces = [_text(message.get("content"))]
     for call in calls:
         match call:
             case {"function": {"name": str(name), **told}}:
-                said.append(family.call(name, _arguments(told.get("arguments"))))
+                pieces.append(family.call(name, _arguments(told.get("arguments"))))
             case _:
                 continue
     rest = {name: value for name, value in message.items() if name != "tool_calls"}
-    return {**rest, "content": "\n".join(filter(None, said))}
+    return {**rest, "content": "\n".join(filter(None, pieces))}
 
 
 def _arguments(written: object) -> Mapping[str, object]:
@@ -177,10 +177,10 @@ def _merged(messages: Iterable[Message]) -> list[Message]:
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else {}
-        said, before = message.get("content"), last.get("content")
+        content, before = message.get("content"), last.get("content")
         both = message.get("role") == last.get("role") == "user"
-        if both and isinstance(said, str) and isinstance(before, str):
-            out[-1] = {**last, "content": f"{before}\n{said}"}
+        if both and isinstance(content, str) and isinstance(before, str):
+            out[-1] = {**last, "content": f"{before}\n{content}"}
         else:
             out.append(message)
     return out

@@ -128,8 +128,8 @@ def fill(
 
 def model_of(request: bytes) -> str:
     """Return the model that a request's body names, nothing for a body that is no JSON object."""
-    asked = json_text.read_or_none(request)
-    return str(asked.get("model") or "") if isinstance(asked, dict) else ""
+    fields = json_text.read_or_none(request)
+    return str(fields.get("model") or "") if isinstance(fields, dict) else ""
 
 
 def made(answer: Answer) -> Response:

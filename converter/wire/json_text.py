@@ -194,5 +194,5 @@ def _in_ascii(value: object) -> str:
     return _NO_NUMBERS.sub(_or_null, _ASCII_WRITER.encode(value))
 
 
-def _or_null(found: re.Match[str]) -> str:
-    return found["string"] or "null"
+def _or_null(match: re.Match[str]) -> str:
+    return match["string"] or "null"

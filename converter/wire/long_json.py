@@ -52,8 +52,8 @@ class _Reading:
 
     def behind_blanks(self, at: int) -> int:
         """Return the place of the next character that is no blank."""
-        found = _BLANKS.match(self._text, at)
-        return found.end() if found else at
+        blanks = _BLANKS.match(self._text, at)
+        return blanks.end() if blanks else at
 
     def value(self, at: int, deepest: int) -> tuple[object, int]:
         """Return the value, and the place behind it."""

@@ -232,9 +232,9 @@ class PartialJson:
         return position + 1
 
     def _read_comment(self, buffer: str, position: int) -> int | None:
-        found = buffer.find(self._comment, position)
-        if found >= 0:
-            end = found + len(self._comment)
+        closer = buffer.find(self._comment, position)
+        if closer >= 0:
+            end = closer + len(self._comment)
             self._comment = ""
             return end
         begun = buffer.endswith(self._comment[:-1]) if len(self._comment) > 1 else False

@@ -97,8 +97,8 @@ class FrameDecoder:
         come = chunk
         if self._buffer:
             self._buffer += chunk
-            found = _BLANK_LINE.search(self._buffer, self._searched)
-            come = bytes(self._buffer) if found else b""
+            blank_line = _BLANK_LINE.search(self._buffer, self._searched)
+            come = bytes(self._buffer) if blank_line else b""
         begin, raws = 0, list[bytes]()
         for end in _BLANK_LINE.finditer(come, self._searched):
             raws.append(come[begin : end.end()])

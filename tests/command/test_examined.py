@@ -25,7 +25,7 @@ LLAMA = by_name("llama.cpp")
 
 
 def told(text: str, model: str = "small", server: str = "generic") -> Finding:
-    return thinking(Heard(text=text), by_name(server), model, asked=False)
+    return thinking(Heard(text=text), by_name(server), model, asks_for_thinking=False)
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
@@ -47,7 +47,10 @@ def test_a_closer_alone_is_said_to_the_addon_where_nobody_else_tells() -> None:
 
 def test_thinking_under_a_name_of_its_own_needs_nothing() -> None:
     found = thinking(
-        Heard(text="84", fields={"reasoning": "why"}, first=0.25), GENERIC, "small", asked=False
+        Heard(text="84", fields={"reasoning": "why"}, first=0.25),
+        GENERIC,
+        "small",
+        asks_for_thinking=False,
     )
     assert (found.words, found.options) == (
         "yes: the server sends it apart, as `reasoning`; the first words came after 0.2 s",
@@ -74,10 +77,10 @@ def test_an_answer_without_thinking_is_none(text: str) -> None:
 
 def test_a_switch_that_was_needed_is_told() -> None:
     assert (
-        thinking(Heard(text="84"), LLAMA, "small", asked=True).words
+        thinking(Heard(text="84"), LLAMA, "small", asks_for_thinking=True).words
         == "none was seen, though it was asked for"
     )
-    found = thinking(Heard(text="<think>why</think>84"), LLAMA, "small", asked=True)
+    found = thinking(Heard(text="<think>why</think>84"), LLAMA, "small", asks_for_thinking=True)
     assert found.words.startswith("yes, when a client asks for it: in the text")
 
 

@@ -54,8 +54,8 @@ def parts_of_link(text: str) -> dict[str, str] | None:
     """Return a link's scheme, user, query and so on, whatever the scheme, or none; None for data
     that stand in the link's place.
     """
-    found = _LINK.match(text)
-    return {name: part or "" for name, part in found.groupdict().items()} if found else None
+    match = _LINK.match(text)
+    return {name: part or "" for name, part in match.groupdict().items()} if match else None
 
 
 def _image(value: object) -> object:

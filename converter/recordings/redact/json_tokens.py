@@ -170,14 +170,14 @@ class _Reader:
         parts = _SCALAR.split(line)
         gaps, raws = parts[::2], parts[1::2]
         columns, self._open = self._shape((self._open, tuple(gaps)), raws)
-        found = [column[raw] for column, raw in zip(columns, raws, strict=True)]
-        if _UNREAD in found:
-            gaps, found = _without_unread(parts, found)
+        kept = [column[raw] for column, raw in zip(columns, raws, strict=True)]
+        if _UNREAD in kept:
+            gaps, kept = _without_unread(parts, kept)
         self._gap.append(gaps[0])
-        if found:
+        if kept:
             self._gaps += [b"".join(self._gap), *gaps[1:-1]]
             self._gap = [gaps[-1]]
-            self._tokens += found
+            self._tokens += kept
 
     def _shape(self, line: _Line, raws: Sequence[bytes]) -> _Shape:
         """Return the columns of a line's tokens, and what is open behind it; the same for lines
@@ -211,30 +211,30 @@ class _Reader:
 def _names(line: _Line) -> list[int]:
     """Return which strings of a line are names, by what stands between them."""
     begin, gaps = line
-    passed, found = begin.copy(), []
+    passed, names = begin.copy(), []
     for at, gap in enumerate(gaps[:-1]):
         if gap in _NEXT and not passed.in_object:
             continue
         passed.pass_over(gap)
         if passed.name_next:
-            found.append(at)
+            names.append(at)
         passed.name_next = False
-    return found
+    return names
 
 
 def _without_unread(
-    parts: Sequence[bytes], found: Sequence[Token]
+    parts: Sequence[bytes], read: Sequence[Token]
 ) -> tuple[list[bytes], list[Token]]:
     """Return the gaps and tokens of a line in which something cannot be read: it belongs to the gap
     that it stands in.
     """
     gaps = [[parts[0]]]
-    for token, raw, gap in zip(found, parts[1::2], parts[2::2], strict=True):
+    for token, raw, gap in zip(read, parts[1::2], parts[2::2], strict=True):
         if token is _UNREAD:
             gaps[-1] += raw, gap
         else:
             gaps.append([gap])
-    return [b"".join(gap) for gap in gaps], [token for token in found if token is not _UNREAD]
+    return [b"".join(gap) for gap in gaps], [token for token in read if token is not _UNREAD]
 
 
 def _value(raw: bytes) -> str | float | None:

@@ -29,37 +29,39 @@ class Redaction:
     scrubber: Scrubber
     normaliser: Normaliser
 
-    def asked(self, asked: Asked) -> Asked:
+    def asked(self, request: Asked) -> Asked:
         """Return a request with nothing in it that is not on the list."""
-        path, _, query = asked.path.removeprefix(prefix_of(asked)).partition("?")
+        path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
         path = (
             known
             + self.scrubber.text(path.removeprefix(known))
             + (f"?{QUERY}" if QUERY in query.split("&") else "")
         )
-        return Asked(asked.method, path, self._headers(asked), self._request(asked.body))
+        return Asked(request.method, path, self._headers(request), self._request(request.body))
 
-    def _headers(self, asked: Asked) -> Mapping[str, str]:
-        said = {
-            name: asked.headers[name] for name in HEADERS if is_kept(name, asked.headers.get(name))
+    def _headers(self, request: Asked) -> Mapping[str, str]:
+        passed = {
+            name: request.headers[name]
+            for name in HEADERS
+            if is_kept(name, request.headers.get(name))
         }
-        replaced = {name: self.scrubber.text(value) for name, value in said.items()}
+        replaced = {name: self.scrubber.text(value) for name, value in passed.items()}
         # a value may be too long now
         headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
-        known = find(asked.method, asked.path)
-        if known and known[0].lists_models and by_headers(asked.headers).label.version[0]:
+        known = find(request.method, request.path)
+        if known and known[0].lists_models and by_headers(request.headers).label.version[0]:
             # a header tells which dialect the client speaks, though its key does not stay
-            headers.setdefault(*by_headers(asked.headers).label.version)
+            headers.setdefault(*by_headers(request.headers).label.version)
         return headers
 
     def _request(self, body: bytes) -> bytes:
-        said = kept(json_text.read_or_none(body), REQUEST)
-        if not isinstance(said, dict):
+        fields = kept(json_text.read_or_none(body), REQUEST)
+        if not isinstance(fields, dict):
             return b""
-        if "system" in said:
-            said["system"] = _unbilled(said["system"])
-        clean, _ = self.body(json_text.write(said), stream=False)
+        if "system" in fields:
+            fields["system"] = _unbilled(fields["system"])
+        clean, _ = self.body(json_text.write(fields), stream=False)
         return json_text.write(json_text.read(clean))
 
     def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
@@ -89,34 +91,34 @@ class Redaction:
         after = woven([gaps[gap] for gap in before.gaps], self._written(before.tokens, stream))
         return b"".join(after), moved(before.all(), after, borders) if borders else []
 
-    def _written(self, found: Sequence[Token], stream: bool) -> list[bytes]:
+    def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
         """Return what to write for each token: the same for the same one, unless it holds a part of
         a secret.
         """
-        texts = {token: str(token.value) for token in found}
+        texts = {token: str(token.value) for token in tokens}
         alone = {
             token: self._new(
                 token, text if stream and not token.name else self.scrubber.hidden(text)
             )
             for token, text in texts.items()
         }
-        new = [alone[token] for token in found]
-        for place, hidden in self._parts_of_secrets(found, texts) if stream else ():
-            new[place] = self._new(found[place], hidden)
+        new = [alone[token] for token in tokens]
+        for place, hidden in self._parts_of_secrets(tokens, texts) if stream else ():
+            new[place] = self._new(tokens[place], hidden)
         return new
 
     def _parts_of_secrets(
-        self, found: Sequence[Token], texts: Mapping[Token, str]
+        self, tokens: Sequence[Token], texts: Mapping[Token, str]
     ) -> Iterator[tuple[int, str]]:
         """Return the strings of a stream that a secret, or a part of a place, stands in: without;
         frames may cut it anywhere.
         """
         paths: defaultdict[Path, list[int]] = defaultdict(list)
-        for place, token in enumerate(found):
+        for place, token in enumerate(tokens):
             if not token.name:
                 paths[token.path].append(place)
         for places in paths.values():
-            parts = [texts[found[place]] for place in places]
+            parts = [texts[tokens[place]] for place in places]
             clean = self.scrubber.hidden_over(parts)
             if clean is not parts:
                 yield from (
@@ -165,13 +167,13 @@ def _has_text(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str)
 
 
-def prefix_of(asked: Asked) -> str:
+def prefix_of(request: Asked) -> str:
     """Return what stands before the endpoint in a path."""
-    known = find(asked.method, asked.path)
+    known = find(request.method, request.path)
     return known[1] if known else ""
 
 
 def content_type_of(written: str) -> str:
     """Return a content type without anything that a server may have added to it."""
-    found = _CONTENT_TYPE.match(written)
-    return "; ".join(part for part in found.groups() if part) if found else ""
+    match = _CONTENT_TYPE.match(written)
+    return "; ".join(part for part in match.groups() if part) if match else ""

@@ -40,12 +40,12 @@ def redacted(recording: Recording) -> Recording:
     """
     endpoint = _endpoint(recording.asked)
     redaction = Redaction(_scrubber(recording), Normaliser(endpoint.lists_models))
-    asked, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
+    request, sent = redaction.asked(recording.asked), redaction.asked(recording.sent)
     answered, options = recording.answered, recording.options
     chunks = redaction.chunks(recording.chunks, is_stream(answered.content_type, recording.body))
     clean = replace(
         recording,
-        asked=asked,
+        asked=request,
         sent=sent,
         answered=Answered(answered.status, content_type_of(answered.content_type)),
         chunks=chunks,
@@ -61,10 +61,12 @@ def redacted(recording: Recording) -> Recording:
     return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
 
 
-def _endpoint(asked: Asked) -> Endpoint:
-    known = find(asked.method, asked.path)
+def _endpoint(request: Asked) -> Endpoint:
+    known = find(request.method, request.path)
     if known is None:
-        raise RecordingError(f"{asked.method} {asked.path} is no request that the addon acts on")
+        raise RecordingError(
+            f"{request.method} {request.path} is no request that the addon acts on"
+        )
     return known[0]
 
 
@@ -77,22 +79,22 @@ def redacted_words(recording: Recording, text: str) -> str:
 
 def _scrubber(recording: Recording) -> Scrubber:
     secrets: set[str] = set()
-    for asked in (recording.asked, recording.sent):
-        said = json_text.read_or_none(asked.body)
-        secrets |= {*secrets_of_headers(asked.headers), *secrets_of_link(asked.path)}
-        secrets |= {*secrets_of_body(said, kept(said, REQUEST))}
-        secrets |= {part for part in prefix_of(asked).split("/") if re.search(r"\d", part)}
+    for request in (recording.asked, recording.sent):
+        fields = json_text.read_or_none(request.body)
+        secrets |= {*secrets_of_headers(request.headers), *secrets_of_link(request.path)}
+        secrets |= {*secrets_of_body(fields, kept(fields, REQUEST))}
+        secrets |= {part for part in prefix_of(request).split("/") if re.search(r"\d", part)}
     return Scrubber(secrets, recording.places, _models(recording))
 
 
 def _models(recording: Recording) -> set[str]:
-    asked = [(body, is_stream("", body)) for body in (recording.asked.body, recording.sent.body)]
+    requests = [(body, is_stream("", body)) for body in (recording.asked.body, recording.sent.body)]
     replies = (
         (recording.answered.content_type, recording.body),
         (recording.got.content_type, recording.got.body),
     )
-    bodies = [*asked, *((body, is_stream(kind, body)) for kind, body in replies)]
-    found = {
+    bodies = [*requests, *((body, is_stream(kind, body)) for kind, body in replies)]
+    models = {
         token
         for body, stream in bodies
         if _A_PATH.search(body)
@@ -101,6 +103,6 @@ def _models(recording: Recording) -> set[str]:
     }
     return {
         str(token.value)
-        for token in found
+        for token in models
         if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))
     }

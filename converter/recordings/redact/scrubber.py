@@ -26,18 +26,18 @@ class Scrubber:
     """
 
     def __init__(self, secrets: Iterable[str], places: Iterable[str], paths: Iterable[str]) -> None:
-        found = {
+        names = {
             secret
             for secret in secrets
             if len(secret) >= LEAST_SECRET and secret not in PROTOCOL and set(secret) != {"x"}
         }
         self.secrets = sorted(
-            {form for secret in found for form in _forms(secret)}, key=len, reverse=True
+            {form for secret in names for form in _forms(secret)}, key=len, reverse=True
         )
         self._secret = re.compile("|".join(map(re.escape, self.secrets)) or _NEVER)
         self._begins = {secret[:LEAST_SECRET] for secret in self.secrets}
         self._names: dict[str, str] = _renamed_paths(
-            {path for said in paths for path in (said, self.hidden(said))}
+            {path for place in paths for path in (place, self.hidden(place))}
         )
         self._name = re.compile(
             "|".join(map(re.escape, sorted(self._names, key=len, reverse=True))) or _NEVER
@@ -51,7 +51,7 @@ class Scrubber:
         """Return the text without secrets, and without the beginning of one at its end."""
         if not _holds(text, self._begins):
             return text
-        text = self._secret.sub(lambda found: "x" * len(found[0]), text)
+        text = self._secret.sub(lambda match: "x" * len(match[0]), text)
         for secret in self.secrets:
             if secret[:LEAST_SECRET] not in text:
                 continue
@@ -75,18 +75,18 @@ class Scrubber:
         ]
 
     def _without_cut(self, text: str, ends: Sequence[int]) -> str:
-        def masked(found: re.Match[str]) -> str:
-            first, last = (bisect_right(ends, at) for at in (found.start(), found.end() - 1))
-            return found[0] if first == last else "x" * len(found[0])
+        def masked(match: re.Match[str]) -> str:
+            first, last = (bisect_right(ends, at) for at in (match.start(), match.end() - 1))
+            return match[0] if first == last else "x" * len(match[0])
 
         return self._anywhere.sub(masked, text)
 
     def renamed(self, text: str) -> str:
         """Return the text with other places and names, of the same meaning to whoever reads it."""
         if _holds(text, self._names):
-            text = self._name.sub(lambda found: self._names[found[0]], text)
+            text = self._name.sub(lambda match: self._names[match[0]], text)
         if _holds(text, self._places):
-            text = self._place.sub(lambda found: HERE if _has_port(found[0]) else _HOST, text)
+            text = self._place.sub(lambda match: HERE if _has_port(match[0]) else _HOST, text)
         return text
 
     def text(self, text: str) -> str:
@@ -145,8 +145,8 @@ def _renamed_paths(paths: Iterable[str]) -> dict[str, str]:
     names = {}
     for path in filter(is_path, paths):
         *folders, last = [part for part in re.split(r"[\\/]+", path) if part] or ["model"]
-        told = (part for part in (last, *reversed(folders)) if for_model(part) == for_model(path))
-        names[path] = next(told, last)
+        parts = (part for part in (last, *reversed(folders)) if for_model(part) == for_model(path))
+        names[path] = next(parts, last)
         if len(folders) > 1:
             names[path[: path.rindex(last)]] = ""
     return names

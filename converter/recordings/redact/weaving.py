@@ -18,12 +18,12 @@ def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int
     piece stays in it.
     """
     starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
-    found = []
+    pieces = []
     for border in borders:
         at = bisect_right(starts, border) - 1
         inner = border - starts[at]
-        found.append(now[at] + (min(inner, len(after[at])) if inner else 0))
-    return found
+        pieces.append(now[at] + (min(inner, len(after[at])) if inner else 0))
+    return pieces
 
 
 def written(text: str) -> bytes:

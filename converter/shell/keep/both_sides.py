@@ -85,7 +85,7 @@ class BothSides:
             _request(self.sent),
             _reply(self.answered),
         ):
-            asked, got = self.asked, flow.response
+            request, got = self.asked, flow.response
             flow.request, flow.response = self.sent, self.answered
             try:
                 # a person who edited a held request has made one, and it holds no reply
@@ -93,7 +93,7 @@ class BothSides:
                 flow.backup()
             finally:
                 # whatever happens: a whole reply is still to be sent
-                flow.request, flow.response = asked, got
+                flow.request, flow.response = request, got
 
 
 def _request(request: Request) -> object:

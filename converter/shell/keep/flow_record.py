@@ -111,8 +111,8 @@ class FlowRecord:
             status = refused.partition(":")[0]
             troubles = [words for words in troubles if words.rstrip("…") not in refused]
             troubles = [refused, *(words for words in troubles if status not in words)]
-        said = filter(None, [*troubles, *self._thoughts(), *self.hints])
-        flow.comment = flow.comment or " · ".join(said)
+        marks = filter(None, [*troubles, *self._thoughts(), *self.hints])
+        flow.comment = flow.comment or " · ".join(marks)
         marker = TROUBLE if self.notes or failed else MOVED if moved else NOTHING
         flow.marked = flow.marked or marker
 
@@ -123,7 +123,7 @@ class FlowRecord:
 
     def _told(self, flow: HTTPFlow) -> str:
         awaited = self.awaited or AwaitedReply(ReadRequest(self.exchange))
-        found = Found(
+        facts = Found(
             self.server.name,
             self.server_parses,
             awaited.initial.value,
@@ -131,10 +131,10 @@ class FlowRecord:
             awaited.prompted,
         )
         noted = notes.Notes(
-            self.sides.cuts, flow.error.msg if flow.error else "", self.options, found
+            self.sides.cuts, flow.error.msg if flow.error else "", self.options, facts
         )
-        told = notes.write(noted, self.summary(flow), comment=flow.comment, marker=flow.marked)
-        return notes.without_chunks(told) if self.sides.cut_off else told
+        written = notes.write(noted, self.summary(flow), comment=flow.comment, marker=flow.marked)
+        return notes.without_chunks(written) if self.sides.cut_off else written
 
 
 def client_left(flow: HTTPFlow) -> bool:

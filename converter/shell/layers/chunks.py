@@ -36,15 +36,15 @@ class WholeReads:
         if pieces and not buffer:  # all of a paced reply's reads: nothing is left for h11
             return b"".join(pieces)
         try:
-            while isinstance(found := self._reader(buffer), h11.Data):
-                pieces.append(found.data)
+            while isinstance(event := self._reader(buffer), h11.Data):
+                pieces.append(event.data)
                 if len(pieces) == 1:  # the rest of a chunk that a read had cut
                     pieces += self._usual(buffer)
         except h11.ProtocolError as error:
-            found = error
-        if found is None and len(buffer) > LONGEST_HEAD:  # no data is left in it
-            found = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
-        self.after = h11.EndOfMessage() if isinstance(found, h11.EndOfMessage) else found
+            event = error
+        if event is None and len(buffer) > LONGEST_HEAD:  # no data is left in it
+            event = h11.RemoteProtocolError(f"more than {LONGEST_HEAD} bytes between chunks")
+        self.after = h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
         return b"".join(pieces)
 
     def _usual(self, buffer: Any) -> list[bytes]:

@@ -129,8 +129,8 @@ class ReplyLayer(HttpLayer):
         stream = self.streams.get(stream_id)
         if stream is None or self._handler is None or self.is_shared(stream.context.server):
             return None
-        found = self._handler.transports.get(stream.context.server)
-        return found.writer.transport if found and found.writer else None
+        transport = self._handler.transports.get(stream.context.server)
+        return transport.writer.transport if transport and transport.writer else None
 
     def _own(self, event: events.Event) -> CommandGenerator[None] | None:
         """Return what is done about an event that mitmproxy's layer knows nothing of. Whether a

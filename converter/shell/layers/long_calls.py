@@ -78,10 +78,10 @@ def _few(pieces: list[bytes]) -> Iterator[list[bytes]]:
 
 async def _in_steps(function: StreamFunction, chunk: bytes) -> list[bytes]:
     """Return what a function says of a chunk, which it gets in pieces."""
-    said: list[bytes] = []
+    pieces: list[bytes] = []
     for at in range(0, max(len(chunk), 1), LONG_READ):
         if function.is_long:
-            return said + list(await function.beside(chunk[at:]))
-        said += function(chunk[at : at + LONG_READ])
+            return pieces + list(await function.beside(chunk[at:]))
+        pieces += function(chunk[at : at + LONG_READ])
         await asyncio.sleep(0)
-    return said
+    return pieces

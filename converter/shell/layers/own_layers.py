@@ -104,14 +104,14 @@ async def break_off() -> None:
     """Break off all replies that are under way, and wait until the clients have the last bytes."""
     handlers = mitmproxy_internals.connection_handlers()
     busy = [layer for layer in LIVE if _replies(layer) and layer.client_id in handlers]
-    told = {layer.client_id: handlers[layer.client_id] for layer in busy}
+    waiting = {layer.client_id: handlers[layer.client_id] for layer in busy}
     try:
         async with asyncio.timeout(SECONDS_TO_QUIT):
-            for handler in told.values():
+            for handler in waiting.values():
                 await handler.server_event(Quit(QUITTING))
             while any(map(_replies, busy)):
                 await asyncio.sleep(0.01)  # an `error` hook of some addon still runs
-            for handler in told.values():
+            for handler in waiting.values():
                 await handler.drain_writers()
     except TimeoutError:
         _log.warning("think: some clients did not take the last words of their replies in time")

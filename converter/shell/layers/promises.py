@@ -188,9 +188,9 @@ class StreamLayer(HttpStream):
         self._early = self.flow.response if self.streams else None
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
-        asked, self.flow.request = self.flow.request, request
+        first, self.flow.request = self.flow.request, request
         made = yield from self.make_server_connection()
-        self.flow.request = asked
+        self.flow.request = first
         if made:
             server, body = self.context.server, request.raw_content or b""
             yield SendHttp(RequestHeaders(self.stream_id, request, end_stream=False), server)
@@ -234,8 +234,8 @@ class StreamLayer(HttpStream):
         for command in replies:
             yield command
             if isinstance(command, HttpResponseHook) and is_stream_function(self._early.stream):
-                said = self._layer.listener.late(self.flow, self._early.stream)
-                yield from self._say(said)
+                late = self._layer.listener.late(self.flow, self._early.stream)
+                yield from self._say(late)
 
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
@@ -299,13 +299,13 @@ class StreamLayer(HttpStream):
 
     def _say(self, pieces: list[bytes]) -> CommandGenerator[None]:
         """Send the client what a stream function has returned, at once and in one piece."""
-        said = b"".join(pieces)
-        if not said:
+        data = b"".join(pieces)
+        if not data:
             return
         self.has_spoken()
         if self.context.options.store_streamed_bodies:
-            self.response_body_buf += said
-        yield SendHttp(ResponseData(self.stream_id, said), self.context.client)
+            self.response_body_buf += data
+        yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
 
 
 def _is_error(command: commands.Command) -> bool:

@@ -67,13 +67,13 @@ class Carrier:
         reader: WholeReads = server.body_reader  # type: ignore[assignment]
         body = reader.take(server.buf)
         self.goes_on = reader.after is None
-        said = b"".join(self._function(body)) if body and self._function else body
-        if not said:
+        out = b"".join(self._function(body)) if body and self._function else body
+        if not out:
             return b""
         self._stream.has_spoken()
         if self._keeps:
-            self._stream.response_body_buf += said
-        return b"%x\r\n%s\r\n" % (len(said), said) if self._chunked else said
+            self._stream.response_body_buf += out
+        return b"%x\r\n%s\r\n" % (len(out), out) if self._chunked else out
 
 
 class Splice(asyncio.Protocol):
@@ -101,8 +101,8 @@ class Splice(asyncio.Protocol):
             self.theirs.data_received(data)
             return
         self._handler.timeout_watchdog.register_activity()
-        if said := self._carrier.take(data):
-            self._client.write(said)
+        if out := self._carrier.take(data):
+            self._client.write(out)
         if not self._carrier.goes_on:
             self._end()
 

@@ -127,8 +127,8 @@ class RedisStore(BoundedStore):
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
-        found = self._client.get(f"{_PREFIX}n".encode() + _raw(name))
-        return (found or b"").decode("utf-8", "surrogatepass")
+        value = self._client.get(f"{_PREFIX}n".encode() + _raw(name))
+        return (value or b"").decode("utf-8", "surrogatepass")
 
     def get(self, key: str) -> bytes | None:
         """Return an entry's value."""
@@ -181,8 +181,8 @@ def _master(address: str, chosen: dict[str, Any]) -> Any:
     named = {"username": parts.username, "password": parts.password}
     secrets = {name: secret for name, secret in named.items() if secret}
     ssl = parts.scheme.startswith("rediss")
-    found = make(sentinels, sentinel_kwargs=chosen, ssl=ssl, **chosen, **secrets)
-    return found.master_for(parts.path.strip("/"))
+    master = make(sentinels, sentinel_kwargs=chosen, ssl=ssl, **chosen, **secrets)
+    return master.master_for(parts.path.strip("/"))
 
 
 def _raw(text: str) -> bytes:

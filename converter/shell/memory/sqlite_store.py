@@ -105,8 +105,8 @@ class SqliteStore(BoundedStore):
         """Return an entry's value."""
         with self._changing() as run:
             self._drop_old(run)
-            found = self._read(run, _raw(key))
-            return found[0] if found else None
+            row = self._read(run, _raw(key))
+            return row[0] if row else None
 
     def history(self, key: str) -> list[bytes] | None:
         """Return the values up to this entry, oldest first; None when one of them is gone."""
@@ -114,12 +114,12 @@ class SqliteStore(BoundedStore):
         with self._changing() as run:
             self._drop_old(run)
             while place:
-                found = None if place in seen else self._read(run, place)
-                if found is None:
+                row = None if place in seen else self._read(run, place)
+                if row is None:
                     return None
                 seen.add(place)
-                values.append(found[0])
-                place = found[1]
+                values.append(row[0])
+                place = row[1]
         return values[::-1]
 
     def _read(self, run: "_Run", key: bytes) -> tuple[bytes, bytes] | None:

@@ -150,8 +150,8 @@ class UpstreamClient:
 
     async def _recognise(self, upstream: Upstream, headers: Headers) -> Server | None:
         try:
-            asked = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
-            replies = await asyncio.gather(*asked)
+            probes = [self._fetch(upstream, ProbeRequest(path), headers) for path in IDENTITY_PATHS]
+            replies = await asyncio.gather(*probes)
         finally:
             self._recognising.pop(upstream, None)
         heard = dict(zip(IDENTITY_PATHS, replies, strict=True))
@@ -197,26 +197,26 @@ class UpstreamClient:
         """Return a probe's result. `size`: bytes of the request that it carries."""
         reply: Reply | None = None
         while True:
-            asked = await aside(size, partial(step, probe, reply))
-            if isinstance(asked, Settled):
-                return asked.result
-            reply = await self._fetch(upstream, asked, headers)
+            next_step = await aside(size, partial(step, probe, reply))
+            if isinstance(next_step, Settled):
+                return next_step.result
+            reply = await self._fetch(upstream, next_step, headers)
 
     async def _fetch(
-        self, upstream: Upstream, asked: ProbeRequest, headers: Headers
+        self, upstream: Upstream, probe: ProbeRequest, headers: Headers
     ) -> Reply | None:
         """Return the answer; None, and the server's silence is remembered, when there is none
         within `PATIENCE`. Raises ConnectionError when nobody is there.
         """
         try:
             async with asyncio.timeout(PATIENCE):
-                return await fetch(upstream, asked, headers, self._secure)
+                return await fetch(upstream, probe, headers, self._secure)
         except TimeoutError:
             reason = f"nothing came within {PATIENCE} s"
         except NoReplyError as error:
             reason = str(error)
         self._rests_until[upstream] = time.monotonic() + REST
-        self._complain(upstream, f"no answer to {asked.path}: {reason}")
+        self._complain(upstream, f"no answer to {probe.path}: {reason}")
         return None
 
     def _answered(self, upstream: Upstream) -> None:
@@ -227,8 +227,8 @@ class UpstreamClient:
         """Say it once for each server, until it answers again."""
         if upstream not in self._complained:
             self._complained[upstream] = None
-            asked = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
-            _log.warning("think: %s (said once)", asked)
+            line = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
+            _log.warning("think: %s (said once)", line)
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:

@@ -26,7 +26,7 @@ class NoReplyError(Exception):
 
 
 async def fetch(
-    upstream: Upstream, asked: ProbeRequest, headers: Mapping[str, str], secure: Secure
+    upstream: Upstream, probe: ProbeRequest, headers: Mapping[str, str], secure: Secure
 ) -> Reply:
     """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
     NoReplyError.
@@ -40,7 +40,7 @@ async def fetch(
         raise NoReplyError(str(error)) from None
     try:
         wire = h11.Connection(h11.CLIENT)
-        writer.write(_written(wire, upstream, asked, headers))
+        writer.write(_written(wire, upstream, probe, headers))
         return await _read(wire, reader)
     except (OSError, ValueError, h11.ProtocolError) as error:
         raise NoReplyError(str(error) or type(error).__name__) from None
@@ -61,22 +61,22 @@ async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
 
 
 def _written(
-    wire: h11.Connection, upstream: Upstream, asked: ProbeRequest, headers: Mapping[str, str]
+    wire: h11.Connection, upstream: Upstream, probe: ProbeRequest, headers: Mapping[str, str]
 ) -> bytes:
     """Return the request's bytes. Raises LocalProtocolError for what cannot stand in one."""
-    body = asked.body or b""
+    body = probe.body or b""
     sent = {
         "host": host_header(upstream),
         "content-type": "application/json",
         "accept": "application/json",
         "accept-encoding": "identity",
         "connection": "close",
-        **({} if asked.body is None else {"content-length": str(len(body))}),
+        **({} if probe.body is None else {"content-length": str(len(body))}),
         **headers,
     }
     request = h11.Request(
-        method="GET" if asked.body is None else "POST",
-        target=_bytes(upstream.prefix + asked.path),
+        method="GET" if probe.body is None else "POST",
+        target=_bytes(upstream.prefix + probe.path),
         headers=[(_bytes(name), _bytes(value)) for name, value in sent.items()],
     )
     parts = [wire.send(event) for event in (request, h11.Data(body), h11.EndOfMessage())]

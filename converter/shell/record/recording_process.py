@@ -118,19 +118,19 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
     answers.write(_READY)
     answers.flush()
     for line in orders:
-        said = json.loads(line)
-        data = orders.read(said.pop("size"))
-        answers.write(json.dumps(_answer(data, said)).encode() + b"\n")
+        order = json.loads(line)
+        data = orders.read(order.pop("size"))
+        answers.write(json.dumps(_answer(data, order)).encode() + b"\n")
         answers.flush()
         gc.collect()
 
 
-def _answer(data: bytes, said: dict[str, Any]) -> dict[str, str]:
+def _answer(data: bytes, line: dict[str, Any]) -> dict[str, str]:
     try:
         [flow] = FlowReader(BytesIO(data)).stream()
         assert isinstance(flow, HTTPFlow)
-        expected = said["expected"] and Expectation(**said["expected"])
-        order = Order(said["folder"], said["name"], expected)
+        expected = line["expected"] and Expectation(**line["expected"])
+        order = Order(line["folder"], line["name"], expected)
         return {"path": str(recording_work.keep(flow, order))}
     except NothingToKeepError as error:
         return {"nothing": str(error)}

@@ -104,8 +104,8 @@ def _claimed(folder: Path, number: int) -> Path | None:
 
 
 def _numbers(folder: Path) -> list[int]:
-    found = [_NUMBERED.match(path.name) for path in folder.iterdir()]
-    return [0, *(int(number[1]) for number in found if number)]
+    matches = [_NUMBERED.match(path.name) for path in folder.iterdir()]
+    return [0, *(int(number[1]) for number in matches if number)]
 
 
 def _described(recording: Recording) -> str:

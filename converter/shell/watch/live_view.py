@@ -61,8 +61,8 @@ class Running:
     def facts(self) -> dict[str, object]:
         """The facts known of the reply so far."""
         rewriter = self.kept.rewriter
-        told = rewriter.summary.told() if rewriter else {}
-        return {"still coming": f"{told.pop('end', 0.0)} s so far"} | told
+        summary = rewriter.summary.told() if rewriter else {}
+        return {"still coming": f"{summary.pop('end', 0.0)} s so far"} | summary
 
     def transcript(self, of_server: bool) -> Transcript:
         """Return what the client has got so far, or what the server has sent."""

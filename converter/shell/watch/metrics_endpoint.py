@@ -65,10 +65,10 @@ class MetricsEndpoint:
         """Count a reply that is over."""
         if self._place is None or not record.exchange.endpoint.is_chat:
             return
-        told = record.summary(flow) if record.rewriter else {}
-        model = told.get("model") or record.model
-        reply = Reply({**told, "model": model}, address_of(flow), record.server.name)
-        self.metrics.add(reply, outcome_of(flow, told), record.notes)
+        summary = record.summary(flow) if record.rewriter else {}
+        model = summary.get("model") or record.model
+        reply = Reply({**summary, "model": model}, address_of(flow), record.server.name)
+        self.metrics.add(reply, outcome_of(flow, summary), record.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()
             self._writing = loop.call_later(SECONDS_BETWEEN_FILES, self._write)
@@ -133,13 +133,13 @@ class MetricsEndpoint:
         return reply if method == b"GET" else reply.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
 
 
-def outcome_of(flow: HTTPFlow, told: Mapping[str, object]) -> str:
+def outcome_of(flow: HTTPFlow, summary: Mapping[str, object]) -> str:
     """Return how a request ended, in one or two words."""
-    if flow.error and not told.get("finish"):
+    if flow.error and not summary.get("finish"):
         return "client left" if client_left(flow) else "broke off"
     if flow.response and flow.response.status_code >= 400:
         return "refused"
-    return "ok" if told.get("finish") and not told.get("failure") else "failed"
+    return "ok" if summary.get("finish") and not summary.get("failure") else "failed"
 
 
 def _listen(place: MetricsPlace) -> socket.socket:

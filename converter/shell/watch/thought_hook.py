@@ -43,11 +43,11 @@ class ThoughtTeller:
         self._tasks: set[asyncio.Future[None]] = set()
         self._last: dict[object, asyncio.Future[None]] = {}
 
-    def call(self, told: Sequence[ThoughtEvent]) -> None:
-        """Call the hooks of other addons. `told`: thoughts of one exchange."""
-        if told and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
-            exchange = told[0]["taskId"]
-            task = asyncio.ensure_future(_pass_on(told, self._last.get(exchange)))
+    def call(self, events: Sequence[ThoughtEvent]) -> None:
+        """Call the hooks of other addons. `events`: thoughts of one exchange."""
+        if events and len(self._tasks) < MOST_HOOKS and TABLE.of(ThoughtHook.name):
+            exchange = events[0]["taskId"]
+            task = asyncio.ensure_future(_pass_on(events, self._last.get(exchange)))
             self._tasks.add(task)
             self._last[exchange] = task
             task.add_done_callback(partial(self._over, exchange))
@@ -58,10 +58,10 @@ class ThoughtTeller:
             del self._last[exchange]
 
 
-async def _pass_on(told: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
+async def _pass_on(events: Sequence[ThoughtEvent], before: asyncio.Future[None] | None) -> None:
     if before:
         await asyncio.wait([before])
-    for number, event in enumerate(told, 1):
+    for number, event in enumerate(events, 1):
         await ctx.master.addons.trigger_event(ThoughtHook(event))
         if number % AT_A_TIME == 0:
             await asyncio.sleep(0)
@@ -71,9 +71,9 @@ def report(flow: HTTPFlow, words: Sequence[str], level: int = logging.WARNING) -
     """Say in one line of the log what a person should know; return it in a few words for the flow's
     comment.
     """
-    if said := [note for note in words if note]:  # servers' words are among them
-        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(said), LONGEST_LINE))
-    return [in_short(note) for note in said]
+    if notes := [note for note in words if note]:  # servers' words are among them
+        _log.log(level, "think: %s: %s", in_a_line(flow), bounded("; ".join(notes), LONGEST_LINE))
+    return [in_short(note) for note in notes]
 
 
 def announce(words: str) -> None:
@@ -83,13 +83,13 @@ def announce(words: str) -> None:
     _log.log(ALERT if hasattr(ctx.master, "keymap") else logging.INFO, words)
 
 
-def append(path: str, told: Sequence[ThoughtEvent]) -> None:
+def append(path: str, events: Sequence[ThoughtEvent]) -> None:
     """Write a line for each at once, unless there is no path; a file that cannot be written, or a
     pipe that nobody reads, costs a log line, no reply.
     """
-    if not told or not path:
+    if not events or not path:
         return
-    lines = b"".join(json_text.write(event) + b"\n" for event in told)
+    lines = b"".join(json_text.write(event) + b"\n" for event in events)
     try:
         with open(Path(path).expanduser(), "ab", buffering=0, opener=_at_once) as file:
             if (file.write(lines) or 0) < len(lines):

@@ -64,9 +64,9 @@ class Thinking(Contentview):
         message, flow = metadata.http_message, metadata.flow
         if not isinstance(flow, HTTPFlow) or message is None or data.lstrip()[:1] == b"<":
             return -1
-        found = find(flow.request.method, flow.request.path)
-        asked = isinstance(message, Request)
-        ours = found and (found[0].is_request if asked else found[0].is_chat)
+        endpoint = find(flow.request.method, flow.request.path)
+        of_request = isinstance(message, Request)
+        ours = endpoint and (endpoint[0].is_request if of_request else endpoint[0].is_chat)
         return self.priority if ours else -1
 
     def prettify(self, data: bytes, metadata: Metadata) -> str:
@@ -179,8 +179,10 @@ def reading_of(flow: Flow | None, of_server: bool) -> tuple[Settings, Expected]:
     except (ValueError, TypeError, AttributeError):  # notes of another version
         chosen, begins = settings.read(), InitialState.TEXT
     if of_server or not noted:
-        asked = content_of(flow.request)
-        return chosen, Expected(begins, model_of(asked))  # its name may tell how it marks thoughts
+        request_body = content_of(flow.request)
+        return chosen, Expected(
+            begins, model_of(request_body)
+        )  # its name may tell how it marks thoughts
     return rewritten(chosen), Expected()
 
 

@@ -32,8 +32,8 @@ class BodyReader:
 
     def __call__(self, buffer: Any) -> Any:
         """Return data, the end or nothing; raise h11's error for bad framing."""
-        found = self._reader(buffer)
-        return h11.EndOfMessage() if isinstance(found, h11.EndOfMessage) else found
+        event = self._reader(buffer)
+        return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
 
 
 class PlainClient(Http1Server):

@@ -104,8 +104,10 @@ def reply_line(flow: HTTPFlow, record: FlowRecord) -> str:
     byte 0.2 s, whole 4 s · stop`.
     """
     summary = record.rewriter.summary.told() if record.rewriter else {}
-    asked = record.request
-    model = str(summary.get("model") or (asked and (asked.model or asked.body.get("model"))) or "")
+    request = record.request
+    model = str(
+        summary.get("model") or (request and (request.model or request.body.get("model"))) or ""
+    )
     thoughts = in_words(summary) if record.rewriter else ""
     status = flow.response.status_code if flow.response else 0
     failed = f"status {status}" if status >= 400 else ""

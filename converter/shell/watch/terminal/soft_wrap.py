@@ -69,10 +69,10 @@ class _Place:
             self.inner, self.code, self.fenced = "", False, False
         if not self.inner and line.endswith(":"):
             self.fenced = False  # another thought begins
-        if not self.inner and ": |" in line and (found := _BLOCK.fullmatch(line)):
+        if not self.inner and ": |" in line and (block := _BLOCK.fullmatch(line)):
             self.inner, self.code, self.fenced = (
-                found[1] + "  ",
-                found[2].partition(" ")[0] not in _PROSE,
+                block[1] + "  ",
+                block[2].partition(" ")[0] not in _PROSE,
                 False,
             )
         elif ("```" in line or "~~~" in line) and _FENCE.match(line):
