@@ -9,9 +9,11 @@ layers stay in place.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from mitmproxy import hooks
@@ -81,19 +83,32 @@ _MODULES = {
 }
 
 
+_MEMBER = re.compile(r"([\w.]+)(?:\(([^)]*)\))?")
+
+
 class Part:
-    """One part of our layers. `loses`: what a user loses without it. `built_upon`: what it
-    overrides, calls or reads, with the parameters of what is a function.
+    """One part of our layers. `loses`: what a user loses without it. `table`: what it overrides,
+    calls or reads, members behind their class, functions with their parameters; `more`: the same of
+    another part.
     """
 
-    def __init__(self, loses: str, built_upon: Mapping[str, str]) -> None:
+    def __init__(
+        self, loses: str, table: str, more: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.loses = loses
-        self.built_upon = built_upon
+        self.built_upon = {**more, **dict(_rows(table))}
         self.lacks = self.look()
 
     def look(self) -> list[str]:
         """Return what this mitmproxy lacks for the part: nothing, in the versions named above."""
         return [path for path, given in self.built_upon.items() if not _is_there(path, given)]
+
+
+def _rows(table: str) -> Iterator[tuple[str, str]]:
+    for line in table.split("\n"):
+        owner, colon, members = line.strip().rpartition(": ")
+        for name, parameters in _MEMBER.findall(members):
+            yield f"{owner}.{name}" if colon else name, parameters
 
 
 def _is_there(path: str, parameters: str) -> bool:
@@ -117,196 +132,120 @@ def _is_field(owner: type, name: str) -> bool:
 
 PROMISES = Part(
     "broken streams end without an error, and silent ones without pings",
-    {
-        "ConnectionHandler.drain_writers": "self",
-        "ConnectionHandler.server_event": "self, event",
-        "ConnectionHandler.transports": "",
-        "ConnectionIO.writer": "",
-        "context.Context.client": "",
-        "context.Context.fork": "self",
-        "context.Context.layers": "",
-        "context.Context.options": "",
-        "context.Context.server": "",
-        "ErrorCode.GENERIC_SERVER_ERROR": "",
-        "ErrorCode.KILL": "",
-        "ErrorCode.RESPONSE_TOO_LARGE": "",
-        "GetHttpConnection": "",
-        "HTTPMode.transparent": "",
-        "HttpClient.child_layer": "",
-        "HttpErrorHook": "",
-        "HttpEvent.stream_id": "",
-        "HttpLayer.__init__": "self, context, mode",
-        "HttpLayer.connections": "",
-        "HttpLayer.event_to_child": "self, child, event",
-        "HttpLayer.get_connection": "self, event, reuse",
-        "HttpLayer.make_stream": "self, stream_id",
-        "HttpLayer.mode": "",
-        "HttpLayer.register_connection": "self, command",
-        "HttpLayer.streams": "",
-        "HttpLayer.waiting_for_establishment": "",
-        "HttpResponseHook": "",
-        "HttpStream.__init__": "self, context, stream_id",
-        "HttpStream._handle_event": "self, event",
-        "HttpStream.check_body_size": "self, request",
-        "HttpStream.check_invalid": "self, request",
-        "HttpStream.child_layer": "",
-        "HttpStream.client_state": "",
-        "HttpStream.flow": "",
-        "HttpStream.flow_done": "self",
-        "HttpStream.handle_protocol_error": "self, event",
-        "HttpStream.make_server_connection": "self",
-        "HttpStream.request_body_buf": "",
-        "HttpStream.response_body_buf": "",
-        "HttpStream.send_response": "self, already_streamed",
-        "HttpStream.server_state": "",
-        "HttpStream.start_request_stream": "self",
-        "HttpStream.start_response_stream": "self",
-        "HttpStream.state_consume_request_body": "self, event",
-        "HttpStream.state_consume_response_body": "self, event",
-        "HttpStream.state_done": "self, _",
-        "HttpStream.state_errored": "self, _",
-        "HttpStream.state_stream_response_body": "self, event",
-        "HttpStream.state_wait_for_response_headers": "self, event",
-        "HttpStream.stream_id": "",
-        "Http1Client.__init__": "self, context",
-        "Http1Client.buf": "",
-        "Http1Client.conn": "",
-        "Http1Client.read_headers": "self, event",
-        "Http1Client.request": "",
-        "Http1Client.send": "self, event",
-        "Http1Client.state": "",
-        "Http1Client.stream_id": "",
-        "Http1Server": "",
-        "Http2Server._handle_event": "self, event",
-        "Http2Server.h2_conn": "",
-        "Http2Server.is_closed": "self, stream_id",
-        "Http2Server.streams": "",
-        "BufferedH2Connection.stream_buffers": "",
-        "Http1Buffer.maybe_extract_lines": "self",
-        "layer.Layer._handle_event": "self, event",
-        "layer.Layer._paused": "",
-        "layer.Layer._paused_event_queue": "",
-        "layer.Layer.context": "",
-        "layer.Layer.handle_event": "self, event",
-        "layer.NextLayer.data_client": "self",
-        "layer.NextLayer.layer": "",
-        "ReceiveBuffer.__iadd__": "self, other",
-        "ReceiveBuffer.__len__": "self",
-        "ReceiveBuffer.clear": "self",
-        "ReceiveHttp.event": "",
-        "RegisterHttpConnection.connection": "",
-        "RegisterHttpConnection.err": "",
-        "ErrorCode.CANCEL": "",
-        "RequestData.data": "",
-        "RequestEndOfMessage": "",
-        "RequestHeaders.end_stream": "",
-        "RequestHeaders.request": "",
-        "RequestProtocolError": "",
-        "RequestTrailers": "",
-        "ResponseData.data": "",
-        "ResponseEndOfMessage": "",
-        "ResponseHeaders": "",
-        "ResponseProtocolError.code": "",
-        "SendHttp.event": "",
-        "TunnelLayer.child_layer": "",
-        "commands.CloseConnection": "",
-        "commands.OpenConnection.connection": "",
-        "commands.RequestWakeup": "",
-        "commands.SendData": "",
-        "commands.StartHook.name": "",
-        "events.ConnectionClosed.connection": "",
-        "events.DataReceived.connection": "",
-        "events.DataReceived.data": "",
-        "events.Event": "",
-        "events.OpenConnectionCompleted": "",
-        "events.Start": "",
-        "events.Wakeup.command": "",
-    },
+    """
+    ConnectionHandler: drain_writers(self) server_event(self, event) transports
+    ConnectionIO: writer
+    context.Context: client fork(self) layers options server
+    ErrorCode: GENERIC_SERVER_ERROR KILL RESPONSE_TOO_LARGE CANCEL
+    HTTPMode: transparent
+    HttpClient: child_layer
+    HttpEvent: stream_id
+    HttpLayer: __init__(self, context, mode) connections event_to_child(self, child, event)
+    HttpLayer: get_connection(self, event, reuse) make_stream(self, stream_id) mode
+    HttpLayer: register_connection(self, command) streams waiting_for_establishment
+    HttpStream: __init__(self, context, stream_id) _handle_event(self, event)
+    HttpStream: check_body_size(self, request) check_invalid(self, request) child_layer client_state
+    HttpStream: flow flow_done(self) handle_protocol_error(self, event) make_server_connection(self)
+    HttpStream: request_body_buf response_body_buf send_response(self, already_streamed)
+    HttpStream: server_state start_request_stream(self) start_response_stream(self)
+    HttpStream: state_consume_request_body(self, event) state_consume_response_body(self, event)
+    HttpStream: state_done(self, _) state_errored(self, _) state_stream_response_body(self, event)
+    HttpStream: state_wait_for_response_headers(self, event) stream_id
+    Http1Client: __init__(self, context) buf conn read_headers(self, event) request
+    Http1Client: send(self, event) state stream_id
+    Http2Server: _handle_event(self, event) h2_conn is_closed(self, stream_id) streams
+    BufferedH2Connection: stream_buffers
+    Http1Buffer: maybe_extract_lines(self)
+    layer.Layer: _handle_event(self, event) _paused _paused_event_queue context
+    layer.Layer: handle_event(self, event)
+    layer.NextLayer: data_client(self) layer
+    ReceiveBuffer: __iadd__(self, other) __len__(self) clear(self)
+    ReceiveHttp: event
+    RegisterHttpConnection: connection err
+    RequestData: data
+    RequestHeaders: end_stream request
+    ResponseData: data
+    ResponseProtocolError: code
+    SendHttp: event
+    TunnelLayer: child_layer
+    commands: CloseConnection RequestWakeup SendData
+    commands.OpenConnection: connection
+    commands.StartHook: name
+    events.ConnectionClosed: connection
+    events.DataReceived: connection data
+    events: Event OpenConnectionCompleted Start
+    events.Wakeup: command
+    GetHttpConnection HttpErrorHook HttpResponseHook Http1Server RequestEndOfMessage
+    RequestProtocolError RequestTrailers ResponseEndOfMessage ResponseHeaders
+    """,
 )
 TURNS = Part(
     "a stream may wait for another's",
-    {
-        "ConnectionHandler.drain_writers": "self",
-        "layer.Layer._paused": "",
-        "layer.Paused.command": "",
-        "commands.StartHook": "",
-    },
+    """
+    ConnectionHandler: drain_writers(self)
+    layer.Layer: _paused
+    layer.Paused: command
+    commands: StartHook
+    """,
 )
 MANY_STREAMS = Part(
     "the sixth reply to a client of HTTP/2 waits for another's end",
-    {"ConnectionHandler.max_conns": ""},
+    """
+    ConnectionHandler: max_conns
+    """,
 )
 TRAILERS = Part(
     "a request in chunks with trailers, or a broken chunk, is not answered",
-    {
-        "Http1Server.__init__": "self, context",
-        "Http1Server.body_reader": "",
-        "Http1Server.conn": "",
-        "Http1Server.read_body": "self, event",
-        "Http1Server.request_done": "",
-        "Http1Server.response": "",
-        "h11.EndOfMessage": "",
-    },
+    """
+    Http1Server: __init__(self, context) body_reader conn read_body(self, event) request_done
+    Http1Server: response
+    h11: EndOfMessage
+    """,
 )
 HOOKS = Part(
     "each hook of an exchange takes a turn of the loop",
-    {
-        "ConnectionHandler.handle_hook": "self, hook",
-        "ConnectionHandler.server_event": "self, event",
-        "commands.StartHook.blocking": "",
-        "create_task": "coro, name, keep_ref, client",
-        "events.HookCompleted": "command, reply",
-    },
+    """
+    ConnectionHandler: handle_hook(self, hook) server_event(self, event)
+    commands.StartHook: blocking
+    events: HookCompleted(command, reply)
+    create_task(coro, name, keep_ref, client)
+    """,
 )
 HOOK_TABLE = Part(
     "all addons are asked for each hook",
-    {
-        "AddonManager.chain": "",
-        "AddonManager.lookup": "",
-        "AddonManager.trigger_event": "self, event",
-        "hooks.Hook.args": "self",
-        "safecall": "",
-        "traverse": "chain",
-    },
+    """
+    AddonManager: chain lookup trigger_event(self, event)
+    hooks.Hook: args(self)
+    safecall traverse(chain)
+    """,
 )
 CHUNKS = Part(
     "each chunk of a read is rewritten and sent by itself",
-    {
-        "ChunkedReader.__call__": "self, buf",
-        "ChunkedReader._bytes_in_chunk": "",
-        "ChunkedReader._bytes_to_discard": "",
-        "ChunkedReader._reading_trailer": "",
-        "ChunkedReader.read_eof": "self",
-        "Http1Buffer.maybe_extract_at_most": "self, count",
-        "Http1Client.body_reader": "",
-        "Http1Client.read_body": "self, event",
-        "h11.Data": "",
-        "h11.EndOfMessage": "",
-        "h11.ProtocolError": "",
-        "h11.RemoteProtocolError": "",
-    },
+    """
+    ChunkedReader: __call__(self, buf) _bytes_in_chunk _bytes_to_discard _reading_trailer
+    ChunkedReader: read_eof(self)
+    Http1Buffer: maybe_extract_at_most(self, count)
+    Http1Client: body_reader read_body(self, event)
+    h11: Data EndOfMessage ProtocolError RemoteProtocolError
+    """,
 )
 SPLICE = Part(
     "reads of a stream pass through all layers",
-    {
-        **CHUNKS.built_upon,
-        "ConnectionHandler.client": "",
-        "ConnectionHandler.server_event": "self, event",
-        "ConnectionHandler.timeout_watchdog": "",
-        "ConnectionHandler.transports": "",
-        "ConnectionIO.reader": "",
-        "ConnectionIO.writer": "",
-        "DestinationKnown": "",
-        "Http1Server.response": "",
-        "HttpProxy": "",
-        "layer.Layer.debug": "",
-        "TimeoutWatchdog.register_activity": "self",
-        "create_task": "coro, name, keep_ref, client",
-    },
+    """
+    ConnectionHandler: client server_event(self, event) timeout_watchdog transports
+    ConnectionIO: reader writer
+    Http1Server: response
+    layer.Layer: debug
+    TimeoutWatchdog: register_activity(self)
+    DestinationKnown HttpProxy create_task(coro, name, keep_ref, client)
+    """,
+    more=CHUNKS.built_upon,
 )
 LINES = Part(
     "lines of the log that nobody sees are made",
-    {"ConnectionHandler.log": "self, message, level, exc_info"},
+    """
+    ConnectionHandler: log(self, message, level, exc_info)
+    """,
 )
 PARTS = (PROMISES, TURNS, MANY_STREAMS, TRAILERS, HOOKS, HOOK_TABLE, CHUNKS, SPLICE, LINES)
 
