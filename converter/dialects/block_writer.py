@@ -50,8 +50,8 @@ class InOrder[Content: Event]:
         yield from self._released()
 
     def _hold(self, event: Content) -> None:
-        said = event.text if isinstance(event, (Text, Thinking)) else ""
-        self._length += max(_LEAST, len(said))
+        words = event.text if isinstance(event, (Text, Thinking)) else ""
+        self._length += max(_LEAST, len(words))
         if self._length > DELAYED_LIMIT:
             raise TooMuchError(DELAYED_LIMIT)
         self._waiting.append(event)

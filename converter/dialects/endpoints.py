@@ -64,7 +64,7 @@ class Endpoint:
         to another endpoint.
         """
         slash = f"/{'?' if self.path else ''}"
-        found = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
-        if not found or not re.fullmatch(self.method, method):
+        match = re.fullmatch(rf"{self.prefix}{self.path}{slash}(?:\?.*)?", path)
+        if not match or not re.fullmatch(self.method, method):
             return None
-        return found["prefix"].rstrip("/")
+        return match["prefix"].rstrip("/")

@@ -34,19 +34,19 @@ class ServerError:
     code: str = ""
 
 
-def server_error(said: object, event: str = "") -> ServerError | None:
+def server_error(body: object, event: str = "") -> ServerError | None:
     """Return the error that the JSON of a frame or body is, None if it is none. `event`: the
     frame's name. A text that is no JSON is passed as itself.
     """
-    if not isinstance(said, dict):
-        return _error_of(said) if event == "error" else None
-    error = said.get("error")
+    if not isinstance(body, dict):
+        return _error_of(body) if event == "error" else None
+    error = body.get("error")
     if error or isinstance(error, dict):  # chat completions, Messages; Ollama: a text
         return _error_of(error)
-    if event == "error" or "error" in (said.get("object"), said.get("type")):  # vLLM until 0.10
-        return _error_of(said)
-    if "detail" in said and not said.keys() & _OF_REPLIES:  # FastAPI
-        return _error_of(said["detail"])
+    if event == "error" or "error" in (body.get("object"), body.get("type")):  # vLLM until 0.10
+        return _error_of(body)
+    if "detail" in body and not body.keys() & _OF_REPLIES:  # FastAPI
+        return _error_of(body["detail"])
     return None
 
 
@@ -56,16 +56,16 @@ def _error_of(error: object) -> ServerError:
     words = next((words for name in ("message", "detail") if (words := error.get(name))), None)
     kind = error.get("type")
     named = isinstance(kind, str) and kind not in ("", "error")
-    told = {name: value for name, value in error.items() if value is not None}
-    message = _text(words or told)
+    fields = {name: value for name, value in error.items() if value is not None}
+    message = _text(words or fields)
     status, code = _status(error), error.get("code")
     name = code if isinstance(code, str) and not status else ""
     words = context_length.named(message or NO_WORDS, error.get("code"), kind)
     return ServerError(words, str(kind) if named else "api_error", status, name)
 
 
-def _text(said: object) -> str:
-    text = said if isinstance(said, str) else json_text.write(said).decode() if said else ""
+def _text(words: object) -> str:
+    text = words if isinstance(words, str) else json_text.write(words).decode() if words else ""
     return text.strip()
 
 
@@ -79,23 +79,23 @@ def _status(error: Mapping[str, object]) -> int:
 def server_words(body: bytes) -> str:
     """Return what an error answer says, wherever it says it."""
     try:
-        said = json_text.read(body)
+        value = json_text.read(body)
     except json_text.UnreadableError:
         return _plain(body.decode(errors="replace"))
     for place in _PLACES:
-        found = said
+        inner = value
         for name in place:
-            found = found.get(name) if isinstance(found, dict) else None
-        if found:
-            words = found if isinstance(found, str) else json_text.write(found).decode()
-            return context_length.named(words, *_names(said))
-    return json_text.write(said).decode()[:_WORDS] if said else ""
+            inner = inner.get(name) if isinstance(inner, dict) else None
+        if inner:
+            words = inner if isinstance(inner, str) else json_text.write(inner).decode()
+            return context_length.named(words, *_names(value))
+    return json_text.write(value).decode()[:_WORDS] if value else ""
 
 
-def _names(said: object) -> Iterator[object]:
+def _names(value: object) -> Iterator[object]:
     """Yield the names that an error gives itself."""
-    error = said.get("error") if isinstance(said, dict) else None
-    for place in (error, said):
+    error = value.get("error") if isinstance(value, dict) else None
+    for place in (error, value):
         if isinstance(place, dict):
             yield from (place.get("code"), place.get("type"), place.get("error_type"))
 

@@ -81,7 +81,7 @@ def wants_json(body: Mapping[str, object]) -> bool:
 
 
 def _of(body: Mapping[str, object], path: Sequence[str]) -> object:
-    found: object = body
+    inner: object = body
     for name in (*path, "type"):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        inner = inner.get(name) if isinstance(inner, Mapping) else None
+    return inner

@@ -38,12 +38,12 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
     """
     if isinstance(arguments, dict):
         return arguments
-    said = arguments if isinstance(arguments, str) else ""
+    text = arguments if isinstance(arguments, str) else ""
     try:
-        read = json.loads(said) if said.strip() else {}
+        read = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         read = None
-    return read if isinstance(read, dict) else {WRAPPED: said}
+    return read if isinstance(read, dict) else {WRAPPED: text}
 
 
 def document_of(file: Fields) -> Document:

@@ -69,8 +69,8 @@ def framings() -> set[Framing]:
     return {dialect.wire.framing for dialect in DIALECTS}
 
 
-def recognise(said: object) -> Dialect | None:
+def recognise(value: object) -> Dialect | None:
     """Return the dialect of a frame's or reply's JSON; None for a value that could be of any."""
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         return None
-    return next((dialect for dialect in DIALECTS if dialect.wire.recognises(said)), None)
+    return next((dialect for dialect in DIALECTS if dialect.wire.recognises(value)), None)

@@ -136,18 +136,18 @@ def restore(
     messages, model = _messages(body), str(body.get("model") or "")
     if any(map(_thinks, messages)):
         return body, Earlier()
-    said = b""
+    digest = b""
     begin = _last_of_user(messages) if history.loop else -1
     made, restored, unknown = list(messages), 0, 0
     for at, message in enumerate(messages):
-        said = _after(said, message)
+        digest = _after(digest, message)
         if begin < at < len(messages) - 1 and _is_reply(message):
-            kept = _read(memory.get(_key(said, model)))
+            kept = _read(memory.get(_key(digest, model)))
             restored += bool(kept and kept[0])
             unknown += kept is None
             made[at] = _with(message, *kept, history) if kept and kept[0] else message
     begun = bool(messages) and messages[-1].get("role") == "assistant"  # its words are yet to grow
-    spot = None if begun else Spot(memory, model, said, join)
+    spot = None if begun else Spot(memory, model, digest, join)
     changed = {**body, "messages": made} if restored else body
     return changed, Earlier(restored, unknown, spot)
 
@@ -158,8 +158,8 @@ def switched(body: Body, history: History) -> Body:
     """
     if not any(message.get(history.place) for message in _messages(body)):
         return body
-    told = body.get(_TEMPLATE)
-    switches = {**history.switches, **(told if isinstance(told, dict) else {})}
+    given = body.get(_TEMPLATE)
+    switches = {**history.switches, **(given if isinstance(given, dict) else {})}
     return {**body, _TEMPLATE: switches} if switches else body
 
 
@@ -198,7 +198,7 @@ def _words(message: Message) -> str:
     return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
 
 
-def _after(said: bytes, message: Message) -> bytes:
+def _after(digest: bytes, message: Message) -> bytes:
     """Return the hash of a conversation to which a message was added: of a reply its words and
     calls count, without the blanks around them, which clients strip.
     """
@@ -212,7 +212,7 @@ def _after(said: bytes, message: Message) -> bytes:
     words = content if isinstance(content, str) else ""
     others = None if isinstance(content, str) else content
     head = f"{beside!r} {others!r} {len(words)} "
-    return hashlib.sha1(said + _in_bytes(head + words), usedforsecurity=False).digest()
+    return hashlib.sha1(digest + _in_bytes(head + words), usedforsecurity=False).digest()
 
 
 def _in_bytes(text: str) -> bytes:
@@ -223,18 +223,18 @@ def _call(call: object) -> list[object]:
     """Return a call's id, name and arguments; these in one order, since clients read them."""
     fields = call if isinstance(call, dict) else {}
     function = fields.get("function") or fields.get("custom")
-    said = function if isinstance(function, dict) else {}
-    arguments = said.get("arguments") or said.get("input") or "{}"
+    inner = function if isinstance(function, dict) else {}
+    arguments = inner.get("arguments") or inner.get("input") or "{}"
     try:
         read = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
         read = None
     in_order = sorted(read.items()) if isinstance(read, dict) else arguments
-    return [fields.get("id"), said.get("name"), in_order]
+    return [fields.get("id"), inner.get("name"), in_order]
 
 
-def _key(said: bytes, model: str) -> str:
-    return f"{_KEY}{said.hex()} {model}"
+def _key(digest: bytes, model: str) -> str:
+    return f"{_KEY}{digest.hex()} {model}"
 
 
 def _read(value: bytes | None) -> tuple[str, str] | None:

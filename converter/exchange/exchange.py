@@ -101,9 +101,9 @@ class Exchange:
         """Return the answer that needs no server; None: it needs one."""
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
-        asked = OwnRequest(method, path, body, self.id, self.created_at)
-        status, said = self.client.answers.own(asked, memory.of(self.owner))
-        return Answer(status, JSON, b"" if said is None else json_text.write(said))
+        request = OwnRequest(method, path, body, self.id, self.created_at)
+        status, answer = self.client.answers.own(request, memory.of(self.owner))
+        return Answer(status, JSON, b"" if answer is None else json_text.write(answer))
 
     def counted(self, tokens: int) -> Answer:
         """Return the answer to a request whose tokens were counted."""
@@ -112,8 +112,8 @@ class Exchange:
     def refusal(self, error: Exception) -> tuple[str, Answer]:
         """Return the words for the log and the answer to a request that goes no further."""
         if isinstance(error, RequestError) and self.client.answers.refusal:
-            refused, said = self.client.answers.refusal(error)
-            return str(error), Answer(refused, JSON, json_text.write(said))
+            refused, refusal = self.client.answers.refusal(error)
+            return str(error), Answer(refused, JSON, json_text.write(refusal))
         status, kind = 500, "api_error"
         retry_after = 0
         words = f"fault of the addon, please report it: {type(error).__name__}: {error}"
@@ -134,13 +134,13 @@ class Exchange:
             return self.error(status, body)
         write = self.client.answers.models
         if not (served := entries(json_text.read_or_none(body))):
-            said: object = write(body) if write else None
+            listed: object = write(body) if write else None
         elif self.model_id and not find_model(served, self.settings.models, self.model_id):
             words = f"no model {self.model_id}"
             return Answer(404, JSON, self.client.answers.error(words, "not_found_error", 404))
         else:
-            said = self._listed(served)
-        return Answer(200, JSON, json_text.write(said)) if said else None
+            listed = self._listed(served)
+        return Answer(200, JSON, json_text.write(listed)) if listed else None
 
     def _listed(self, served: Sequence[Entry]) -> object:
         rows = self.settings.models
@@ -149,9 +149,9 @@ class Exchange:
             "object": "list",
             "data": with_variants(known) if self.settings.variants else known,
         }
-        said = find_model(served, rows, self.model_id) if self.model_id else listed
+        model_list = find_model(served, rows, self.model_id) if self.model_id else listed
         write = self.client.answers.models
-        return write(json_text.write(said)) if write else said
+        return write(json_text.write(model_list)) if write else model_list
 
     def error(self, status: int, body: bytes, counted: int | None = None) -> Answer | None:
         """Return a server's error in the client's dialect; None: as it came. `counted`: tokens of
@@ -196,8 +196,8 @@ def _model_id(path: str, prefix: str) -> str:
 
 def _owner(headers: Mapping[str, str]) -> str:
     keys = [headers.get(name, "") for name in _KEYS]
-    said = "\n".join(keys).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(said).hexdigest() if any(keys) else ""
+    credentials = "\n".join(keys).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(credentials).hexdigest() if any(keys) else ""
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:

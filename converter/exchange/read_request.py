@@ -85,8 +85,8 @@ class ReadRequest:
             return None
         if self.conversation:
             return Form.STREAM if self.conversation.stream else Form.WHOLE
-        asked = self.body.get("stream")
-        streams = self.exchange.client.requests.streams if asked is None else asked
+        wanted = self.body.get("stream")
+        streams = self.exchange.client.requests.streams if wanted is None else wanted
         return Form.STREAM if streams else Form.WHOLE
 
     @property
@@ -114,30 +114,30 @@ class ReadRequest:
         switch = ThinkingSwitch(mode, row.budget, self.shown)
         wished = replace(self, asks_to_think=thinks, budget=row.budget, effort=effort)
         if self.conversation:
-            asked = replace(self.conversation, thinking=switch, effort=effort or None)
-            return replace(wished, conversation=asked)
+            conversation = replace(self.conversation, thinking=switch, effort=effort or None)
+            return replace(wished, conversation=conversation)
         body = {name: value for name, value in self.body.items() if name not in _WISHES}
         fields = thinking_fields(server, switch, effort or None, self.asked_model, parses)
-        said, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
-        if isinstance(said, dict) and isinstance(more, dict):
-            fields[_TEMPLATE] = said | more
+        given, more = body.get(_TEMPLATE), fields.get(_TEMPLATE)
+        if isinstance(given, dict) and isinstance(more, dict):
+            fields[_TEMPLATE] = given | more
         return replace(wished, body={**body, **fields}, mended=True)
 
     @property
     def stops(self) -> tuple[str, ...]:
         """The strings at which the server is to stop."""
-        asked = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
-        strings = asked if isinstance(asked, list) else [asked]
-        return tuple(said for said in strings if isinstance(said, str) and said)
+        given = self.body.get("stop") or self.body.get("stop_sequences")  # of a native endpoint
+        strings = given if isinstance(given, list) else [given]
+        return tuple(string for string in strings if isinstance(string, str) and string)
 
     @property
     def ceiling(self) -> int | None:
         """The tokens of thinking that are enforced: as the client asks, else as the user does."""
-        said = self.conversation.effort if self.conversation else self.body.get(_EFFORT)
-        effort = self.effort or said
+        own_effort = self.conversation.effort if self.conversation else self.body.get(_EFFORT)
+        effort = self.effort or own_effort
         ceilings = (self.budget, EFFORT_CEILINGS.get(str(effort)))
-        asked = next((tokens for tokens in ceilings if tokens is not None), None)
-        return self.exchange.settings.budget_tokens if asked is None else asked
+        ceiling = next((tokens for tokens in ceilings if tokens is not None), None)
+        return self.exchange.settings.budget_tokens if ceiling is None else ceiling
 
     @property
     def shown(self) -> bool:
@@ -148,8 +148,8 @@ class ReadRequest:
     @property
     def reply_context(self) -> ReplyContext:
         """The facts that the reply takes from the request."""
-        asked, exchange = self.conversation, self.exchange
-        own, at = asked.own if asked else None, exchange.created_at
+        conversation, exchange = self.conversation, self.exchange
+        own, at = conversation.own if conversation else None, exchange.created_at
         return ReplyContext(self.model, exchange.id, self.shown, created_at=at, own=own)
 
     @property
@@ -170,11 +170,11 @@ class ReadRequest:
         history = chosen.read_by(conversation.model, server)
         settings = RequestSettings(history.place, chosen.order, server, parses)
         body, notes = request_writer.write(conversation, settings)
-        asked = replace(self, body=body, notes=(*self.notes, *notes))
+        request = replace(self, body=body, notes=(*self.notes, *notes))
         if memory is not None and not any(map(_thinks, conversation.turns)):
-            asked = asked.restored(memory, server, join_texts)
-        switched = earlier_thoughts.switched(asked.body, history)
-        return replace(asked, body=switched).with_tools()
+            request = request.restored(memory, server, join_texts)
+        switched = earlier_thoughts.switched(request.body, history)
+        return replace(request, body=switched).with_tools()
 
     def wants_thoughts(self, model: str) -> bool:
         """Tell whether thoughts that a client drops are put back for this model."""
@@ -213,10 +213,12 @@ class ReadRequest:
         settings = self.exchange.settings
         tools = offered(self.body) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
-        told = tools_prompt.add(self.body) if tells else None
-        if tools is None and told is None:
+        rewritten = tools_prompt.add(self.body) if tells else None
+        if tools is None and rewritten is None:
             return request
-        return replace(request, body=told or self.body, tools=tools, tells_tools=told is not None)
+        return replace(
+            request, body=rewritten or self.body, tools=tools, tells_tools=rewritten is not None
+        )
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
         """Return what to send in its place, when the model is to be asked to think and does not do
@@ -237,24 +239,24 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
     RequestError for one that the server's own endpoint would answer wrongly.
     """
     try:
-        said = json_text.read(body)
+        body_read = json_text.read(body)
     except json_text.UnreadableError:
         return ReadRequest(exchange)
-    asked = said if isinstance(said, dict) else {}
-    if error := exchange.client.requests.natively_refused(asked):
+    fields = body_read if isinstance(body_read, dict) else {}
+    if error := exchange.client.requests.natively_refused(fields):
         raise error
-    budgets = (value for name in BUDGET_FIELDS if type(value := asked.get(name)) is int)
-    mended = exchange.client.requests.native(asked) if exchange.native else asked
+    budgets = (value for name in BUDGET_FIELDS if type(value := fields.get(name)) is int)
+    mended = exchange.client.requests.native(fields) if exchange.native else fields
     if exchange.settings.fields == (FOLDED,):
         mended = unfolded(mended)
     request = ReadRequest(
         exchange,
         mended,
-        context=conversation_id(asked),
-        asks_to_think=asked.get("reasoning_effort") not in (None, "none"),
+        context=conversation_id(fields),
+        asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
-        omits_thinking=exchange.native and exchange.client.requests.omits_thinking(asked),
-        mended=mended is not asked,
+        omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
+        mended=mended is not fields,
     )
     return request.with_tools()
 
@@ -263,16 +265,16 @@ def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadR
     """Read a request of another dialect. `memory`: replies that it may refer to. Raises
     RequestError or UnreadableError when it breaks the format.
     """
-    said = json_text.read(body)
+    value = json_text.read(body)
     purpose = exchange.endpoint.purpose
     own = None if memory is None else memory.of(exchange.owner)
-    asked = exchange.client.requests.read(said, exchange.settings.map, purpose, own)
-    thinking = asked.thinking
+    conversation = exchange.client.requests.read(value, exchange.settings.map, purpose, own)
+    thinking = conversation.thinking
     return ReadRequest(
         exchange,
-        conversation=asked,
-        context=conversation_id(said if isinstance(said, dict) else {}),
+        conversation=conversation,
+        context=conversation_id(value if isinstance(value, dict) else {}),
         asks_to_think=thinking is not None and thinking.mode in ("enabled", "adaptive"),
         budget=thinking.budget if thinking else None,
-        notes=asked.notes,
+        notes=conversation.notes,
     )

@@ -49,9 +49,9 @@ class BlanksTrimmer:
         return (Thinking, "") if passes else None
 
     def _hear(self, event: Text) -> list[Event]:
-        said = (self._held.text if self._held else "") + event.text
-        words = said[: max(len(said.rstrip()), len(said) - BLANKS_LIMIT)]
-        blanks = said[len(words) :]
+        whole = (self._held.text if self._held else "") + event.text
+        words = whole[: max(len(whole.rstrip()), len(whole) - BLANKS_LIMIT)]
+        blanks = whole[len(words) :]
         self._held = replace(event, text=blanks) if blanks else None
         if not words or (self._behind_thought and words.isspace()):
             return []

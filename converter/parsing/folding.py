@@ -54,6 +54,8 @@ def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
 
 def _folded_text(turn: object) -> str:
     """Return the text of an assistant's turn that has a fold, else nothing."""
-    said = turn.get("content") if isinstance(turn, dict) else None
-    is_ours = isinstance(said, str) and isinstance(turn, dict) and turn.get("role") == "assistant"
-    return said if is_ours and isinstance(said, str) and OPENER in said else ""
+    content = turn.get("content") if isinstance(turn, dict) else None
+    is_ours = (
+        isinstance(content, str) and isinstance(turn, dict) and turn.get("role") == "assistant"
+    )
+    return content if is_ours and isinstance(content, str) and OPENER in content else ""

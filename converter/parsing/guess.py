@@ -31,13 +31,13 @@ class Guess:
         if not self._flows:
             return ""
         place = _last_paragraph(self.rest, max(0, len(self.rest) - GUESS_LIMIT))
-        told, self.rest = self.rest[:place], self.rest[place:]
-        return told
+        passed, self.rest = self.rest[:place], self.rest[place:]
+        return passed
 
 
 def _last_paragraph(text: str, least: int) -> int:
     """Return where the last paragraph begins, or the first word, at `least` or behind it."""
-    begun = [found.end() for found in _BETWEEN.finditer(text) if found.end() < len(text)]
+    begun = [gap.end() for gap in _BETWEEN.finditer(text) if gap.end() < len(text)]
     if begun and begun[-1] >= least:
         return begun[-1]
     word = _WORD.search(text, least) if least else None

@@ -76,27 +76,27 @@ class JsonExtent:
         return None
 
     def _outside(self, text: str, place: int) -> int | None:
-        found = _OUTSIDE.search(text, place)
-        before = text[place : found.start() if found else len(text)].rstrip()
+        match = _OUTSIDE.search(text, place)
+        before = text[place : match.start() if match else len(text)].rstrip()
         self._last = before[-1:] or self._last
-        if not found:
+        if not match:
             return None
-        mark = found[0]
+        mark = match[0]
         if mark == '"' or (mark == "'" and self._last in _BEFORE_STRING):
             self._quote = mark
         elif mark != "'":
             self._depth += 1 if mark in "[{(" else -1
         self._last = mark
-        return found.end()
+        return match.end()
 
     def _in_string(self, text: str, place: int) -> int | None:
         if self._escaped:
             self._escaped = False
             return place + 1
-        found = _INSIDE[self._quote].search(text, place)
-        if not found:
+        match = _INSIDE[self._quote].search(text, place)
+        if not match:
             return None
-        self._escaped = found[0] == "\\"
-        if found[0] == self._quote:
+        self._escaped = match[0] == "\\"
+        if match[0] == self._quote:
             self._quote = ""
-        return found.end()
+        return match.end()

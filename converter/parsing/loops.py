@@ -36,8 +36,8 @@ class LoopFinder:
 
     def feed(self, text: str) -> int | None:
         """Return where in `text` the third time ends, None while there is no loop."""
-        words = _words(said := self._part + text)
-        held = words.pop() if words and not said[-1].isspace() else ""
+        words = _words(whole := self._part + text)
+        held = words.pop() if words and not whole[-1].isspace() else ""
         begin, done = len(self._part), 0
         self._part = held
         while done < len(words):
@@ -46,7 +46,7 @@ class LoopFinder:
             self._count += len(words[done : done + few])
             done += few
             if done <= len(words) and self._count >= LEAST and self._repeats():
-                return max(_end_of(said, done) - begin, 0)
+                return max(_end_of(whole, done) - begin, 0)
         return None
 
     def _repeats(self) -> bool:
@@ -73,5 +73,5 @@ def _words(text: str) -> list[str]:
 
 def _end_of(text: str, count: int) -> int:
     """Return where the word of this number ends."""
-    found = _WORD.finditer(text)
-    return next(word.end() for number, word in enumerate(found, 1) if number == count)
+    matches = _WORD.finditer(text)
+    return next(word.end() for number, word in enumerate(matches, 1) if number == count)

@@ -84,8 +84,8 @@ class MarkSearch:
         leaves that open.
         """
         for mark, pattern in self._opened.items():
-            if found := pattern.fullmatch(literal):
-                return self._kinds[mark], mark, found[1]
+            if match := pattern.fullmatch(literal):
+                return self._kinds[mark], mark, match[1]
         return self._kinds[literal], literal, ""
 
     def may_begin(self, text: str) -> bool:
@@ -99,8 +99,8 @@ class MarkSearch:
 
     def undecided(self, text: str, begin: int) -> int:
         """Return how many characters at the end of `text[begin:]` may begin a mark."""
-        for found in self._first.finditer(text, max(begin, len(text) - self._longest)):
-            place = found.start()
+        for match in self._first.finditer(text, max(begin, len(text) - self._longest)):
+            place = match.start()
             if text[place:] in self._beginnings or self._begun.match(text, place):
                 return len(text) - place
         return 0

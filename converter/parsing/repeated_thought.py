@@ -53,14 +53,14 @@ class RepeatedThought:
     def _look(self) -> str:
         body = self._held.lstrip()
         opener, closers = next((pair for pair in self._pairs if body.startswith(pair[0])), _NONE)
-        said = body[len(opener) :].lstrip()
-        end = min((place for mark in closers if (place := said.find(mark)) >= 0), default=None)
-        same = said[:end][:HEAD].rstrip() == self._told.rstrip() != ""
-        if closers and same and (end is not None or len(self._told) == HEAD <= len(said)):
+        thought = body[len(opener) :].lstrip()
+        end = min((place for mark in closers if (place := thought.find(mark)) >= 0), default=None)
+        same = thought[:end][:HEAD].rstrip() == self._told.rstrip() != ""
+        if closers and same and (end is not None or len(self._told) == HEAD <= len(thought)):
             self._closers = closers
             return self._drop()
         waits = not closers and any(pair[0].startswith(body) for pair in self._pairs)
-        agree = closers and end is None and _begins(said, self._told, closers)
+        agree = closers and end is None and _begins(thought, self._told, closers)
         return "" if (waits or agree) and len(self._held) <= _HELD_LIMIT else self.close()
 
     def _drop(self) -> str:
@@ -79,8 +79,8 @@ class RepeatedThought:
 _NONE: tuple[str, tuple[str, ...]] = ("", ())
 
 
-def _begins(said: str, told: str, closers: tuple[str, ...]) -> bool:
+def _begins(thought: str, before: str, closers: tuple[str, ...]) -> bool:
     """Tell whether a thought may still be the one told; half a closer may stand at its end."""
-    begun = max(n for mark in closers for n in range(len(mark)) if said.endswith(mark[:n]))
-    words = said[: len(said) - begun].rstrip()
-    return told.startswith(words) or words.startswith(told)
+    begun = max(n for mark in closers for n in range(len(mark)) if thought.endswith(mark[:n]))
+    words = thought[: len(thought) - begun].rstrip()
+    return before.startswith(words) or words.startswith(before)

@@ -142,8 +142,8 @@ class _Reader:
         self._note(out)
         # the server wrote what the template had, llama.cpp does
         opened = self._head.lstrip().startswith(self._openers)
-        said = self._thought or self._answered
-        if self._reading.inside and finish and said and not opened:
+        spoke = self._thought or self._answered
+        if self._reading.inside and finish and spoke and not opened:
             if closed and self._reading.mode is Mode.GUESSED:
                 self.confirmed = InitialState.THINKING
             elif not closed and finish != CUT:

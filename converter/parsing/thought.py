@@ -75,11 +75,11 @@ def _confidence(written: str) -> float:
     return number if math.isfinite(number) else UNREADABLE_CONFIDENCE
 
 
-def joined(said: list[Said]) -> list[Said]:
+def joined(events: list[Said]) -> list[Said]:
     """Join neighbours of one kind, so that text nobody touched comes out as it went in."""
     out: list[Said] = []
     pieces: list[str] = []
-    for event, following in itertools.zip_longest(said, said[1:]):
+    for event, following in itertools.zip_longest(events, events[1:]):
         if isinstance(event, ThinkingEnd):
             out.append(event)
             continue

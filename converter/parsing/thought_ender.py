@@ -105,13 +105,13 @@ class ThoughtEnder:
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
-        said = [text] if text else []
+        events = [text] if text else []
         if self._limits.sentence:
-            said.append((JOINT if said or self._thinks else "") + self._limits.sentence)
-        for words in said:
+            events.append((JOINT if events or self._thinks else "") + self._limits.sentence)
+        for words in events:
             self._keep(Thinking, words)
         turn = tuple(kind("".join(words)) for kind, words in self._turn)
         self._findings.turn = () if self._has_calls or not self._limits.goes_on else turn
         self._findings.ended.append(why)
-        closed = [ThinkingEnd(event.choice)] if said or self._thinks else []
-        return [*(shortened(event, words) for words in said), *closed]
+        closed = [ThinkingEnd(event.choice)] if events or self._thinks else []
+        return [*(shortened(event, words) for words in events), *closed]

@@ -31,18 +31,18 @@ def pair_at_head(text: str) -> Pair | None:
     """Return the opener that a text begins with, if its name speaks of thinking, and the closer
     that most likely ends it.
     """
-    found = _OPENER.match(text)
-    if not found or (found["left"], found["right"]) not in _SIDES:
+    match = _OPENER.match(text)
+    if not match or (match["left"], match["right"]) not in _SIDES:
         return None
-    if not _THINKING.search(found["name"]):
+    if not _THINKING.search(match["name"]):
         return None
-    return found[0].lstrip(), _closer(found["left"], found["name"], found["right"])
+    return match[0].lstrip(), _closer(match["left"], match["name"], match["right"])
 
 
 def _closer(left: str, name: str, right: str) -> str:
     for begin, end in _ENDS.items():
-        if found := re.search(begin, name, re.IGNORECASE):
-            ended = name[: found.start()] + _cased(end, found[0]) + name[found.end() :]
+        if match := re.search(begin, name, re.IGNORECASE):
+            ended = name[: match.start()] + _cased(end, match[0]) + name[match.end() :]
             return left + ended + right
     return f"{left}/{name}{right}"
 
@@ -102,8 +102,8 @@ class UnreadTag:
             return
         if self._answered is None:
             closer = self._pair[1]
-            before, found, text = (self._tail + text).partition(closer)
+            before, mark, text = (self._tail + text).partition(closer)
             self._tail = before[1 - len(closer) :]
-            if not found:
+            if not mark:
                 return
         self._answered = bool(text.strip())

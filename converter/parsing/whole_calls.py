@@ -122,34 +122,34 @@ class WholeCalls:
             call.ended = call.ended or event.ends
             return self._made(call, event, event.arguments)
         try:
-            said = self._fed(call, event.arguments)
+            fresh = self._fed(call, event.arguments)
         except TooMuchError as error:
             words, status = fault_of(error)
             return [Failure(words, status=status)]
         if call.arguments.broken:
             near = call.arguments.unfit[:_NEAR]
             broken = failure_of(call.name, NO_MEANING.format(near=near))
-            return [*self._made(call, event, said), broken]
-        return self._made(call, event, said)
+            return [*self._made(call, event, fresh), broken]
+        return self._made(call, event, fresh)
 
     def _fed(self, call: _Call, text: str) -> str:
         """Return what can go on. Raises TooMuchError where all that is no object is too much."""
-        said = call.arguments.feed(text)
+        fresh = call.arguments.feed(text)
         self._held += 0 if call.arguments.begun or call.arguments.complete else len(text)
         if self._held > WAITING_LIMIT:
             raise TooMuchError(WAITING_LIMIT)
-        return said
+        return fresh
 
-    def _made(self, call: _Call, event: ToolCall, said: str) -> Sequence[Event]:
+    def _made(self, call: _Call, event: ToolCall, fresh: str) -> Sequence[Event]:
         """Return the event as it goes out; a piece that says nothing does not."""
         id_ = call.id if event.id or not call.begun else ""
-        if call.begun and not (said or event.name):
+        if call.begun and not (fresh or event.name):
             return []
         call.begun, ends = True, call.complete
-        same = (event.index, event.id, event.arguments) == (call.index, id_, said)
+        same = (event.index, event.id, event.arguments) == (call.index, id_, fresh)
         if same and not ends:
             return [event]
-        return [replace(event, index=call.index, id=id_, arguments=said, ends=ends)]
+        return [replace(event, index=call.index, id=id_, arguments=fresh, ends=ends)]
 
     def _call(self, event: ToolCall) -> _Call:
         """Return the call that the piece belongs to: the last one at its index, or the one there
@@ -174,9 +174,9 @@ class WholeCalls:
         """Return the finish, behind what closes the calls; of an open one what must not be run."""
         out: list[Event] = []
         for call in self._calls:
-            if self._may_close(call, event.reason) and (said := self._closed(call)):
+            if self._may_close(call, event.reason) and (rest := self._closed(call)):
                 call.ended = True
-                out.append(ToolCall(call.index, "", "", said, event.choice, ends=True))
+                out.append(ToolCall(call.index, "", "", rest, event.choice, ends=True))
         self._mended += [call.name for call in self._calls if call.arguments.mended]
         cut = [call for call in self._calls if not call.complete]
         self._calls.clear()

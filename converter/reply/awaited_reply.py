@@ -81,13 +81,13 @@ class AwaitedReply:
         request = self.request
         return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
 
-    def again(self, asked: Body, findings: Findings, made: int) -> Body:
-        """Return the request that has the reply go on behind a thought that was ended. `asked`: the
+    def again(self, body: Body, findings: Findings, made: int) -> Body:
+        """Return the request that has the reply go on behind a thought that was ended. `body`: the
         one that went out; `made`: tokens that were made.
         """
         inside = self.request.exchange.settings.start.or_else(self.initial).inside
         marks = findings.marks
-        return begun(asked, self.server, findings.turn, marks=marks, inside=inside, made=made)
+        return begun(body, self.server, findings.turn, marks=marks, inside=inside, made=made)
 
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
@@ -165,13 +165,13 @@ class AwaitedReply:
         body = client.answers.error(rewriter.failure, "api_error", rewriter.end.status)
         return Answer(rewriter.end.status, JSON, body)
 
-    def learn(self, found: Findings, known: KnownServers, upstream: Upstream) -> None:
+    def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
         """Remember what the reply showed of its server and model."""
-        if found.native:
+        if findings.native:
             known.saw_thinking(upstream)
-        if found.thought and not self.prompted:
+        if findings.thought and not self.prompted:
             known.saw_thought(upstream, self.request.body)
-        begun = found.confirmed or _lesson(found.correction)
+        begun = findings.confirmed or _lesson(findings.correction)
         if begun and self.request.exchange.guesses:
             known.correct(upstream, self.request.body, begun)
 

@@ -134,9 +134,9 @@ class FastPath:
         if self._characters > MOST_WAITING:
             return False  # the next frame is parsed, and the stages get these words before it
         if self._plain is None and self._shape:
-            found = self._stages.plain(self._shape.kind)
-            if found and found[0] in self._written and found[0] not in self._unsure:
-                self._becomes, self._plain = found[0], _plain(found[1])
+            plain = self._stages.plain(self._shape.kind)
+            if plain and plain[0] in self._written and plain[0] not in self._unsure:
+                self._becomes, self._plain = plain[0], _plain(plain[1])
         return self._plain is not None
 
     def learn(
@@ -149,14 +149,14 @@ class FastPath:
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
             self._confirm(made)
             return
-        said, became = _only_words(read), _only_words(made)
-        if said is None or became is None or said.text != became.text or len(out) != 1:
+        words, became = _only_words(read), _only_words(made)
+        if words is None or became is None or words.text != became.text or len(out) != 1:
             self._written.clear()  # a block began or ended
             if self._shape and not self._shape.fits(raw):
                 self._shape = None
             return
-        shape = _shape_of(raw, said)
-        splice = None if out[0] == raw else splice_of(out[0], said.text, self._counter)
+        shape = _shape_of(raw, words)
+        splice = None if out[0] == raw else splice_of(out[0], words.text, self._counter)
         if shape is None or shape != self._shape or self._written.get(type(became), ()) != splice:
             self._shape = shape
             self._written.clear()
@@ -176,9 +176,9 @@ class FastPath:
         """Tell whether words are still written as they were, after a frame of the known shape whose
         words wait in a stage, or bring others that had waited.
         """
-        said, became = _bare(read), _bare(made)
+        bare, became = _bare(read), _bare(made)
         if not became:
-            return not said or _only_words(said) is not None
+            return not bare or _only_words(bare) is not None
         words = _only_words(became)
         if words is None or type(words) not in self._written or len(out) != 1:
             return False
@@ -187,9 +187,9 @@ class FastPath:
 
     def _words(self, raws: Sequence[bytes], begin: int) -> list[bytes]:
         """Return the words of the frames from `begin` on, as far as they are plain."""
-        found: list[bytes] = []
+        pieces: list[bytes] = []
         if not self._look():
-            return found
+            return pieces
         assert self._shape
         assert self._plain
         before, behind = len(self._shape.before), len(self._shape.behind)
@@ -201,8 +201,8 @@ class FastPath:
             words = raw[before:-behind]
             if not plain(words):
                 break
-            found.append(words)
-        return found
+            pieces.append(words)
+        return pieces
 
     def _said(self, words: Sequence[bytes]) -> Words | None:
         """Return the event that the stages make of words; None where they are to be parsed."""
@@ -251,18 +251,22 @@ def _bare(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if not (isinstance(event, Opaque) and event.choice == 0)]
 
 
-def _shape_of(raw: bytes, said: Words) -> _Shape | None:
+def _shape_of(raw: bytes, words: Words) -> _Shape | None:
     """Return the frame's shape; None where the words cannot be told from the rest."""
-    names = tuple(said.own.fields) if said.own else ()
-    if len(names) > 1 or not said.text or len(raw) > LONGEST:
+    names = tuple(words.own.fields) if words.own else ()
+    if len(names) > 1 or not words.text or len(raw) > LONGEST:
         return None
-    if isinstance(said, Thinking) and said.own and list(said.own.fields.values()) != [said.text]:
+    if (
+        isinstance(words, Thinking)
+        and words.own
+        and list(words.own.fields.values()) != [words.text]
+    ):
         return None
-    before, _, behind = raw.partition(quoted(said.text))
-    if not behind or raw.count(quoted(said.text)) != 1:
+    before, _, behind = raw.partition(quoted(words.text))
+    if not behind or raw.count(quoted(words.text)) != 1:
         return None
-    dialect = said.own.dialect if said.own else ""
-    return _Shape(before + b'"', b'"' + behind, type(said), dialect, names)
+    dialect = words.own.dialect if words.own else ""
+    return _Shape(before + b'"', b'"' + behind, type(words), dialect, names)
 
 
 @lru_cache(maxsize=256)

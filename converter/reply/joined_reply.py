@@ -24,12 +24,12 @@ class SecondReply:
     def feed(self, events: Sequence[Event]) -> list[Event]:
         """Return what goes on."""
         heads = any(isinstance(event, Start) for event in events)
-        said = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
+        kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
         self.begun = self.begun or heads
         return [
             self._both(event) if isinstance(event, Usage) else event
             for event in events
-            if not isinstance(event, said)
+            if not isinstance(event, kinds)
         ]
 
     def _both(self, second: Usage) -> Usage:

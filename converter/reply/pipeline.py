@@ -84,12 +84,12 @@ class Pipeline:
     def _mended(self, frame: Frame) -> Frame | None:
         """Return the frame with what has a clear meaning put right; None where nothing has."""
         try:
-            said = json_text.rescue(frame.data or b"")
+            rescued = json_text.rescue(frame.data or b"")
         except json_text.UnreadableError:
             return None
-        if not said and not frame.is_body:  # null, an empty list: nothing is lost without it
+        if not rescued and not frame.is_body:  # null, an empty list: nothing is lost without it
             return Frame(b"", None)
-        data = json_text.write(self._mend(said))
+        data = json_text.write(self._mend(rescued))
         raw = data if frame.is_body else self._write(data, frame.event)
         return Frame(raw, data, event=frame.event)
 

@@ -165,8 +165,8 @@ class ReplyEnd:
 
 def _words_of(raw: bytes) -> str:
     """Return what is readable of bytes, in one line of bounded length."""
-    said = server_words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
-    return " ".join(said.split())[:_SAMPLE]
+    words = server_words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
+    return " ".join(words.split())[:_SAMPLE]
 
 
 def without_frames(events: Sequence[Event]) -> list[Event]:

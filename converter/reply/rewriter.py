@@ -269,8 +269,8 @@ class Rewriter:
             self._same_dialect and not self._second and frame.is_body == (self._form is Form.WHOLE)
         )
         # an end alone is on no wire here
-        said = [event for event in events if not isinstance(event, ThinkingEnd)]
-        unchanged = passes and said == read and self.end.keeps(read)
+        spoken = [event for event in events if not isinstance(event, ThinkingEnd)]
+        unchanged = passes and spoken == read and self.end.keeps(read)
         shown = events if passes or not self._same_dialect else without_frames(events)
         out = self._encoder.feed(shown, frame.raw if unchanged else None)
         self.changed = self.changed or out != [came.raw]
@@ -313,8 +313,8 @@ class Rewriter:
         try:
             return [*self._encoder.feed([Failure(words, status=status)]), *self._encoder.close()]
         except Exception:  # it is the encoder that is broken
-            said = self._client.answers.error(words, "api_error", 500)
+            body = self._client.answers.error(words, "api_error", 500)
         if self._form is Form.WHOLE:
-            return [said]
+            return [body]
         wire = self._client.wire
-        return [wire.framing.write(said, wire.error_event)]
+        return [wire.framing.write(body, wire.error_event)]

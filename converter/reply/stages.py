@@ -191,9 +191,9 @@ class _Chain:
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
         wakes = ""
         for stage in self._stages:
-            if (found := stage.plain(kind)) is None:
+            if (kinds := stage.plain(kind)) is None:
                 return None
-            kind, wakes = found[0], wakes + found[1]
+            kind, wakes = kinds[0], wakes + kinds[1]
         return kind, wakes
 
 
@@ -245,9 +245,9 @@ class Stages:
 
     def take_thoughts(self) -> list[ThoughtEvent]:
         """Return the thoughts that ended since the last time."""
-        told = self._thoughts[:]
+        thoughts = self._thoughts[:]
         self._thoughts.clear()
-        return told
+        return thoughts
 
     def _chain(self, index: int) -> _Chain:
         if index not in self._chains:

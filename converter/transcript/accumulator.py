@@ -107,8 +107,8 @@ class Accumulator:
         return [*self._told_calls(), *(News(part, self._choice) for part in self._fields.parts())]
 
     def _told_calls(self) -> list[News]:
-        told, self._untold = self._untold, []
-        return [News(entry.part(), self._choice) for entry in told]
+        calls, self._untold = self._untold, []
+        return [News(entry.part(), self._choice) for entry in calls]
 
     def _read(self, event: events.Event) -> list[News]:
         """Ignore an event that no row knows: it has no place in a choice."""
@@ -193,7 +193,7 @@ class Accumulator:
         content = event.inner.get("content")
         parts = content if isinstance(content, list) else []
         untold = [part for part in parts if part.get("type") not in _TOLD_PARTS]
-        return [said for block in untold for part in part_of(block) for said in self._append(part)]
+        return [news for block in untold for part in part_of(block) for news in self._append(part)]
 
     def _block(self, event: events.Block) -> list[News]:
         block, delta = event.event.get("content_block"), event.event.get("delta")
@@ -203,12 +203,12 @@ class Accumulator:
                 if name != "type":
                     self._fields.add(f"{kind}.{name}", value)
         if not str(event.event.get("type")).startswith("content_block"):
-            return [said for part in parts_of_item(event.event) for said in self._append(part)]
+            return [news for part in parts_of_item(event.event) for news in self._append(part)]
         if not isinstance(block, dict) or not any(
             is_said(value) for name, value in block.items() if name != "type"
         ):
             return []
-        return [said for part in part_of(block) for said in self._whole(part, event)]
+        return [news for part in part_of(block) for news in self._whole(part, event)]
 
     def _whole(self, part: Part, event: events.Block) -> list[News]:
         """A server's own tool is called as any other: its arguments come in pieces."""

@@ -129,9 +129,9 @@ def _refusal(block: Fields) -> Iterator[Part]:
 
 
 def _thinking(block: Fields) -> Iterator[Part]:
-    said = block.get("thinking") or ""
-    words = words_of(said)
-    if said and not words:
+    value = block.get("thinking") or ""
+    words = words_of(value)
+    if value and not words:
         raise TypeError
     yield ThinkingPart(words)
 
@@ -181,7 +181,7 @@ def _audio(block: Fields) -> Iterator[Part]:
 
 def _file(block: Fields) -> Iterator[Part]:
     inner = _dict(block.get("file", block))  # `input_file` holds itself what `file` holds in it
-    url = next((said for name in _FILE if (said := _string(inner, name))), "")
+    url = next((written for name in _FILE if (written := _string(inner, name))), "")
     yield replace(_of_url("file", url), title=_string(inner, "filename"))
     yield from left_over(inner, (*_FILE, "filename")) if inner is not block else ()
 

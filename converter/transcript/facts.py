@@ -28,14 +28,14 @@ def lines(facts: Facts) -> Lines:
     """Return a label and its words for each thing known; names that no row knows are told as they
     are.
     """
-    told = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
+    rows = [(label, words) for label, _, say in _ROWS if (words := say(facts))]
     known = {name for _, names, _ in _ROWS for name in names} | set(_COUNTED)
     more = [
         (name.replace("_", " "), of(value))
         for name, value in facts.items()
         if name not in known and value is not None
     ]
-    return [*told, *more]
+    return [*rows, *more]
 
 
 def of(value: object) -> str:
@@ -55,9 +55,9 @@ def _stop(facts: Facts) -> str:
 def _tokens(facts: Facts) -> str:
     if not (_number(facts, "input_tokens") or _number(facts, "output_tokens")):
         return ""  # the server has not told, and a Messages reply must name numbers
-    said = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
-    said += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
-    return ", ".join(filter(None, said))
+    parts = [_part(facts, "input_tokens", "in", "cached_tokens", "cached")]
+    parts += [_part(facts, "output_tokens", "out", "thinking_tokens", "thinking")]
+    return ", ".join(filter(None, parts))
 
 
 def _part(facts: Facts, name: str, word: str, inner: str, inner_word: str) -> str:

@@ -35,14 +35,14 @@ def _as_it_is(text: str) -> list[Part]:
     return [TextPart(text)]
 
 
-def turns_of(said: object, split: Split = _as_it_is) -> list[ShownTurn]:
+def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
     """Return the turns of an input: a text, a list of items, or whatever stands in its place.
     `split` sets thinking apart that stands in the text of an assistant.
     """
-    if isinstance(said, str):
-        return [ShownTurn("user", (TextPart(said),))]
+    if isinstance(given, str):
+        return [ShownTurn("user", (TextPart(given),))]
     turns: list[tuple[str, list[Part]]] = []
-    for item in said if isinstance(said, list) else [said] if is_said(said) else []:
+    for item in given if isinstance(given, list) else [given] if is_said(given) else []:
         role, parts = _read(item, split)
         if turns and role in (_ASSISTANT, _TOOL) and turns[-1][0] == role:
             turns[-1][1].extend(parts)
@@ -89,7 +89,7 @@ def _thought(item: Fields) -> Iterator[Part]:
 
 def _call(item: Fields, kind: str) -> Iterator[Part]:
     place = next((name for name in _GIVEN if item.get(name) is not None), "")
-    names = [said for name in _NAMES if isinstance(said := item.get(name), str)]
+    names = [written for name in _NAMES if isinstance(written := item.get(name), str)]
     name, call = (
         ".".join(names) or kind.removesuffix("_call"),
         item.get("call_id") or item.get("id"),

@@ -28,11 +28,11 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
     return Form.STREAM if is_stream(content_type) else Form.WHOLE
 
 
-def is_request(said: object) -> bool:
+def is_request(value: object) -> bool:
     """Tell a request from a reply."""
-    if not isinstance(said, dict) or "choices" in said or "output" in said:
+    if not isinstance(value, dict) or "choices" in value or "output" in value:
         return False
-    return isinstance(said.get("messages"), list) or isinstance(said.get("input"), str | list)
+    return isinstance(value.get("messages"), list) or isinstance(value.get("input"), str | list)
 
 
 class Recogniser:

@@ -81,15 +81,15 @@ class ReplyReader:
     def close(self) -> list[News]:
         """Return what is left: the reply is over, or broke off."""
         self.closed = True
-        said: list[News] = []
+        news: list[News] = []
         if self._pipeline is None:
             self._recogniser.feed(b"", self.content_type, last=True)
-            said = self._begin()
+            news = self._begin()
         assert self._pipeline
-        said += self._said(self._pipeline.rest())
-        said += [new for event in self._pipeline.close() for new in self._take(event)]
+        news += self._said(self._pipeline.rest())
+        news += [new for event in self._pipeline.close() for new in self._take(event)]
         self.summary.close(self._at)
-        return said + [new for choice in self._choices.values() for new in choice.close()]
+        return news + [new for choice in self._choices.values() for new in choice.close()]
 
     @property
     def form(self) -> Form | None:
@@ -117,8 +117,8 @@ class ReplyReader:
         return [_shown(waiting)] if waiting.strip() else []
 
     def _facts(self) -> dict[str, object]:
-        told = self.summary.told()
-        facts = {name: value for name, value in told.items() if self._timed or name not in TIMES}
+        summary = self.summary.told()
+        facts = {name: value for name, value in summary.items() if self._timed or name not in TIMES}
         reasons = [each.finish for each in self._choices.values() if each.finish]
         stops = [each.stop_sequence for each in self._choices.values() if each.stop_sequence]
         facts |= {"finish": ", ".join(reasons)} if reasons else {}
@@ -134,7 +134,7 @@ class ReplyReader:
 
     def _said(self, frames: Iterable[Frame]) -> list[News]:
         events = (event for frame in frames for event in self._decoded(frame))
-        return [said for event in joined(events) for said in self._safely(event)]
+        return [news for event in joined(events) for news in self._safely(event)]
 
     def _decoded(self, frame: Frame) -> list[Event]:
         assert self._pipeline
@@ -150,7 +150,7 @@ class ReplyReader:
     def _safely(self, event: Event) -> list[News]:
         assert self._pipeline
         try:
-            return [said for made in self._pipeline.feed([event]) for said in self._take(made)]
+            return [news for made in self._pipeline.feed([event]) for news in self._take(made)]
         except Exception:
             return self._unread(str(event).encode(errors="backslashreplace"))
 
@@ -232,11 +232,11 @@ def _says_something(data: bytes) -> bool:
     """Tell whether a frame without any event has something in it all the same, of a shape that the
     decoder does not know.
     """
-    said = json_text.read_or_none(data)
+    frame = json_text.read_or_none(data)
     inner = [
         value
         for name in ("delta", "content_block")
-        if isinstance(said, dict) and isinstance(value := said.get(name), dict)
+        if isinstance(frame, dict) and isinstance(value := frame.get(name), dict)
     ]
     return any(
         is_said(value) for fields in inner for name, value in fields.items() if name not in _QUIET

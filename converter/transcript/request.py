@@ -47,9 +47,9 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     transcript's rest.
     """
     try:
-        said = json_text.read(body) if body.strip() else {}
-        if isinstance(said, dict):
-            return _request(said, chosen or _DEFAULTS)
+        value = json_text.read(body) if body.strip() else {}
+        if isinstance(value, dict):
+            return _request(value, chosen or _DEFAULTS)
     except (json_text.UnreadableError, RecursionError):
         pass  # told below, as it came
     return Transcript(rest=(body.decode(errors="backslashreplace"),))
@@ -58,15 +58,15 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
 def _request(body: Fields, chosen: Settings) -> Transcript:
     split = _splitter(chosen, body.get("model"))
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
-    turns = [ShownTurn("system", tuple(parts_of(said))) for said in systems]
+    turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
     messages = body.get("messages")
     turns += [_turn(message, split) for message in messages] if isinstance(messages, list) else []
     turns += turns_of(body.get("input"), split)
-    asked, long = _asked(body)
+    asked_for, long = _asked(body)
     if messages is not None and not isinstance(messages, list):
         long.append(Field("messages", messages))
     turns += [ShownTurn("settings", tuple(long))] if long else []
-    return Transcript(tuple(turns), asked)
+    return Transcript(tuple(turns), asked_for)
 
 
 def _asked(body: Fields) -> tuple[dict[str, object], list[Part]]:
@@ -180,9 +180,9 @@ def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
     is told once.
     """
     merger = ReasoningMerger()
-    said = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
-    told = [new for name, words in said.items() if (new := merger.feed(name, words))]
-    return [ThinkingPart(words) for words in told], list(said)
+    thoughts = {name: words for name in REASONING_FIELDS if (words := words_of(message.get(name)))}
+    fresh = [new for name, words in thoughts.items() if (new := merger.feed(name, words))]
+    return [ThinkingPart(words) for words in fresh], list(thoughts)
 
 
 def _calls(message: Fields) -> Iterator[Part]:

@@ -30,10 +30,12 @@ class Headless:
         if self._held is None:
             return chunk
         self._held += chunk
-        while found := _HEAD.match(self._held):
-            self._held = self._held[found.end() :]
-            said = _CONTENT_TYPE.search(found[0])
-            self.content_type = said[1].decode(errors="replace") if said else self.content_type
+        while head := _HEAD.match(self._held):
+            self._held = self._held[head.end() :]
+            content_type = _CONTENT_TYPE.search(head[0])
+            self.content_type = (
+                content_type[1].decode(errors="replace") if content_type else self.content_type
+            )
         begun = self._held[: len(_HEAD_BEGINS)]
         if begun and _HEAD_BEGINS.startswith(begun) and len(self._held) < _HEAD_LIMIT:
             return b""

@@ -54,14 +54,14 @@ class TerminalWriter:
         self._begun = False  # anything at all
         self._gap = False  # the next part stands apart from the one before
 
-    def feed(self, said: Iterable[News]) -> str:
+    def feed(self, news: Iterable[News]) -> str:
         """Return what is to be printed now."""
-        return "".join(map(self._one, said))
+        return "".join(map(self._one, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
         """Return the end of the last line, how the reply ended, and what stands beside it."""
-        said = self._end() + self.settings(in_words.lines(facts or {}))
-        return said + "".join(
+        end = self._end() + self.settings(in_words.lines(facts or {}))
+        return end + "".join(
             self._styled(text, style) + "\n" for part in beside for text, style in _lines(part)
         )
 
@@ -78,14 +78,14 @@ class TerminalWriter:
         self._begun, self._gap = True, False
         return head + self._styled(one_line(label), BOLD) + "\n"
 
-    def _one(self, said: News) -> str:
-        head = self.role(f"choice {said.choice + 1}") if said.choice != self._choice else ""
-        self._choice = said.choice
-        if isinstance(said.part, TextPart | ThinkingPart):
-            return head + self._words(said.part, said.fresh)
+    def _one(self, news: News) -> str:
+        head = self.role(f"choice {news.choice + 1}") if news.choice != self._choice else ""
+        self._choice = news.choice
+        if isinstance(news.part, TextPart | ThinkingPart):
+            return head + self._words(news.part, news.fresh)
         head += self._end() + self._apart()
         return head + "".join(
-            self._styled(text, style) + "\n" for text, style in _lines(said.part) if text
+            self._styled(text, style) + "\n" for text, style in _lines(news.part) if text
         )
 
     def _words(self, part: TextPart | ThinkingPart, fresh: bool) -> str:
@@ -167,8 +167,8 @@ def _media(part: Media) -> list[_Styled]:
 
 @_lines.register
 def _field(part: Field) -> list[_Styled]:
-    said = in_words.of(part.value) if fits(part.value) else json_of(part.value)
-    return [(visible(without_base64(f"{part.name}: {said}")), DIM)]
+    words = in_words.of(part.value) if fits(part.value) else json_of(part.value)
+    return [(visible(without_base64(f"{part.name}: {words}")), DIM)]
 
 
 @_lines.register

@@ -39,8 +39,8 @@ _TYPES = frozenset(
 """Types of replies and events; a ping tells nothing, being of no weight."""
 
 
-def _recognises(said: Mapping[str, object]) -> bool:
-    kind = said.get("type")
+def _recognises(body: Mapping[str, object]) -> bool:
+    kind = body.get("type")
     return isinstance(kind, str) and kind in _TYPES
 
 
@@ -52,16 +52,16 @@ def _read_request(
     """
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}
-    asked = read(without(whole, blocks), counting=purpose is Purpose.COUNT)
-    return replace(asked, own=thread) if thread else asked
+    request = read(without(whole, blocks), counting=purpose is Purpose.COUNT)
+    return replace(request, own=thread) if thread else request
 
 
 def _refusal(error: RequestError) -> tuple[int, Body]:
     status = error.status if isinstance(error, threads.ThreadError) else 400
-    said = error_body(error.message, "", status)
+    body = error_body(error.message, "", status)
     if isinstance(error, threads.ThreadError):
-        said["error"]["details"] = error.details
-    return status, said
+        body["error"]["details"] = error.details
+    return status, body
 
 
 def _natively_refused(body: Body) -> RequestError | None:
@@ -74,9 +74,9 @@ def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, by
     return status, json_text.write(error)
 
 
-def _own(asked: OwnRequest, _: Memory) -> tuple[int, Body | None]:
+def _own(request: OwnRequest, _: Memory) -> tuple[int, Body | None]:
     """Answer what Claude Code asks, and is none of a model server's business."""
-    return 200, {} if asked.method == "POST" else None
+    return 200, {} if request.method == "POST" else None
 
 
 ANTHROPIC = Dialect(

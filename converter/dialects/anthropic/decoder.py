@@ -183,8 +183,8 @@ def _frame(frame: Frame) -> Own:
     return Own(NAME, raw=frame.raw)
 
 
-def _said(kind: str, said: object) -> Iterator[Event]:
-    if words := as_words(said):
+def _said(kind: str, value: object) -> Iterator[Event]:
+    if words := as_words(value):
         yield Text(words) if kind == "text" else Thinking(words)
 
 
@@ -193,10 +193,10 @@ def _usage(entry: Fields) -> Usage:
     cached, created = (
         as_count(entry, f"cache_{name}_input_tokens") for name in ("read", "creation")
     )
-    said = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
+    whole = (as_count(entry, "input_tokens") or 0) + (cached or 0) + (created or 0)
     thinking = as_count(_dict(entry.get("output_tokens_details")), "thinking_tokens")
     return Usage(
-        said, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
+        whole, as_count(entry, "output_tokens") or 0, cached, created, thinking, Own(NAME, entry)
     )
 
 

@@ -53,8 +53,8 @@ def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[i
     message = server_words(body)
     answered = f"the server answered with status {status}"
     if too_long := context_length.find(message):
-        told = replace(too_long, tokens=counted) if counted and too_long.most else too_long
-        return 400, error_body(told.words())
+        overflow = replace(too_long, tokens=counted) if counted and too_long.most else too_long
+        return 400, error_body(overflow.words())
     if status < 400:
         return 502, error_body(f"{answered}: {message}" if message else answered)
     message = message or f"{answered} and no words"

@@ -46,25 +46,25 @@ class FoldedMessage:
                 self.message = event | (_NOTHING_TO_RUN if called else {})
 
 
-def _fill(block: Message, key: str, said: str) -> None:
+def _fill(block: Message, key: str, words: str) -> None:
     """Add what the deltas say under `key`; a block that has no such string at its start does not
     take them.
     """
     if block.get("type") == "tool_use":
-        block["input"] = _input(said)
-    elif said and block.get(key) == "":
-        block[key] = said
+        block["input"] = _input(words)
+    elif words and block.get(key) == "":
+        block[key] = words
 
 
-def _input(said: str) -> object:
+def _input(written: str) -> object:
     """Return a call's input. Of one that was cut off it is what is complete, as the SDKs read a
     stream. What JSON can write and Python cannot hold (a number without end, a thousand nestings)
     is a text.
     """
     try:
         return json.loads(
-            complete_part(said) if is_open(said) else said,
+            complete_part(written) if is_open(written) else written,
             parse_float=lambda number: float(number) if math.isfinite(float(number)) else number,
         )
     except (ValueError, RecursionError):
-        return {WRAPPED: said}
+        return {WRAPPED: written}

@@ -46,14 +46,14 @@ class Ending:
     finish: Finish | None = None
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
 
-    def delta(self, called: bool, thought: int, said: int) -> dict[str, object]:
-        """Return the `message_delta`. `thought`, `said`: characters that went out so."""
+    def delta(self, called: bool, thought: int, text: int) -> dict[str, object]:
+        """Return the `message_delta`. `thought`, `text`: characters that went out so."""
         reason, stop_sequence = stop(self.finish or Finish("stop"), called)
         delta = {"stop_reason": reason, "stop_sequence": stop_sequence}
         return {
             "type": "message_delta",
             "delta": delta,
-            "usage": counts(self.usage, thought, said),
+            "usage": counts(self.usage, thought, text),
         }
 
 
@@ -71,22 +71,22 @@ def stop(finish: Finish, called: bool) -> tuple[str, str | None]:
     return STOP_REASONS.get(finish.reason, "end_turn"), None
 
 
-def counts(usage: Usage, thinking: int, said: int) -> dict[str, object]:
-    """Return the tokens. `thinking` and `said`: characters that went out as thinking, and as
+def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
+    """Return the tokens. `thinking` and `text`: characters that went out as thinking, and as
     anything else.
 
     The API counts cached and created tokens apart from the input, chat completions within it.
     """
     apart = {"cache_read_input_tokens": usage.cached, "cache_creation_input_tokens": usage.created}
-    told = {name: count for name, count in apart.items() if count is not None}
+    known = {name: count for name, count in apart.items() if count is not None}
     tokens: dict[str, object] = {
-        "input_tokens": max(0, usage.input - sum(told.values())),
-        **told,
+        "input_tokens": max(0, usage.input - sum(known.values())),
+        **known,
         "output_tokens": usage.output,
     }
     if thinking:
         tokens["output_tokens_details"] = {
-            "thinking_tokens": _thinking(usage, thinking / (thinking + said))
+            "thinking_tokens": _thinking(usage, thinking / (thinking + text))
         }
     return tokens
 
@@ -207,8 +207,8 @@ class MessageEvents(BlockWriter[Message, Message]):
 
     def _finish(self, kind: str, signature: str) -> Iterator[Message]:
         if kind == THINKING:
-            said = signature or self._context.signature
-            yield self._delta({"type": "signature_delta", "signature": said})
+            signed = signature or self._context.signature
+            yield self._delta({"type": "signature_delta", "signature": signed})
         yield {"type": "content_block_stop", "index": self._index}
         self._index += 1
 

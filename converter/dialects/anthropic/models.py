@@ -11,14 +11,18 @@ def write(body: bytes) -> dict[str, object] | None:
     """Return the list (or the one model) that a chat-completions server told of; None for a body of
     another shape.
     """
-    said = json_text.read_or_none(body)
-    if not isinstance(said, dict) or "has_more" in said or said.get("type") == "model":
+    body_read = json_text.read_or_none(body)
+    if (
+        not isinstance(body_read, dict)
+        or "has_more" in body_read
+        or body_read.get("type") == "model"
+    ):
         return None  # no list, or in these words already
-    if isinstance(listed := said.get("data"), list):
+    if isinstance(listed := body_read.get("data"), list):
         models = [_model(entry) for entry in listed if isinstance(entry, dict) and _name(entry)]
         ids = [model["id"] for model in models] or [None]
         return {"data": models, "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
-    return _model(said) if _name(said) else None
+    return _model(body_read) if _name(body_read) else None
 
 
 def _name(entry: dict[str, object]) -> str:

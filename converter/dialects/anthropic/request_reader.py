@@ -116,9 +116,9 @@ def _turns(request: Fields, notes: list[str]) -> tuple[Turn, ...]:
 
 def _left_out(kinds: Iterable[str]) -> list[str]:
     """Return a note for the blocks that only other servers can use, and one for unknown ones."""
-    found = sorted(set(kinds))
-    usable = [kind for kind in found if kind in SERVER_BLOCKS]
-    unknown = [kind for kind in found if kind not in SERVER_BLOCKS]
+    names = sorted(set(kinds))
+    usable = [kind for kind in names if kind in SERVER_BLOCKS]
+    unknown = [kind for kind in names if kind not in SERVER_BLOCKS]
     rows = ((NOT_USABLE, usable), (NOT_KNOWN, unknown))
     return [words.format(", ".join(kinds)) for words, kinds in rows if kinds]
 
@@ -176,12 +176,12 @@ def _stop_sequences(request: Fields, notes: list[str]) -> tuple[str, ...]:
 
 
 def _thinking(request: Fields, max_tokens: int | None, notes: list[str]) -> ThinkingSwitch | None:
-    asked = request.child("thinking")
-    if asked is None:
+    thinking = request.child("thinking")
+    if thinking is None:
         return None
-    mode = asked.row("type", THINKING_MODES)
-    budget = _budget(asked, max_tokens, notes) if mode == "enabled" else None
-    return ThinkingSwitch(mode, budget, shown=asked.optional("display", str) != _OMITTED)
+    mode = thinking.row("type", THINKING_MODES)
+    budget = _budget(thinking, max_tokens, notes) if mode == "enabled" else None
+    return ThinkingSwitch(mode, budget, shown=thinking.optional("display", str) != _OMITTED)
 
 
 def omits_thinking(body: Mapping[str, object]) -> bool:
@@ -190,8 +190,8 @@ def omits_thinking(body: Mapping[str, object]) -> bool:
     return isinstance(thinking, Mapping) and thinking.get("display") == _OMITTED
 
 
-def _budget(asked: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
-    budget = asked.required("budget_tokens", int)
+def _budget(thinking: Fields, max_tokens: int | None, notes: list[str]) -> int | None:
+    budget = thinking.required("budget_tokens", int)
     # opencode 1.18.33 sends -1, for no limit, with its request for a title; refused, it has none
     if budget < 0:
         notes.append(f"thinking.budget_tokens {budget} read as no limit")
@@ -213,13 +213,13 @@ def _effort(request: Fields, notes: list[str]) -> str | None:
 def _output_schema(request: Fields) -> dict[str, object] | None:
     """`output_config.format`, or `output_format` as it was called in its beta."""
     config = request.child("output_config")
-    asked = (config.child("format") if config is not None else None) or request.child(
+    form = (config.child("format") if config is not None else None) or request.child(
         "output_format"
     )
-    if asked is None:
+    if form is None:
         return None
-    asked.one_of("type", ("json_schema",))
-    return asked.required("schema", dict)
+    form.one_of("type", ("json_schema",))
+    return form.required("schema", dict)
 
 
 def _user_id(request: Fields) -> str | None:
@@ -269,22 +269,22 @@ def _tool(tool: Fields) -> Tool:
 
 def choice_of(request: Fields, tools: Iterable[Tool], notes: list[str]) -> ToolChoice | None:
     """Return the choice among the tools, if the client makes one."""
-    asked = request.child("tool_choice")
-    if asked is None:
+    fields = request.child("tool_choice")
+    if fields is None:
         return None
-    choice = asked.row("type", CHOICES)
+    choice = fields.row("type", CHOICES)
     if choice.mode != "named":
         return choice
-    name = asked.required("name", str)
+    name = fields.required("name", str)
     if name in {tool.name for tool in tools}:
         return ToolChoice("named", name)
     if name not in {tool.values.get("name") for tool in request.children("tools")}:
-        raise asked.error("name", f"Tool '{name}' not found in provided tools")
+        raise fields.error("name", f"Tool '{name}' not found in provided tools")
     notes.append(f"tool_choice {name!r} left out: the model chooses")
     return ToolChoice("auto")
 
 
 def parallel(request: Fields) -> bool:
     """Tell whether a reply may call several tools at once."""
-    asked = request.child("tool_choice")
-    return asked is None or not asked.optional("disable_parallel_tool_use", bool)
+    choice = request.child("tool_choice")
+    return choice is None or not choice.optional("disable_parallel_tool_use", bool)

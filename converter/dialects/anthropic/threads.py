@@ -49,8 +49,8 @@ class Thread:
 
     def keep(self, reply: Message) -> None:
         """Keep the reply with what it answers, under its id."""
-        said = {"role": "assistant", "content": reply["content"]}
-        value = json_text.write({**self.own, "reply": said})
+        turn = {"role": "assistant", "content": reply["content"]}
+        value = json_text.write({**self.own, "reply": turn})
         previous = self.previous and _PREFIX + self.previous
         self.memory.keep(f"{_PREFIX}{reply['id']}", value, previous)
 

@@ -12,12 +12,12 @@ from converter.dialects.openai_chat.mend import mend
 from converter.dialects.openai_chat.request_reader import read
 
 
-def _recognises(said: Mapping[str, object]) -> bool:
+def _recognises(body: Mapping[str, object]) -> bool:
     """Tell the dialect; of errors, those without a type, which some Messages servers send too."""
     return (
-        "choices" in said
-        or str(said.get("object")).startswith("chat.completion")
-        or (bool(said.get("error")) and "type" not in said and "object" not in said)
+        "choices" in body
+        or str(body.get("object")).startswith("chat.completion")
+        or (bool(body.get("error")) and "type" not in body and "object" not in body)
     )
 
 

@@ -67,8 +67,8 @@ class _Chunk:
         )
 
     def hollow(self) -> bool:
-        said = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
-        return all(value is None or value in ("", [], {}) for value in said)
+        parts = [*self.inner.values(), *self.outer.values(), self.calls, self.finish, self.usage]
+        return all(value is None or value in ("", [], {}) for value in parts)
 
     def body(self, head: Mapping[str, object]) -> dict[str, object]:
         delta = self.inner | {"tool_calls": self.calls} if self.calls else self.inner
@@ -200,11 +200,11 @@ class Chunker:
         """
         if not isinstance(entry, dict):
             return entry
-        told = {"id": event.id} if event.id else {}
+        own_id = {"id": event.id} if event.id else {}
         numbered = {"index": event.index} if "index" in entry or self._done else {}
         function = entry.get("function")
         first = {} if "index" in entry else numbered
-        return {**first, **entry, **numbered, **told, "function": _said(function, event)}
+        return {**first, **entry, **numbered, **own_id, "function": _said(function, event)}
 
     def _fields(self, event: Thinking) -> dict[str, object]:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
@@ -240,12 +240,12 @@ def _names(event: Thinking) -> dict[str, object] | None:
 
 def _said(function: object, event: ToolCall) -> object:
     """Return what a server says of a function, with the arguments as they were judged."""
-    said = function if isinstance(function, dict) else {}
-    had = said.get("arguments")
+    fields = function if isinstance(function, dict) else {}
+    had = fields.get("arguments")
     if had == event.arguments or not (had or event.arguments):
-        return said
+        return fields
     is_value = not isinstance(had, str) and had and json_text.write(had).decode() == event.arguments
-    return said if is_value else {**said, "arguments": event.arguments}
+    return fields if is_value else {**fields, "arguments": event.arguments}
 
 
 def failure_body(event: Failure) -> bytes:

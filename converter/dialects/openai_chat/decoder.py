@@ -94,9 +94,9 @@ class OpenAIDecoder:
         names = list(event.own.fields)
         return merger.names == names and merger.feed(names[0], event.text) == event.text
 
-    def _read(self, said: object, frame: Frame) -> list[Event]:
-        error = server_error(said, frame.event)
-        return [_failure(error, said, frame)] if error else self._body(object_of(said))
+    def _read(self, value: object, frame: Frame) -> list[Event]:
+        error = server_error(value, frame.event)
+        return [_failure(error, value, frame)] if error else self._body(object_of(value))
 
     def _body(self, body: dict[str, object]) -> list[Event]:
         usage = body.get("usage")
@@ -107,7 +107,7 @@ class OpenAIDecoder:
             raise MisshapenError if choices else _UnknownError
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
-        said = [
+        events = [
             event
             for position, choice in enumerate(choices)
             for event in self._choice(object_of(choice), position, beside)
@@ -118,7 +118,7 @@ class OpenAIDecoder:
             self._head = head
             own = Own(NAME, head)
             out.append(Start(string_of(head.get("id")), string_of(head.get("model")), own))
-        out += said
+        out += events
         if isinstance(usage, dict):
             out.append(usage_of(usage))
         return [*out, End()] if whole else out
@@ -155,7 +155,7 @@ class OpenAIDecoder:
         """Take the reasoning fields out. What only repeats another name's words goes along with
         them.
         """
-        said: list[tuple[str, dict[str, object]]] = []
+        thoughts: list[tuple[str, dict[str, object]]] = []
         for name in [name for name in self._thinking if name in inner]:
             if isinstance(inner[name], (bool, int, float)) and name in REASONING_FIELDS:
                 raise MisshapenError
@@ -163,42 +163,42 @@ class OpenAIDecoder:
                 continue
             new = self._mergers[index].feed(name, words)
             sent = {name: inner.pop(name)}
-            if said and not (said[-1][0] and new):
-                new, sent = said[-1][0] + new, said.pop()[1] | sent
-            said.append((new, sent))
-        return [Thinking(text, index, Own(NAME, sent)) for text, sent in said]
+            if thoughts and not (thoughts[-1][0] and new):
+                new, sent = thoughts[-1][0] + new, thoughts.pop()[1] | sent
+            thoughts.append((new, sent))
+        return [Thinking(text, index, Own(NAME, sent)) for text, sent in thoughts]
 
     def _text(self, inner: dict[str, object], index: int) -> list[Event]:
         content = inner.get("content")
         if isinstance(content, list) and _has_more_than_text(content):
             return self._parts(content, index)
-        said: list[Event] = []
+        events: list[Event] = []
         for name, text in (("content", content), ("refusal", inner.get("refusal"))):
             if text is None or text == "":
                 continue
             if not isinstance(text, str):
                 raise MisshapenError
             del inner[name]
-            said.append(Text(text, index, name == "refusal"))
-        return said
+            events.append(Text(text, index, name == "refusal"))
+        return events
 
     def _parts(self, content: list[object], index: int) -> list[Event]:
         """Read a content of parts, as Mistral's API sends it; the list itself stays where it is."""
-        said: list[Event] = []
+        events: list[Event] = []
         for part in map(object_of, content):
             kind = part.get("type")
             if kind == "text":
-                said.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
+                events.append(Text(string_of(part.get("text")), index, own=_IN_PARTS))
             elif kind == "thinking" and (
                 new := self._mergers[index].feed("content[]", words_of([part]))
             ):
-                said.append(Thinking(new, index, _IN_PARTS))
-        return said
+                events.append(Thinking(new, index, _IN_PARTS))
+        return events
 
 
-def _failure(error: ServerError, said: object, frame: Frame) -> Failure:
+def _failure(error: ServerError, value: object, frame: Frame) -> Failure:
     """Return what the error becomes; one in OpenAI's own shape may go on as it came."""
-    inner = said.get("error") if isinstance(said, dict) else None
+    inner = value.get("error") if isinstance(value, dict) else None
     as_usual = isinstance(inner, dict) and inner.get("message") == error.message
     own = _frame(frame) if as_usual and not frame.raw.startswith(b"error") else None
     return Failure(error.message, error.kind, error.status, own)
@@ -211,10 +211,10 @@ def _frame(frame: Frame) -> Own:
 def _told_parts(inner: Mapping[str, object]) -> list[str]:
     """Name the content, when all its parts are told."""
     parts = inner.get("content")
-    told = isinstance(parts, list) and all(
+    are_objects = isinstance(parts, list) and all(
         isinstance(part, dict) and part.get("type") in ("text", "thinking") for part in parts
     )
-    return ["content"] if told else []
+    return ["content"] if are_objects else []
 
 
 def _has_more_than_text(content: list[object]) -> bool:

@@ -45,15 +45,15 @@ def error_reply(status: int, body: bytes, _counted: int | None = None) -> tuple[
     """
     if status in _FOLLOWED or (status >= 400 and _is_error(body)):
         return None
-    said, answered = server_words(body), f"the server answered with status {status}"
-    words = said or f"{answered} and no words"
+    server_said, answered = server_words(body), f"the server answered with status {status}"
+    words = server_said or f"{answered} and no words"
     if status < 400:
-        words, status = f"{answered}: {said}" if said else words, _BAD_GATEWAY
+        words, status = f"{answered}: {server_said}" if server_said else words, _BAD_GATEWAY
     kind = _KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
     return status, error_body(words, kind, status)
 
 
 def _is_error(body: bytes) -> bool:
-    said = json_text.read_or_none(body)
-    error = said.get("error") if isinstance(said, dict) else None
+    value = json_text.read_or_none(body)
+    error = value.get("error") if isinstance(value, dict) else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

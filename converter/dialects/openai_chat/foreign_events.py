@@ -37,8 +37,8 @@ class ForeignEvents:
     @property
     def notes(self) -> list[str]:
         """The count of events without a place in a chat completion, in one line if any."""
-        said = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
-        return [said] if self._left_out else []
+        note = f"{self._left_out} blocks or frames have no place in a chat completion, left out"
+        return [note] if self._left_out else []
 
     def feed(self, event: Event) -> list[Event]:
         """Return what the event is in this dialect; its own events go through as they are."""
@@ -99,5 +99,5 @@ def _counts(usage: Usage) -> dict[str, object]:
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.input + usage.output,
-        **{name: told for name, told in details.items() if None not in told.values()},
+        **{name: counts for name, counts in details.items() if None not in counts.values()},
     }

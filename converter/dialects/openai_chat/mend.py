@@ -12,17 +12,17 @@ from converter.dialects.reasoning_fields import REASONING_FIELDS
 type Json = dict[str, object]
 
 
-def mend(said: object) -> object:
+def mend(value: object) -> object:
     """Return the body of a frame or reply with its choices in shape."""
-    if not isinstance(said, dict):
-        return said
-    choices = said.get("choices")
+    if not isinstance(value, dict):
+        return value
+    choices = value.get("choices")
     if isinstance(choices, dict):
         choices = [choices] if choices else []
     if not isinstance(choices, list):
-        return said
-    told = [choice for choice in choices if choice is not None]
-    return {**said, "choices": [_choice(choice, place) for place, choice in enumerate(told)]}
+        return value
+    whole = [choice for choice in choices if choice is not None]
+    return {**value, "choices": [_choice(choice, place) for place, choice in enumerate(whole)]}
 
 
 def _choice(choice: object, position: int) -> object:

@@ -50,8 +50,8 @@ def part_of(block: Part) -> dict[str, object]:
             kind = media_type.removeprefix("audio/")
             return {"type": "input_audio", "input_audio": {"data": content, "format": kind}}
         case Image(_, detail):
-            said = {"detail": DETAILS[detail]} if detail in DETAILS else {}
-            return {"type": "image_url", "image_url": {"url": _url(block), **said}}
+            fields = {"detail": DETAILS[detail]} if detail in DETAILS else {}
+            return {"type": "image_url", "image_url": {"url": _url(block), **fields}}
 
 
 def _url(image: Image) -> str:
@@ -160,8 +160,8 @@ def _texts(turn: Turn) -> list[str]:
 
 
 def _as_user(turn: Turn) -> Turn:
-    said = join_texts(_texts(turn))
-    return Turn("user", (TextBlock(INLINE_SYSTEM.format(said)),) if said else ())
+    words = join_texts(_texts(turn))
+    return Turn("user", (TextBlock(INLINE_SYSTEM.format(words)),) if words else ())
 
 
 def join_texts(texts: Iterable[str]) -> str:

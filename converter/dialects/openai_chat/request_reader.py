@@ -134,10 +134,10 @@ def _choice(request: Fields) -> ToolChoice | None:
         return None
     if isinstance(value, str):
         return ToolChoice(request.row(name, CHOICES))
-    asked = Fields(value, name)
-    if allowed := asked.child("allowed_tools"):
+    fields = Fields(value, name)
+    if allowed := fields.child("allowed_tools"):
         return ToolChoice("required" if allowed.values.get("mode") == "required" else "auto")
-    named = asked.child("function") or asked.child("custom") or asked
+    named = fields.child("function") or fields.child("custom") or fields
     return ToolChoice("named", named.required("name", str))
 
 
@@ -155,14 +155,14 @@ def _stop(request: Fields) -> tuple[str, ...]:
 def _thinking(request: Fields) -> ThinkingSwitch | None:
     """Return what the switches of all known servers say; the first that says something counts."""
     template = _template(request)
-    said = [
+    wishes = [
         values[template[name]]
         for name, values in _SWITCHES.items()
         if isinstance(template.get(name), bool | str) and template[name] in values
     ]
-    if said:
+    if wishes:
         on = ThinkingSwitch("enabled", _budget(request))
-        return on if said[0] else ThinkingSwitch("disabled")
+        return on if wishes[0] else ThinkingSwitch("disabled")
     effort = _said_effort(request)
     if effort == "none":
         return ThinkingSwitch("disabled")
@@ -187,12 +187,12 @@ def _said_effort(request: Fields) -> str:
 def _budget(request: Fields) -> int | None:
     template = _template(request)
     extra = request.values.get("nvext")  # NIM
-    found = (
+    budgets = (
         *(request.values.get(name) for name in BUDGET_FIELDS),
         template.get("thinking_budget"),
         extra.get("max_thinking_tokens") if isinstance(extra, dict) else None,
     )
-    return next((value for value in found if type(value) is int), None)
+    return next((value for value in budgets if type(value) is int), None)
 
 
 def _template(request: Fields) -> Mapping[str, object]:
@@ -211,11 +211,11 @@ def _output_name(schema: Fields | None) -> str:
 
 
 def _extensions(request: Fields, schema: Fields | None) -> dict[str, object]:
-    said = {"response_format"} if schema and schema.child("schema") else set()
+    names = {"response_format"} if schema and schema.child("schema") else set()
     if request.values.get("stream_options") == USAGE_ASKED:
-        said.add("stream_options")
+        names.add("stream_options")
     return {
         name: value
         for name, value in request.values.items()
-        if name not in _READ and name not in said and value is not None
+        if name not in _READ and name not in names and value is not None
     }

@@ -30,9 +30,9 @@ from converter.wire.checked import Fields
 LEFT_OUT = "{} thought(s) left out that the input refers to: they are no longer kept here"
 
 
-def _recognises(said: Mapping[str, object]) -> bool:
-    kind = said.get("type")
-    return said.get("object") == "response" or (
+def _recognises(body: Mapping[str, object]) -> bool:
+    kind = body.get("type")
+    return body.get("object") == "response" or (
         isinstance(kind, str) and kind.startswith("response.")
     )
 
@@ -44,16 +44,16 @@ def _read_request(
     if purpose is Purpose.COMPACTION:
         body = compaction.request(body)
     history = None if memory is None else state.complete(memory, body)
-    asked, own = read(body, history.items if history else None)
+    request, own = read(body, history.items if history else None)
     if purpose is Purpose.COMPACTION:
         items = history.items if history else input_items(Fields(body))
         own = replace(own, repeated=compaction.users(items))
     if memory is None or history is None:
-        return replace(asked, own=own)
+        return replace(request, own=own)
     fields = body if isinstance(body, dict) else {}
     own = replace(own, keep=partial(state.keep, memory, fields, history))
     notes = (LEFT_OUT.format(history.left_out),) if history.left_out else ()
-    return replace(asked, own=own, notes=(*asked.notes, *notes))
+    return replace(request, own=own, notes=(*request.notes, *notes))
 
 
 def _context(context: ReplyContext) -> ResponseContext:

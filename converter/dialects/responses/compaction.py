@@ -36,8 +36,8 @@ def request(body: object) -> object:
     """Return the body of a request to `/responses/compact` as one that asks by an item."""
     if not isinstance(body, dict):
         return body
-    said = body.get("input")
-    items = [{"role": "user", "content": said}] if isinstance(said, str) else said or []
+    turns = body.get("input")
+    items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns or []
     if not isinstance(items, list):
         return body
     return {**body, "input": [*items, {"type": TRIGGER}], "stream": False, "store": False}
@@ -45,8 +45,8 @@ def request(body: object) -> object:
 
 def users(items: Iterable[object]) -> tuple[Json, ...]:
     """Return the messages of users, which a compacted conversation keeps."""
-    found = (item for item in items if isinstance(item, dict) and item.get("role") == "user")
-    return tuple(found)
+    turns = (item for item in items if isinstance(item, dict) and item.get("role") == "user")
+    return tuple(turns)
 
 
 def summaries(output: Iterable[Json]) -> list[Json]:

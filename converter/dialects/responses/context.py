@@ -76,12 +76,12 @@ ECHOED: Mapping[str, object] = {
 def echo(request: Fields) -> dict[str, object]:
     """Return the fields of a response that its request decides."""
     values = request.values
-    said = {name: values.get(name, default) for name, default in ECHOED.items()}
-    said = {name: ECHOED[name] if value is None else value for name, value in said.items()}
+    fields = {name: values.get(name, default) for name, default in ECHOED.items()}
+    fields = {name: ECHOED[name] if value is None else value for name, value in fields.items()}
     reasoning = request.child("reasoning") or Fields({})
     text = request.child("text") or Fields({})
     return {
-        **said,
+        **fields,
         "reasoning": {"effort": None, "summary": None, **reasoning.values},
         "store": values.get("store") is not False,
         "text": {"format": {"type": "text"}, **text.values},

@@ -61,9 +61,9 @@ def items(memory: Memory, key: str) -> list[Json]:
 
 def item(memory: Memory, key: str, name: str) -> Json:
     """Return one item. Raises UnknownError."""
-    for said in items(memory, key):
-        if said.get("id") == name:
-            return said
+    for kept in items(memory, key):
+        if kept.get("id") == name:
+            return kept
     raise UnknownError("", f"Item with id '{name}' not found.")
 
 
@@ -91,6 +91,6 @@ def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[s
 
 
 def _own(body: object, name: str) -> list[Json]:
-    said = Fields(body).optional("items", list) or []
-    own = [with_id(item, f"{name}_in{at}") for at, item in enumerate(said)]
+    given = Fields(body).optional("items", list) or []
+    own = [with_id(item, f"{name}_in{at}") for at, item in enumerate(given)]
     return [item for item in own if isinstance(item, dict)]

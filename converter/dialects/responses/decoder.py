@@ -140,10 +140,10 @@ class ResponsesDecoder(Decoder):
         index, item = as_index(event.get("output_index")), event.get("item")
         name = item.get("id") if isinstance(item, dict) else event.get("item_id")
         place = index if type(index) is int else len(self._items)
-        found = self._items.setdefault(str(name) if index is None else place, _Item(place))
+        known = self._items.setdefault(str(name) if index is None else place, _Item(place))
         if len(self._items) > MOST_PARTS:
             del self._items[next(iter(self._items))]
-        return found
+        return known
 
     def _text(self, event: Fields, item: _Item) -> Iterator[Event]:
         delta = as_words(event["delta"])
@@ -169,35 +169,35 @@ class ResponsesDecoder(Decoder):
         """Arguments in an item that only begins come again: in the first delta (vLLM, early 2026)
         or when it is done (`transformers serve` 5.23).
         """
-        said = _dict(event["item"])
-        if _is_plain_call(said):
-            yield self._call(said, item, "")
+        fields = _dict(event["item"])
+        if _is_plain_call(fields):
+            yield self._call(fields, item, "")
 
-    def _call(self, said: Fields, item: _Item, arguments: str) -> ToolCall:
+    def _call(self, fields: Fields, item: _Item, arguments: str) -> ToolCall:
         self._called = item.called = True
-        name = _string(said.get("name"))
-        return ToolCall(item.index, _string(said.get("call_id")), name, arguments)
+        name = _string(fields.get("name"))
+        return ToolCall(item.index, _string(fields.get("call_id")), name, arguments)
 
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Tell what of the item no delta told."""
-        said = _dict(event["item"])
-        kind = said.get("type")
+        fields = _dict(event["item"])
+        kind = fields.get("type")
         if kind == "message":
-            yield from () if item.said else _parts(said)
+            yield from () if item.said else _parts(fields)
         elif kind == "reasoning":
-            text = words_of(said.get("content") or []) or words_of(said.get("summary") or [])
+            text = words_of(fields.get("content") or []) or words_of(fields.get("summary") or [])
             yield from [Thinking(text)] if text and not item.said else []
             yield ThinkingEnd()
-        elif _is_plain_call(said):
-            yield from self._call_done(said, item)
+        elif _is_plain_call(fields):
+            yield from self._call_done(fields, item)
         else:
             self._called = self._called or str(kind).endswith("_call")
-            yield Block(NAME, said)
+            yield Block(NAME, fields)
 
-    def _call_done(self, said: Fields, item: _Item) -> Iterator[Event]:
-        rest = _string(said.get("arguments"))[item.said :]
+    def _call_done(self, fields: Fields, item: _Item) -> Iterator[Event]:
+        rest = _string(fields.get("arguments"))[item.said :]
         if not item.called:
-            yield self._call(said, item, rest)
+            yield self._call(fields, item, rest)
         elif rest:
             yield ToolCall(item.index, "", "", rest)
 
@@ -222,8 +222,8 @@ def _parts(item: Fields) -> Iterator[Event]:
 
 def _failure(event: Fields) -> Failure:
     error = event.get("error")
-    said = error if isinstance(error, dict) else event
-    return Failure(str(said.get("message") or said), str(said.get("code") or "api_error"))
+    fields = error if isinstance(error, dict) else event
+    return Failure(str(fields.get("message") or fields), str(fields.get("code") or "api_error"))
 
 
 def _usage(entry: Fields) -> Usage:

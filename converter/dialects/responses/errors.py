@@ -76,10 +76,10 @@ def write(message: str, kind: str, status: int) -> bytes:
     return json_text.write(error_body(message, known))
 
 
-def _too_long(found: context_length.ContextOverflow) -> str:
+def _too_long(overflow: context_length.ContextOverflow) -> str:
     return (
         "Your input exceeds the context window of this model. "
-        f"Please adjust your input and try again. ({found.words()})"
+        f"Please adjust your input and try again. ({overflow.words()})"
     )
 
 

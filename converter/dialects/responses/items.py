@@ -72,15 +72,15 @@ class Items:
 
     def _say(self, role: Role, blocks: Iterable[Block]) -> None:
         """Add to the turn of the model, or of its tools; messages of others stand alone."""
-        said = tuple(blocks)
-        if role == "assistant" and not said:
+        words = tuple(blocks)
+        if role == "assistant" and not words:
             return
         last = self.turns[-1] if self.turns else None
-        joins = role == "assistant" or (bool(said) and isinstance(said[0], ToolResult))
-        if last and joins and last.role == role and _alike(last.blocks, said):
-            self.turns[-1] = Turn(role, (*last.blocks, *said))
+        joins = role == "assistant" or (bool(words) and isinstance(words[0], ToolResult))
+        if last and joins and last.role == role and _alike(last.blocks, words):
+            self.turns[-1] = Turn(role, (*last.blocks, *words))
         else:
-            self.turns.append(Turn(role, said))
+            self.turns.append(Turn(role, words))
 
     def _call(self, item: Fields, kind: str) -> None:
         name, given = _other_use(item, kind) if kind in _OTHER_CALLS else self._use(item, kind)
@@ -95,12 +95,12 @@ class Items:
         return flat, CALL_KINDS[known].read(item)
 
     def _result(self, item: Fields, kind: str) -> ToolResult:
-        said = item.optional("call_id", str) or item.optional("id", str) or ""
-        if said not in self._calls and self.whole:
-            raise item.error("call_id", NO_CALL.format(said))
+        call_id = item.optional("call_id", str) or item.optional("id", str) or ""
+        if call_id not in self._calls and self.whole:
+            raise item.error("call_id", NO_CALL.format(call_id))
         content = _OUTPUTS[kind](item, self)
         failed = item.values.get("status") == "failed"
-        return ToolResult(self._calls.get(said, said), tuple(content), failed)
+        return ToolResult(self._calls.get(call_id, call_id), tuple(content), failed)
 
     def _server_call(self, item: Fields, kind: str) -> None:
         name, keys, outputs = _SERVER_CALLS[kind]
@@ -154,8 +154,8 @@ def _output(item: Fields, items: Items) -> list[Part]:
 
 
 def _found_tools(item: Fields, items: Items) -> list[Part]:
-    found = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
-    return [TextBlock(f"Tools found: {', '.join(found) or 'none'}")]
+    names = [name for tool in item.children("tools") for name in _names(tool, items.toolbox)]
+    return [TextBlock(f"Tools found: {', '.join(names) or 'none'}")]
 
 
 def _names(tool: Fields, toolbox: Toolbox) -> list[str]:

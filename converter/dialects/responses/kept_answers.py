@@ -35,8 +35,8 @@ def answer(asking: OwnRequest, memory: Memory) -> tuple[int, Body]:
     """Return the status and body."""
     path = asking.path.partition("?")[0].rstrip("/")
     for method, pattern, row in _ROWS:
-        if method == asking.method and (found := pattern.search(path)):
-            return _answered(row, memory, asking, found["key"])
+        if method == asking.method and (match := pattern.search(path)):
+            return _answered(row, memory, asking, match["key"])
     if path.endswith("/responses"):
         return _refused(NO_SOCKET, 426)
     return _refused(NO_SUCH.format(asking.method, path), 404)
@@ -97,7 +97,7 @@ def _page(items: list[Json], query: Mapping[str, str]) -> Json:
         items = items[::-1]
     ids = [item.get("id") for item in items]
     begin = ids.index(query["after"]) + 1 if query.get("after") in ids else 0
-    limit = int(said) if (said := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
+    limit = int(written) if (written := query.get("limit", "")[:_DIGITS]).isdecimal() else PAGE
     return _listed(items[begin : begin + limit], begin + limit < len(items))
 
 

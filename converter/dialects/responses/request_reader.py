@@ -165,10 +165,10 @@ def _entries(request: Fields, items: Iterable[object] | None) -> list[Fields]:
 
 def input_items(request: Fields) -> list[object]:
     """Return the request's own items; a string is a user's message."""
-    said = request.values.get("input")
-    if isinstance(said, str):
-        return [{"type": "message", "role": "user", "content": said}]
-    if said is None and not _has_history(request):
+    given = request.values.get("input")
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}]
+    if given is None and not _has_history(request):
         raise RequestError("input", "Missing required parameter: 'input'.")
     return request.optional("input", list) or []
 
@@ -201,13 +201,13 @@ def _choice(
         return None, toolbox.tools
     if isinstance(value, str):
         return ToolChoice(request.row("tool_choice", CHOICES)), toolbox.tools
-    asked = Fields(value, "tool_choice")
+    fields = Fields(value, "tool_choice")
     offered = {tool.name for tool in toolbox.tools}
-    if asked.required("type", str) == "allowed_tools":
-        allowed = {_flat(tool, toolbox) for tool in asked.children("tools")}
-        mode = CHOICES[asked.one_of("mode", ("auto", "required"))]
+    if fields.required("type", str) == "allowed_tools":
+        allowed = {_flat(tool, toolbox) for tool in fields.children("tools")}
+        mode = CHOICES[fields.one_of("mode", ("auto", "required"))]
         return ToolChoice(mode), [tool for tool in toolbox.tools if tool.name in allowed]
-    name = _flat(asked, toolbox)
+    name = _flat(fields, toolbox)
     if name in offered:
         return ToolChoice("named", name), toolbox.tools
     notes.append(f"tool_choice {name!r} left out: no such tool is offered, the model chooses")
@@ -241,11 +241,11 @@ def _format(request: Fields) -> Fields:
 
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
-    said = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
+    fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
     stop = {"stop": request.values["stop"]} if request.values.get("stop") else {}
     if form.values.get("type") == "json_object":
-        return {**said, **stop, "response_format": {"type": "json_object"}}
-    return said | stop
+        return {**fields, **stop, "response_format": {"type": "json_object"}}
+    return fields | stop
 
 
 # For the log and for the reply.
@@ -253,9 +253,9 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     known = READ | SILENT | SERVER_FIELDS | {"stop"}
-    asked = {name for name, value in request.values.items() if value not in (None, False, [], {})}
+    given = {name for name, value in request.values.items() if value not in (None, False, [], {})}
     rows = (
-        ("fields left out, which a chat server does not know", asked - known),
+        ("fields left out, which a chat server does not know", given - known),
         ("tools left out, which only OpenAI's servers can run", set(toolbox.left_out)),
         ("items left out, which only OpenAI's servers can use", items),
     )

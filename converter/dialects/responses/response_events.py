@@ -47,8 +47,8 @@ def outcome(finish: Finish, repeats: bool = False) -> dict[str, object]:
     return {"status": "completed"}
 
 
-def counts(usage: Usage | None, thought: int, said: int) -> Mapping[str, object] | None:
-    """Return the tokens; None when the server did not count. `thought` and `said`: characters that
+def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object] | None:
+    """Return the tokens; None when the server did not count. `thought` and `text`: characters that
     went out as thinking, and as anything else.
 
     Codex 0.169 fails the turn when `total_tokens` is missing, and compacts by it.
@@ -62,18 +62,18 @@ def counts(usage: Usage | None, thought: int, said: int) -> Mapping[str, object]
             "cache_write_tokens": usage.created or 0,
         },
         "output_tokens": usage.output,
-        "output_tokens_details": {"reasoning_tokens": _thinking(usage, thought, said)},
+        "output_tokens_details": {"reasoning_tokens": _thinking(usage, thought, text)},
         "total_tokens": usage.input + usage.output,
     }
 
 
-def _thinking(usage: Usage, thought: int, said: int) -> int:
+def _thinking(usage: Usage, thought: int, text: int) -> int:
     """Return the server's count, else the share of the characters: a server that does not take the
     thinking out itself does not count it.
     """
     if usage.thinking or not thought:
         return min(usage.thinking or 0, usage.output)
-    return round(usage.output * thought / (thought + said))
+    return round(usage.output * thought / (thought + text))
 
 
 CUT_CALL = "the server's reply ended inside a tool call: the call is not to be run"

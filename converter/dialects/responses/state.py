@@ -60,9 +60,9 @@ def complete(memory: Memory, body: object) -> History:
     own: list[object] = []
     left_out = 0
     for item in input_items(request):
-        found = _resolved(memory, item)
-        left_out += found is None
-        own += [] if found is None else [found]
+        resolved = _resolved(memory, item)
+        left_out += resolved is None
+        own += [] if resolved is None else [resolved]
     return History([*items, *own], own, previous, left_out)
 
 
@@ -114,17 +114,17 @@ def _previous(memory: Memory, request: Fields) -> str:
         raise RequestError("previous_response_id", BOTH)
     if not names:
         return previous or ""
-    if found := memory.find(LINE + names[0]):
-        return found
+    if line := memory.find(LINE + names[0]):
+        return line
     raise no_conversation(names[0])
 
 
 def _conversation(body: Mapping[str, object]) -> Iterator[str]:
     """Yield the conversation's id, if there is one: a string, or in an object."""
-    said = body.get("conversation")
-    found = said.get("id") if isinstance(said, dict) else said
-    if isinstance(found, str) and found:
-        yield found
+    given = body.get("conversation")
+    name = given.get("id") if isinstance(given, dict) else given
+    if isinstance(name, str) and name:
+        yield name
 
 
 def _resolved(memory: Memory, item: object) -> object | None:
@@ -171,8 +171,8 @@ def read(value: bytes) -> Json:
 
 def list_in(kept: Json, name: str) -> list[object]:
     """Return the list under this name, empty where there is none."""
-    found = kept.get(name)
-    return found if isinstance(found, list) else []
+    listed = kept.get(name)
+    return listed if isinstance(listed, list) else []
 
 
 def _id_of(item: object) -> object:

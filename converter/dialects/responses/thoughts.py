@@ -27,8 +27,8 @@ def decode(content: str) -> str | None:
     if not content.startswith(MARK):
         return None
     try:
-        said = base64.b64decode(content.removeprefix(MARK), b"-_", validate=True)
-        return said.decode("utf-8", "surrogatepass")
+        data = base64.b64decode(content.removeprefix(MARK), b"-_", validate=True)
+        return data.decode("utf-8", "surrogatepass")
     except (binascii.Error, ValueError):
         return None
 

@@ -107,18 +107,18 @@ class Toolbox:
         """Return the function's name for a tool, of this request or of an earlier one."""
         return self._flat.get((namespace, name)) or flat_name(name, namespace)
 
-    def find(self, said: str) -> ToolName:
+    def find(self, name: str) -> ToolName:
         """Return the tool that a model means. A bare or dotted name counts when it fits one tool
         only; a name that nobody offered is a function of that name.
         """
-        if known := self._names.get(said):
+        if known := self._names.get(name):
             return known
         fitting = [
             tool
             for tool in self._names.values()
-            if tool.namespace and said in (tool.name, f"{tool.namespace}.{tool.name}")
+            if tool.namespace and name in (tool.name, f"{tool.namespace}.{tool.name}")
         ]
-        return fitting[0] if len(fitting) == 1 else ToolName("function", said)
+        return fitting[0] if len(fitting) == 1 else ToolName("function", name)
 
 
 def flat_name(name: str, namespace: str = "") -> str:

@@ -63,14 +63,14 @@ class Gemma:
             if not (yield from source.accept(":")):
                 raise Refused
             return name
-        while not (found := _KEY.match(source.rest)):
+        while not (match := _KEY.match(source.rest)):
             if source.last or len(source.rest) > NAME_LIMIT:
                 raise Refused
             yield
-        if found.end() > NAME_LIMIT:
+        if match.end() > NAME_LIMIT:
             raise Refused
-        source.take(found.end())
-        return found[1].rstrip()
+        source.take(match.end())
+        return match[1].rstrip()
 
     def _value(self, source: Source, call: Call, close: Sequence[str], depth: int) -> Step[None]:
         if depth > NESTED_LIMIT:
@@ -108,10 +108,10 @@ def _closed(source: Source, close: Sequence[str]) -> Step[None]:
 
 
 def _scalar(source: Source, call: Call) -> Step[None]:
-    while not (found := _SCALAR_END.search(source.rest)):
+    while not (match := _SCALAR_END.search(source.rest)):
         if source.last or len(source.rest) > SCALAR_LIMIT:
             raise Refused
         yield
-    if found.start() > SCALAR_LIMIT:
+    if match.start() > SCALAR_LIMIT:
         raise Refused
-    call.say(typed(source.take(found.start()).strip(), _TYPES))
+    call.say(typed(source.take(match.start()).strip(), _TYPES))

@@ -42,10 +42,10 @@ class Header:
         alone = not source.rest.startswith("{")
         if alone:
             header = header.rstrip().removesuffix(self.tail)
-        found = self._expression.fullmatch(header) or (_NAME.fullmatch(header) if alone else None)
-        if not (found or alone):
+        match = self._expression.fullmatch(header) or (_NAME.fullmatch(header) if alone else None)
+        if not (match or alone):
             raise Refused
-        call.named(found["name"] if found else "")
+        call.named(match["name"] if match else "")
         if not alone:
             close = filter(None, (self.tail, *calls.close))
             yield from object_of(source, call, tuple(close))
@@ -60,11 +60,11 @@ class Header:
 def _header(source: Source, close: Sequence[str]) -> Step[str]:
     """Return what stands before the next brace or closing mark, which stays."""
     ends = marks_of("{", *close)
-    while not (found := ends.search(source.rest)):
+    while not (match := ends.search(source.rest)):
         begun = ends.undecided(source.rest, 0)
         if source.last or len(source.rest) - begun > HEADER_LIMIT:
             raise Refused
         yield
-    if found.start() > HEADER_LIMIT:
+    if match.start() > HEADER_LIMIT:
         raise Refused
-    return source.take(found.start())
+    return source.take(match.start())

@@ -60,8 +60,8 @@ class Json:
         if self.name_is_key:
             yield from self._named_by_key(source, call)
         else:
-            told = yield from self._members(source, call, close)
-            if not (call.name or call.refused) or (self.strict and not told):
+            complete = yield from self._members(source, call, close)
+            if not (call.name or call.refused) or (self.strict and not complete):
                 raise Refused
         call.complete()
 
@@ -76,22 +76,22 @@ class Json:
         self, source: Source, call: Call, close: Sequence[str], nested: bool = False
     ) -> Step[bool]:
         """Read up to the object's end; tell whether it had arguments."""
-        told = False
+        named = False
         while (mark := (yield from source.accept(('"', "}"), BLANKS + ","))) == '"':
             key = yield from string(source)
             yield from _expect(source, ":")
             if key in NAME_KEYS and not (call.name or call.refused):
-                told = (yield from self._name(source, call, close, nested)) or told
-            elif key in ARGUMENT_KEYS and not told:
+                named = (yield from self._name(source, call, close, nested)) or named
+            elif key in ARGUMENT_KEYS and not named:
                 yield from _arguments(source, call, close)
-                told = True
+                named = True
             elif self.strict and key not in OTHER_KEYS:
                 raise Refused
             else:
                 yield from skip_value(source)
-        if not mark and not (told and close and (yield from source.ahead(close))[0]):
+        if not mark and not (named and close and (yield from source.ahead(close))[0]):
             raise Refused  # models forget the last brace, but the call's own mark tells its end
-        return told
+        return named
 
     def _name(self, source: Source, call: Call, close: Sequence[str], nested: bool) -> Step[bool]:
         """Read a name, or the object that chat completions have it in."""
@@ -111,14 +111,14 @@ def _expect(source: Source, mark: str) -> Step[None]:
 
 def string(source: Source) -> Step[str]:
     """Return the short string whose quote has been taken."""
-    while not (found := _STRING.match(source.rest)):
+    while not (match := _STRING.match(source.rest)):
         if source.last or len(source.rest) > NAME_LIMIT:
             raise Refused
         yield
-    if found.end() > NAME_LIMIT:
+    if match.end() > NAME_LIMIT:
         raise Refused
-    source.take(found.end())
-    return decoded(found[1])
+    source.take(match.end())
+    return decoded(match[1])
 
 
 def decoded(written: str) -> str:
@@ -166,8 +166,8 @@ def _object_in_string(source: Source, call: Call) -> Step[None]:
     checked = PartialJson()
     while True:
         yield from source.more()
-        if found := _PIECE.match(source.rest):
-            _take_checked(source, found[0], decoded(found[0]), checked, call)
+        if match := _PIECE.match(source.rest):
+            _take_checked(source, match[0], decoded(match[0]), checked, call)
         elif source.rest[0] == '"':
             break
         elif source.last or len(source.rest) >= _ESCAPE_LENGTH:

@@ -119,9 +119,9 @@ class ToolCallParser:
         if self._behind_call and not self._skip_blanks():
             return False
         if self._at_head:
-            found = self._look_at_head()
-            if found or self._at_head:
-                return found
+            form = self._look_at_head()
+            if form or self._at_head:
+                return form
         text = self._source.rest
         mark = _MARKS.search(text)
         stop = len(text) - (0 if self._source.last else _MARKS.undecided(text, 0))
@@ -137,24 +137,24 @@ class ToolCallParser:
 
     def _skip_blanks(self) -> bool:
         """Drop the blanks and closing marks behind a call; tell whether text follows."""
-        while (found := self._source.look(CLOSERS)) and found[0]:
-            self._source.take(found[1] + len(found[0]))
-        if found:
-            self._source.take(found[1])
-        self._behind_call = not (found and self._source.rest)
+        while (closer := self._source.look(CLOSERS)) and closer[0]:
+            self._source.take(closer[1] + len(closer[0]))
+        if closer:
+            self._source.take(closer[1])
+        self._behind_call = not (closer and self._source.rest)
         return not self._behind_call
 
     def _look_at_head(self) -> bool:
         """Begin a form that is the whole reply; tell whether one stands here."""
-        found = self._source.look(_WHOLE)
-        if found is None:
+        mark = self._source.look(_WHOLE)
+        if mark is None:
             return False
         self._at_head = False
-        if not found[0]:
+        if not mark[0]:
             return False
-        self._lead = self._source.take(found[1])
+        self._lead = self._source.take(mark[1])
         self._around.feed(self._lead)
-        self._begin(found[0], whole=True)
+        self._begin(mark[0], whole=True)
         return True
 
     def _meet(self, blanks: str, opener: str) -> None:
@@ -240,8 +240,8 @@ class ToolCallParser:
             return True if self._source.last else None
         if place.whole or rest[0] in BLANKS:
             return not place.whole
-        found = self._source.look(_OPENERS, _LINE_BLANKS)
-        return None if found is None else bool(found[0])
+        opener = self._source.look(_OPENERS, _LINE_BLANKS)
+        return None if opener is None else bool(opener[0])
 
     def _reject(self, place: Place, held: str) -> None:
         """Give back the text of a place in doubt."""

@@ -48,21 +48,21 @@ class Python:
 
 def _named(source: Source, place: int) -> Step[bool]:
     """Tell whether a call stands at `place`."""
-    while not (found := _NAME.match(source.rest, place)):
+    while not (match := _NAME.match(source.rest, place)):
         begun = _NAME_BEGUN.fullmatch(source.rest, place)
         if source.last or not begun or len(source.rest) - place > NAME_LIMIT:
             return False
         yield
-    return found.end() - place <= NAME_LIMIT
+    return match.end() - place <= NAME_LIMIT
 
 
 def _call(source: Source, call: Call) -> Step[None]:
     if not (yield from _named(source, 0)):
         raise Refused
-    found = _NAME.match(source.rest)
-    assert found
-    source.take(found.end())
-    call.named(found[1])
+    match = _NAME.match(source.rest)
+    assert match
+    source.take(match.end())
+    call.named(match[1])
     yield from arguments_of(source, call)
 
 
@@ -134,6 +134,6 @@ def _value(node: ast.expr) -> object:
             pairs = zip(keys, values, strict=True)
             return {str(ast.literal_eval(key or node)): _value(value) for key, value in pairs}
         case _:
-            found = ast.literal_eval(node)
-            literal(found)
-            return found
+            read = ast.literal_eval(node)
+            literal(read)
+            return read

@@ -206,10 +206,10 @@ class Place:
                 raise
         self.current.drop()
         marks = marks_of(*self.close, *form.open)
-        while not (found := marks.search(rest := self.source.rest)):
+        while not (match := marks.search(rest := self.source.rest)):
             self.source.take(len(rest) - (0 if self.source.last else marks.undecided(rest, 0)))
             if self.source.last:
                 return True
             yield
-        self.source.take(found.end() if found[0] in self.close else found.start())
+        self.source.take(match.end() if match[0] in self.close else match.start())
         return True

@@ -33,8 +33,8 @@ class Repeats:
 
     def closed(self, calls: Iterable[Sequence[ToolCall]]) -> None:
         """The thought is closed behind these calls; one that was cut off is no draft."""
-        said = map(_said, calls)
-        self._drafts = [draft for draft in said if not is_open(draft[1])]
+        keys = map(_said, calls)
+        self._drafts = [draft for draft in keys if not is_open(draft[1])]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
         """Return what can go out."""
@@ -52,20 +52,20 @@ class Repeats:
             return [*self.close(), event]
         before = self.close() if self._held and self._held[-1].index != event.index else []
         self._held.append(event)
-        said = _said(self._held)
-        if said in self._drafts and event.index != self._other:
-            self._drafts.remove(said)
+        held = _said(self._held)
+        if held in self._drafts and event.index != self._other:
+            self._drafts.remove(held)
             self._held.clear()
             self.dropped.append(event.index)
             return before
-        if event.index == self._other or not any(_begins(said, draft) for draft in self._drafts):
+        if event.index == self._other or not any(_begins(held, draft) for draft in self._drafts):
             self._other = event.index
             return [*before, *self.close()]
         return before
 
 
-def _begins(said: Said, draft: Said) -> bool:
-    return said[0] == draft[0] and draft[1].startswith(said[1])
+def _begins(call: Said, draft: Said) -> bool:
+    return call[0] == draft[0] and draft[1].startswith(call[1])
 
 
 def _said(pieces: Sequence[ToolCall]) -> Said:

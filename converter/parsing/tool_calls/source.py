@@ -79,14 +79,14 @@ class Source:
             behind = self.rest[place:]
             if any(length < len(mark) and mark.startswith(behind) for mark in marks):
                 return None
-        found = [mark for mark in marks if self.rest.startswith(mark, place)]
-        return max(found, key=len, default=""), place
+        fitting = [mark for mark in marks if self.rest.startswith(mark, place)]
+        return max(fitting, key=len, default=""), place
 
     def ahead(self, marks: Sequence[str], skip: str = BLANKS) -> Step[tuple[str, int]]:
         """Return the mark that comes next and the number of characters before it; take nothing."""
-        while (found := self.look(marks, skip)) is None:
+        while (mark := self.look(marks, skip)) is None:
             yield
-        return found
+        return mark
 
     def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
         """Take the mark that comes next, and what is skipped before it; return it, or nothing."""
@@ -108,16 +108,16 @@ class Source:
         `others`: ends that are judged by the text behind them, up to some length.
         """
         while True:
-            found = ends.search(self.rest)
+            match = ends.search(self.rest)
             held = 0 if self.last else ends.undecided(self.rest, 0)
-            stop = found.start() if found else len(self.rest) - held
+            stop = match.start() if match else len(self.rest) - held
             if stop:
                 say(self.take(stop))
-            if found and (counts := self._counts(found[0], behind, others)) is not None:
+            if match and (counts := self._counts(match[0], behind, others)) is not None:
                 if counts:
-                    return self.take(len(found[0]))
+                    return self.take(len(match[0]))
                 say(self.take(1))
-            elif not found and self.last:
+            elif not match and self.last:
                 return ""
             else:
                 yield
@@ -130,9 +130,9 @@ class Source:
         if not behind:
             return True
         place = self._behind_closers(len(end), BLANKS)
-        if place is None or (found := self.look_at(behind, place)) is None:
+        if place is None or (mark := self.look_at(behind, place)) is None:
             return None
-        return bool(found[0]) or (self.last and not after.strip(BLANKS))
+        return bool(mark[0]) or (self.last and not after.strip(BLANKS))
 
     def more(self) -> Step[None]:
         """Wait until there is text. Raises Refused when there will be none."""
@@ -143,11 +143,11 @@ class Source:
 
     def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
         """Return what stands before the first of `ends`, and it. Raises Refused beyond `limit`."""
-        while not (found := ends.search(self.rest)):
+        while not (match := ends.search(self.rest)):
             begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
             if self.last or len(self.rest) - begun > limit:
                 raise Refused
             yield
-        if found.start() > limit:
+        if match.start() > limit:
             raise Refused
-        return self.take(found.end())[: found.start()], found[0]
+        return self.take(match.end())[: match.start()], match[0]

@@ -205,9 +205,9 @@ class ToolCallStage:
 
     def _new_native(self) -> list[Event]:
         """Return the calls of the server's own that were not read from the text."""
-        told = [_said(pieces) for pieces in self._told.values()]
+        known = [_said(pieces) for pieces in self._told.values()]
         held, self._native = self._native, {}
-        return [piece for pieces in held.values() if _said(pieces) not in told for piece in pieces]
+        return [piece for pieces in held.values() if _said(pieces) not in known for piece in pieces]
 
 
 def _said(pieces: Sequence[ToolCall]) -> tuple[str, object]:

@@ -41,5 +41,5 @@ class Surroundings:
     @property
     def in_sentence(self) -> bool:
         """Tell whether a word and a blank stand before the mark, on its line."""
-        said = self._last.isalnum() or (self._last != "" and self._last in CLAUSE_ENDS)
-        return self._line != "" and self._blank and said
+        in_clause = self._last.isalnum() or (self._last != "" and self._last in CLAUSE_ENDS)
+        return self._line != "" and self._blank and in_clause

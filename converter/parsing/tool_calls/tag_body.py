@@ -90,9 +90,11 @@ class Tags:
         """Read a parameter; return the mark that ended its value: its own, the call's or one around
         it, or that of another parameter of the tool's, because models leave closing marks out.
         """
-        name, said = _header((yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0])
+        name, types_named = _header(
+            (yield from source.short(marks_of(self.tag_end), NAME_LIMIT))[0]
+        )
         call.key(name)
-        types = _types(said) or types_of(call.schema, name)
+        types = _types(types_named) or types_of(call.schema, name)
         written = _padded(value(types, call.say), self.padded)
         if self.cdata and (yield from source.accept(_CDATA[:1])):
             yield from source.until(marks_of(_CDATA[1]), written.feed)
@@ -112,8 +114,8 @@ class Tags:
         tag, ended, _ = after.partition(self.tag_end)
         if not ended and not last and len(after) <= NAME_LIMIT + len(self.tag_end):
             return None
-        found = _HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
-        return found is not None and call.lacks(found[1])
+        match = _HEADER.fullmatch(tag) if ended and len(tag) <= NAME_LIMIT else None
+        return match is not None and call.lacks(match[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +179,8 @@ def _enders(
     marks = marks_of(*ends, *begins)
 
     def judge(opener: str, after: str, last: bool) -> bool | None:
-        if found := marks.search(after[:OPEN_LIMIT]):
-            return found[0] in begins and after.lstrip(BLANKS).startswith(opener)
+        if match := marks.search(after[:OPEN_LIMIT]):
+            return match[0] in begins and after.lstrip(BLANKS).startswith(opener)
         if len(after) >= OPEN_LIMIT:
             return False
         return not source.cut if last else None
@@ -188,29 +190,29 @@ def _enders(
 
 def _word(source: Source) -> Step[str]:
     """Return the name that comes next; none if no mark or blank follows it in time."""
-    while not (found := _WORD.match(source.rest)):
+    while not (match := _WORD.match(source.rest)):
         if source.last or len(source.rest) > NAME_LIMIT or _NO_WORD.match(source.rest):
             return ""
         yield
-    if found.end() > NAME_LIMIT:
+    if match.end() > NAME_LIMIT:
         return ""
-    source.take(found.end())
-    return found[1]
+    source.take(match.end())
+    return match[1]
 
 
 def _header(tag: str) -> tuple[str, str]:
     """Return the name in a tag, and what else stands there."""
-    found = _HEADER.fullmatch(tag)
-    if not found or "<" in tag or "\n" in tag:
+    match = _HEADER.fullmatch(tag)
+    if not match or "<" in tag or "\n" in tag:
         raise Refused
-    return found[1], found[2]
+    return match[1], match[2]
 
 
-def _types(said: str) -> frozenset[str]:
+def _types(written: str) -> frozenset[str]:
     """Return the types that a parameter's tag tells by itself."""
-    if _IS_STRING.search(said):
+    if _IS_STRING.search(written):
         return frozenset({"string"})
-    return NO_STRING if _IS_JSON.search(said) else frozenset()
+    return NO_STRING if _IS_JSON.search(written) else frozenset()
 
 
 @lru_cache(maxsize=64)

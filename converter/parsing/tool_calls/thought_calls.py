@@ -54,17 +54,17 @@ class ThoughtCalls:
         `answered`: the reply has said something else.
         """
         self.end()
-        found: dict[tuple[str, str], str] = {}
+        places: dict[tuple[str, str], str] = {}
         for index, call in enumerate(self._parser.calls if self._length <= HELD_LIMIT else ()):
             draft = answered and index not in self._ending
             if call.done and call.form in THINKERS and not draft:
-                found.setdefault((call.name, "".join(self._arguments[index])), call.form)
-        counted = list(found.items())[: self._asked.most]
+                places.setdefault((call.name, "".join(self._arguments[index])), call.form)
+        counted = list(places.items())[: self._asked.most]
         self.forms = [form for _, form in counted]
         ids, choice = self._asked.ids, self._asked.choice
         return [
             ToolCall(
-                number, f"{ids}{number}", *said, choice, read_from=f"a thought ({form})", ends=True
+                number, f"{ids}{number}", *words, choice, read_from=f"a thought ({form})", ends=True
             )
-            for number, (said, form) in enumerate(counted)
+            for number, (words, form) in enumerate(counted)
         ]

@@ -77,8 +77,10 @@ def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
     """
     schema = _resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
-    found = properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
-    return found if isinstance(found, Mapping) else {}
+    schema_of_part = (
+        properties.get(name) if isinstance(properties, Mapping) else schema.get("items")
+    )
+    return schema_of_part if isinstance(schema_of_part, Mapping) else {}
 
 
 def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
@@ -87,8 +89,8 @@ def type_names(schema: object, root: Schema, depth: int = 0) -> frozenset[str]:
         return frozenset()
     schema = _resolved(schema, root)
     named = schema.get("type")
-    found = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-    names = {_OTHER_NAMES.get(name, name) for name in found if isinstance(name, str)}
+    written = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    names = {_OTHER_NAMES.get(name, name) for name in written if isinstance(name, str)}
     for union in ("anyOf", "oneOf", "allOf"):
         members = schema.get(union)
         for member in members if isinstance(members, list) else ():
@@ -102,12 +104,12 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
         reference = schema.get("$ref")
         if not isinstance(reference, str):
             return schema
-        found: object = root
+        target: object = root
         for step in reference.removeprefix("#/").split("/"):
-            found = found.get(step) if isinstance(found, Mapping) else None
-        if not isinstance(found, Mapping):
+            target = target.get(step) if isinstance(target, Mapping) else None
+        if not isinstance(target, Mapping):
             return schema
-        schema = found
+        schema = target
     return schema
 
 
@@ -199,14 +201,14 @@ def typed(text: str, types: frozenset[str]) -> str:
         return _WORDS[bare]
     wanted = tuple(name for name in _PYTHON_TYPES if name in types)
     for read, write in ((_json, lambda _: bare), (_python, literal)):
-        found = read(bare) if wanted else None
-        if any(_is(found, name) for name in wanted):
-            return write(found)
+        read_value = read(bare) if wanted else None
+        if any(_is(read_value, name) for name in wanted):
+            return write(read_value)
     return json.dumps(text, ensure_ascii=False)
 
 
-def _is(found: object, name: str) -> bool:
-    return isinstance(found, _PYTHON_TYPES[name]) and not isinstance(found, bool)
+def _is(given: object, name: str) -> bool:
+    return isinstance(given, _PYTHON_TYPES[name]) and not isinstance(given, bool)
 
 
 def _json(text: str) -> object:
@@ -219,11 +221,11 @@ def _json(text: str) -> object:
 def _python(text: str) -> object:
     """Read a Python literal, which models write where they mean JSON."""
     try:
-        found = ast.literal_eval(parsed(text))
-        literal(found)
+        read_value = ast.literal_eval(parsed(text))
+        literal(read_value)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    return found
+    return read_value
 
 
 def _refuse(name: str) -> None:
@@ -235,8 +237,8 @@ def parsed(written: str) -> ast.expr:
     return ast.parse(written, _PLACE, mode="eval").body
 
 
-def literal(found: object) -> str:
+def literal(given: object) -> str:
     """Return the JSON text of a value. Raises ValueError for a number that JSON cannot say, and
     TypeError for what is no value of JSON.
     """
-    return json.dumps(found, ensure_ascii=False, allow_nan=False)
+    return json.dumps(given, ensure_ascii=False, allow_nan=False)

@@ -84,22 +84,22 @@ def _conversation(flow: Flow) -> tuple[Transcript, Facts]:
 
 
 def _asks(flow: HTTPFlow) -> bool:
-    found = find(flow.request.method, flow.request.path)
-    return found is not None and found[0].is_request
+    endpoint = find(flow.request.method, flow.request.path)
+    return endpoint is not None and endpoint[0].is_request
 
 
 def _one_flow(written: str) -> Flow:
     """Return the one flow that `@focus`, `@marked` or a filter finds."""
-    found: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
-    if len(found) != 1:
-        raise exceptions.CommandError(f"expected one flow, got {len(found)} by {written!r}")
-    return found[0]
+    flows: Sequence[Flow] = ctx.master.commands.call("view.flows.resolve", written)
+    if len(flows) != 1:
+        raise exceptions.CommandError(f"expected one flow, got {len(flows)} by {written!r}")
+    return flows[0]
 
 
 def _last_reply() -> Flow:
     """Return the flow of the last reply that the addon has rewritten."""
-    told = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and reply_of(flow)]
-    ended = [flow for flow in told if not flow.live]
+    replies = [flow for flow in _all_flows() if isinstance(flow, HTTPFlow) and reply_of(flow)]
+    ended = [flow for flow in replies if not flow.live]
     if not ended:
         raise exceptions.CommandError("no reply is there yet")
     return max(ended, key=lambda flow: flow.timestamp_created)

@@ -26,10 +26,10 @@ _LOCAL_NAME = re.compile(r"[^.]+|(?:.*\.)?(?:localhost|local|internal|lan|home\.
 def withhold_keys(headers: Headers) -> list[str]:
     """Take keys of Anthropic's out of a request; return the names of their headers."""
     named = ((name.lower(), value) for name, value in headers.fields)
-    found = {name for name, value in named if name in _CREDENTIALS and _CLOUD_KEY.match(value)}
-    if found:
-        leave_out(headers, found.__contains__)
-    return [name.decode() for name in _CREDENTIALS if name in found]
+    names = {name for name, value in named if name in _CREDENTIALS and _CLOUD_KEY.match(value)}
+    if names:
+        leave_out(headers, names.__contains__)
+    return [name.decode() for name in _CREDENTIALS if name in names]
 
 
 def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
@@ -42,23 +42,23 @@ def withhold_headers(headers: Headers, kept: Collection[str]) -> None:
 def is_private(address: str) -> bool:
     """Tell whether an IP address is this machine's, a local network's or a tailnet's."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
+        parsed = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
-        found = found.ipv4_mapped
-    return not (found.is_global or found.is_multicast or found.is_unspecified)
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
+        parsed = parsed.ipv4_mapped
+    return not (parsed.is_global or parsed.is_multicast or parsed.is_unspecified)
 
 
 @lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
     """Tell whether an IP address is this machine's own."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return (mapped or found).is_loopback
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return (mapped or parsed).is_loopback
 
 
 async def leads_to_private(host: str) -> bool:
@@ -68,10 +68,10 @@ async def leads_to_private(host: str) -> bool:
     try:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(SECONDS_TO_RESOLVE):
-            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            addresses = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError, TimeoutError):
         return False
-    return bool(found) and all(is_private(str(address[0])) for *_, address in found)
+    return bool(addresses) and all(is_private(str(address[0])) for *_, address in addresses)
 
 
 @lru_cache(maxsize=64)

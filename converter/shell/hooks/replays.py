@@ -15,8 +15,8 @@ def forget(flow: HTTPFlow) -> None:
     """
     if flow.is_replay != "request" or METADATA not in flow.metadata:
         return
-    said = notes_of(flow)
-    flow.comment = "" if flow.comment == said.get("comment") else flow.comment
-    flow.marked = "" if flow.marked == said.get("marker") else flow.marked
+    notes = notes_of(flow)
+    flow.comment = "" if flow.comment == notes.get("comment") else flow.comment
+    flow.marked = "" if flow.marked == notes.get("marker") else flow.marked
     del flow.metadata[METADATA]
     forget_state_before(flow)

@@ -201,9 +201,9 @@ class ReplySteps:
     ) -> None:
         """Say in a stream that was begun early what a whole body says."""
         tap = self.tap(flow, record, awaited)
-        said = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
+        rewritten = b"".join([*tap(messages.body(response, notes)), *tap(b"")])
         messages.replace(
-            response, Answer(200, record.exchange.client.wire.framing.content_type, said)
+            response, Answer(200, record.exchange.client.wire.framing.content_type, rewritten)
         )
 
     def _hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> None:
@@ -220,8 +220,8 @@ class ReplySteps:
         if record.awaited.wants_count(response.status_code, body):
             upstream = messages.upstream(flow, record.exchange)
             client = credentials(flow.request.headers)
-            asked = record.awaited.request.body, len(flow.request.raw_content or b"")
-            counted = await self._client.count(upstream, client, record.server, *asked)
+            request = record.awaited.request.body, len(flow.request.raw_content or b"")
+            counted = await self._client.count(upstream, client, record.server, *request)
             record.awaited = replace(record.awaited, counted=counted)
         content_type = response.headers.get("content-type", "")
         rewrite = partial(record.awaited.whole, response.status_code, content_type, body, at)

@@ -53,8 +53,8 @@ class RequestSteps:
             flow.response = await self._answered(flow, record, notes)
         except (RequestTooLargeError, AwayError) as error:
             flow.response = _refused(record.exchange, error, notes)
-        asked = record.request or ReadRequest(record.exchange)
-        record.awaited = AwaitedReply(asked, record.server)
+        request = record.request or ReadRequest(record.exchange)
+        record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
             await self._prepare(flow, record)
             if record.awaited.watched:
@@ -81,8 +81,8 @@ class RequestSteps:
     ) -> Response | None:
         body = _body(flow, exchange, notes)
         memory = Memory(store=self._store)
-        asked = (flow.request.method, flow.request.path, body, memory)
-        answer = await remembering(self._store, len(body), partial(exchange.own, *asked))
+        request = (flow.request.method, flow.request.path, body, memory)
+        answer = await remembering(self._store, len(body), partial(exchange.own, *request))
         if failed := await written(memory):
             raise failed
         return messages.made(answer) if answer else None
@@ -96,8 +96,8 @@ class RequestSteps:
         try:
             return await self._translate(flow, record, notes)
         except ConnectionError as error:
-            told = ConnectionError(fault_of(flow, str(error)).words)
-            return _refused(record.exchange, told, notes)
+            fault = ConnectionError(fault_of(flow, str(error)).words)
+            return _refused(record.exchange, fault, notes)
         except Exception as error:
             return _refused(record.exchange, error, notes)
 
@@ -121,15 +121,15 @@ class RequestSteps:
             record.server = await self._client.recognise(upstream, client)
         record.server_parses = self._known.takes_thinking_out(upstream)
         write = partial(read.written, record.server, record.server_parses)
-        record.request = asked = await self._recalled(size, read, partial(write, memory), write)
-        if asked.earlier.spot or (asked.conversation and asked.conversation.own is not None):
+        record.request = request = await self._recalled(size, read, partial(write, memory), write)
+        if request.earlier.spot or (request.conversation and request.conversation.own is not None):
             record.memory = memory
-        notes += asked.notes
+        notes += request.notes
         if exchange.endpoint.is_count:
-            counted = await self._client.count(upstream, client, record.server, asked.body, size)
-            return await _counted(record, asked, counted, size)
+            counted = await self._client.count(upstream, client, record.server, request.body, size)
+            return await _counted(record, request, counted, size)
         flow.request.path = exchange.path
-        await _send(flow, asked.body, {b"x-api-key": None, **_fields(client)}, size)
+        await _send(flow, request.body, {b"x-api-key": None, **_fields(client)}, size)
         return None
 
     async def _note(self, flow: HTTPFlow, record: FlowRecord, notes: list[str]) -> Response | None:
@@ -138,13 +138,13 @@ class RequestSteps:
         """
         body = _body(flow, record.exchange, notes)
         try:
-            asked = await aside(len(body), partial(read_request.note, record.exchange, body))
+            request = await aside(len(body), partial(read_request.note, record.exchange, body))
         except RequestError as error:
             return _refused(record.exchange, error, notes)
-        asked = await self._named(flow, record, asked)
-        if AwaitedReply(asked).limits.ends:
+        request = await self._named(flow, record, request)
+        if AwaitedReply(request).limits.ends:
             await self._recognise(flow, record)
-        record.request = await self._restored(flow, record, asked, len(body))
+        record.request = await self._restored(flow, record, request, len(body))
         notes += record.request.notes
         if record.request.served_model or record.request.mended:
             await _send(flow, record.request.body)
@@ -158,38 +158,38 @@ class RequestSteps:
             record.server = chosen or await self._client.recognise(upstream, client)
 
     async def _restored(
-        self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest, size: int
+        self, flow: HTTPFlow, record: FlowRecord, request: ReadRequest, size: int
     ) -> ReadRequest:
         """Return a chat completion with the thoughts that its client has dropped."""
-        if record.exchange.native or asked.tells_tools:
-            return asked
+        if record.exchange.native or request.tells_tools:
+            return request
         known = self._known.server(messages.upstream(flow, record.exchange))
         server = record.exchange.settings.server or known
         memory = record.memory = Memory(store=self._store)
-        work = partial(asked.restored, memory, server)
-        return await self._recalled(size, asked, work, lambda: asked)
+        work = partial(request.restored, memory, server)
+        return await self._recalled(size, request, work, lambda: request)
 
     async def _recalled(
         self,
         size: int,
-        asked: ReadRequest,
+        request: ReadRequest,
         work: Callable[[], ReadRequest],
         without: Callable[[], ReadRequest],
     ) -> ReadRequest:
         """Return what `work` makes of a request whose thoughts may be put back; where the memory
         is away, what `without` does.
         """
-        model = asked.served_model or asked.asked_model
-        if not (self._store.elsewhere and asked.wants_thoughts(model)):
+        model = request.served_model or request.asked_model
+        if not (self._store.elsewhere and request.wants_thoughts(model)):
             return await aside(size, work)
         try:
             return await remembering(self._store, size, work)
         except AwayError:
             return await aside(size, without)
 
-    async def _named(self, flow: HTTPFlow, record: FlowRecord, asked: ReadRequest) -> ReadRequest:
+    async def _named(self, flow: HTTPFlow, record: FlowRecord, request: ReadRequest) -> ReadRequest:
         """Return the request, for the server's name of a model that clients call otherwise."""
-        rows, name = record.exchange.settings.models, asked.asked_model
+        rows, name = record.exchange.settings.models, request.asked_model
         row, varies = row_of(rows, name), ends_as_variant(rows, name)
         upstream = messages.upstream(flow, record.exchange)
         if varies or (row and not row.name):
@@ -197,12 +197,12 @@ class RequestSteps:
             row = (varies and variant_of(listed, rows, name)) or row
             row = row and replace(row, name=row.name or only_one(listed))
         if row is None:
-            return asked
+            return request
         if row.wishes and not record.exchange.native:
             await self._recognise(flow, record)
             parses = self._known.takes_thinking_out(upstream)
-            asked = asked.wished(row, record.server, parses)
-        return asked.served_as(row.name) if row.name not in ("", name) else asked
+            request = request.wished(row, record.server, parses)
+        return request.served_as(row.name) if row.name not in ("", name) else request
 
     async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
@@ -218,8 +218,13 @@ class RequestSteps:
         upstream = messages.upstream(flow, exchange)
         if upstream.direct and not exchange.native:  # no server renders a native prompt for us
             given = record.server if exchange.translated else exchange.settings.server
-            asked = flow.request.headers, request.body, given, len(flow.request.raw_content or b"")
-            self._client.ask_initial_state(upstream, *asked)
+            question = (
+                flow.request.headers,
+                request.body,
+                given,
+                len(flow.request.raw_content or b""),
+            )
+            self._client.ask_initial_state(upstream, *question)
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)
@@ -236,18 +241,20 @@ def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:
 
 def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
     """Return the fields of a chat completion's head. `client`: its credentials there."""
-    told = {"content-type": JSON, **client}
-    return {name.encode(): value.encode("utf-8", "surrogateescape") for name, value in told.items()}
+    fields = {"content-type": JSON, **client}
+    return {
+        name.encode(): value.encode("utf-8", "surrogateescape") for name, value in fields.items()
+    }
 
 
 async def _ask_for_stream(flow: HTTPFlow, record: FlowRecord) -> None:
     """Have the server send a stream: only there a thought can be ended."""
-    asked = json_text.read_or_none(messages.content_of(flow.request))
-    if not isinstance(asked, dict):
+    body = json_text.read_or_none(messages.content_of(flow.request))
+    if not isinstance(body, dict):
         return
     usage = {"stream_options": {"include_usage": True}}
     more = usage if "stream_options" not in record.server.leaves_out else {}
-    await _send(flow, {**asked, "stream": True, **more})
+    await _send(flow, {**body, "stream": True, **more})
 
 
 async def _send(
@@ -271,10 +278,10 @@ def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response
 
 
 async def _counted(
-    record: FlowRecord, asked: ReadRequest, counted: int | None, size: int
+    record: FlowRecord, request: ReadRequest, counted: int | None, size: int
 ) -> Response:
     """Return the count of a prompt's tokens, and who counted; None: the server did not."""
-    estimate = partial(estimate_tokens, asked.body)
+    estimate = partial(estimate_tokens, request.body)
     tokens = await aside(size, estimate) if counted is None else counted
     response = messages.made(record.exchange.counted(tokens))
     counter = "estimate" if counted is None else record.server.name

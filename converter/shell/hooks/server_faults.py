@@ -64,7 +64,7 @@ def server_fault(reason: str, address: str) -> ServerFault:
 
 def _find(rows: tuple[tuple[str, str], ...], reason: str) -> str:
     for pattern, words in rows:
-        if found := re.search(pattern, reason, re.DOTALL):
-            said = found.groupdict().get("said") or reason
+        if match := re.search(pattern, reason, re.DOTALL):
+            said = match.groupdict().get("said") or reason
             return words.replace("{said}", bounded(said, LONGEST))
     return ""

@@ -55,8 +55,8 @@ class Tap:
         self._began = began
         self.explain = explain
         self._told_again = kept is not None and kept.exchange.client.wire.retells
-        asked = kept.sides.asked if kept else None
-        self._came = len(asked.raw_content or b"") if asked else 0
+        request = kept.sides.asked if kept else None
+        self._came = len(request.raw_content or b"") if request else 0
         self.late: list[bytes] = []
         self.holds = False
         rewriter.pauses = kept is not None
@@ -93,9 +93,9 @@ class Tap:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
-        said = self._passed(chunk, self._with_unsaid(pieces), at)
+        out = self._passed(chunk, self._with_unsaid(pieces), at)
         await written(self._memory)
-        return said
+        return out
 
     @property
     def ends_thoughts(self) -> bool:
@@ -115,12 +115,12 @@ class Tap:
         sent, awaited = (kept.sides.sent, kept.awaited) if kept else (None, None)
         if rewriter.is_over or sent is None or awaited is None:
             return None
-        asked = json_text.read_or_none(messages.content_of(sent))
-        if not possible or not isinstance(asked, dict):
+        first = json_text.read_or_none(messages.content_of(sent))
+        if not possible or not isinstance(first, dict):
             rewriter.refuse("the server speaks HTTP/2, so that a reply cannot go on in another")
             return None
         again = messages.copied(sent)
-        body = awaited.again(asked, rewriter.findings, rewriter.made)
+        body = awaited.again(first, rewriter.findings, rewriter.made)
         messages.fill(again, json_text.write(body))
         explain = self.explain
         self.explain = lambda reason: WHILE.format(explain(reason))
@@ -130,13 +130,13 @@ class Tap:
         """Take a second reply that is no stream; `late` is what the client gets of it."""
         words = f"status {status}: {server_words(body) or 'no words'}"
         if status not in (OK, *REFUSALS):
-            said = self.abort(words)
+            out = self.abort(words)
         elif status == OK:
-            said = [*self(body), *self(b"")]
+            out = [*self(body), *self(b"")]
         else:
             self._rewriter.refuse(WHILE.format(words))
-            said = self(b"")
-        self.late = self.late or said
+            out = self(b"")
+        self.late = self.late or out
 
     def _rewritten(self, chunk: bytes, at: float) -> list[bytes]:
         self._came += len(chunk)
@@ -158,13 +158,13 @@ class Tap:
         if unused := self._rewriter.unused:  # of the first of two replies
             chunk, self._rewriter.unused = chunk[:-unused], 0
         out = b"".join(pieces)
-        said = [out] if out else []
-        self.late += said if self.holds else []
+        passed = [out] if out else []
+        self.late += passed if self.holds else []
         try:
             if self._kept:
-                self._kept.sides.passed(chunk, said, at)
+                self._kept.sides.passed(chunk, passed, at)
             self._tell()
         except Exception:
             # raised here, it would cost the client this chunk
             _log.exception("think: a chunk could not be told of")
-        return said
+        return passed

@@ -48,7 +48,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     """Take an exchange from its flow; what is returned reads it. Of a reply that still comes, it is
     for others to tell.
     """
-    asked = content_of(flow.request)
+    body = content_of(flow.request)
     chosen = reading_of(flow, of_server=True)[0]
     got = None if running else _got(flow)
     sent = None if running else _sent(flow)
@@ -59,14 +59,14 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     base |= {"status": _status(flow), "kept": bool(notes_of(flow))}
 
     def read() -> Values:
-        said = got.read() if got else Transcript()
+        answer = got.read() if got else Transcript()
         if isinstance(withheld, list):
             thoughts = [str(each) for each in withheld]
         else:
-            thoughts = _thoughts_kept_back(said, facts, sent)
+            thoughts = _thoughts_kept_back(answer, facts, sent)
         replied = {
-            "request": shown.transcript(request.read(asked, chosen)),
-            "reply": shown.transcript(said, facts),
+            "request": shown.transcript(request.read(body, chosen)),
+            "reply": shown.transcript(answer, facts),
         }
         kept_back = [_KEPT_BACK] if thoughts else []
         return {**base, **replied, "withheld": thoughts, "notes": [*noted, *kept_back]}
@@ -77,13 +77,17 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
 def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     """Return request and reply as one transcript, and what else is known of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
-    asked = request.read(content_of(flow.request), chosen)
+    question = request.read(content_of(flow.request), chosen)
     got = _got(flow)
     if got is None:
-        return asked, {}
-    said = got.read()
+        return question, {}
+    answer = got.read()
     whole = Transcript(
-        (*asked.turns, *said.turns), asked.asked, said.facts, (*asked.rest, *said.rest), said.beside
+        (*question.turns, *answer.turns),
+        question.asked,
+        answer.facts,
+        (*question.rest, *answer.rest),
+        answer.beside,
     )
     return whole, facts_of(flow)
 

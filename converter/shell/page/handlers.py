@@ -142,9 +142,9 @@ class Keep(_Handler):
 
     async def post(self, flow_id: str) -> None:
         """Keep the exchange; answer when it is written."""
-        said = self.json
-        given = {name: said.get(name) for name in _EXPECTED} if isinstance(said, dict) else {}
-        name = said.get("name") if isinstance(said, dict) else None
+        fields = self.json
+        given = {name: fields.get(name) for name in _EXPECTED} if isinstance(fields, dict) else {}
+        name = fields.get("name") if isinstance(fields, dict) else None
         if not isinstance(name, str) or not all(
             isinstance(words, str | None) for words in given.values()
         ):

@@ -84,8 +84,8 @@ class Listed:
 
     def find(self, name: str) -> HTTPFlow | None:
         """Return the conversation of an id."""
-        found = self._view.get_by_id(name)
-        return found if isinstance(found, HTTPFlow) and rows.is_listed(found) else None
+        listed = self._view.get_by_id(name)
+        return listed if isinstance(listed, HTTPFlow) and rows.is_listed(listed) else None
 
     def flows(self) -> list[HTTPFlow]:
         """Return all conversations, the newest first."""
@@ -121,21 +121,23 @@ class Listed:
 
     def numbers(self) -> Callable[[], Numbers]:
         """Take what the numbers at the head of the page are made of; what is returned counts it."""
-        found = [(_time(entry.row), entry.reply) for entry in self._entries.values() if entry.reply]
-        return lambda: in_the_last_hour(found)
+        replies = [
+            (_time(entry.row), entry.reply) for entry in self._entries.values() if entry.reply
+        ]
+        return lambda: in_the_last_hour(replies)
 
     def _read(self, name: str) -> None:
-        found = self.find(name)
-        if found is None:
+        listed = self.find(name)
+        if listed is None:
             self._forget(name)
             return
         before = self._entries.get(name)
         running = self._running.get(name)
-        made = rows.row(found, running, before.row if before else None)
+        made = rows.row(listed, running, before.row if before else None)
         if before is None or before.row != made:
             self._version += 1
             self._entries[name] = _Entry(
-                made, None if made["running"] else _counted(found, made), self._version
+                made, None if made["running"] else _counted(listed, made), self._version
             )
 
     def _forget(self, name: str) -> None:
@@ -160,11 +162,11 @@ def _time(row: Row) -> float:
     return at if isinstance(at, float) else 0.0
 
 
-def _counted(found: HTTPFlow, row: Row) -> Reply | None:
+def _counted(listed: HTTPFlow, row: Row) -> Reply | None:
     """Return what is counted of an exchange that is over: also one that the addon has no notes of,
     if it failed.
     """
-    reply = reply_of(found)
+    reply = reply_of(listed)
     if reply is None and row["state"] == rows.BROKEN:
         return Reply({"model": row["model"], "failure": row["failure"]})
     return reply

@@ -13,11 +13,11 @@ ALL = ""
 """The name of the group of all models."""
 
 
-def in_the_last_hour(found: Iterable[tuple[float, Reply]]) -> Numbers:
+def in_the_last_hour(replies: Iterable[tuple[float, Reply]]) -> Numbers:
     """Return the numbers of the hour that ends with the newest exchange, so that an opened file has
     some as well.
     """
-    timed = sorted(found, key=lambda each: each[0])
+    timed = sorted(replies, key=lambda each: each[0])
     if not timed:
         return {"until": 0, "groups": {}}
     until = timed[-1][0]
@@ -36,10 +36,10 @@ def _model(reply: Reply) -> str:
     return str(reply.told.get("model") or "-")
 
 
-def _group(found: Sequence[tuple[int, Reply]]) -> dict[str, object]:
+def _group(replies: Sequence[tuple[int, Reply]]) -> dict[str, object]:
     bars: list[Group | None] = [None] * BARS
     whole = Group()
-    for bar, reply in found:
+    for bar, reply in replies:
         at = min(bar, BARS - 1)
         group = bars[at] = bars[at] or Group()
         for each in (whole, group):
@@ -48,9 +48,9 @@ def _group(found: Sequence[tuple[int, Reply]]) -> dict[str, object]:
 
 
 def _values(group: Group) -> dict[str, object]:
-    said = group.thinking + group.text
+    characters = group.thinking + group.text
     spreads = {name: _spread(group.times[name]) for name in TIMES}
-    share = group.thinking / said if said else None
+    share = group.thinking / characters if characters else None
     return {"requests": group.replies, "failed": group.failed, "share": share, **spreads}
 
 

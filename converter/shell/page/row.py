@@ -41,8 +41,8 @@ def is_listed(flow: object) -> bool:
     """Tell whether a flow is a conversation with a model."""
     if not isinstance(flow, HTTPFlow):
         return False
-    found = find(flow.request.method, flow.request.path)
-    return found is not None and found[0].is_chat
+    endpoint = find(flow.request.method, flow.request.path)
+    return endpoint is not None and endpoint[0].is_chat
 
 
 def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
@@ -124,8 +124,8 @@ def _seconds(known: Mapping[str, object], name: str) -> float:
 
 def _failure(flow: HTTPFlow, known: Mapping[str, object], noted: Mapping[str, object]) -> str:
     """Return why an exchange is broken, empty when it is not."""
-    if said := str(known.get("failure") or ""):
-        return said
+    if words := str(known.get("failure") or ""):
+        return words
     if flow.error:
         return "" if client_left(flow) and known.get("finish") else flow.error.msg
     if flow.response is None:

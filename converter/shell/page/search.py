@@ -23,22 +23,22 @@ class Search:
     async def find(self, flows: Iterable[HTTPFlow], words: str) -> list[str]:
         """Return the ids of those in which all words stand, in any case."""
         wanted = words.casefold().split()
-        found = []
+        names = []
         for flow in flows:
             key = flow.id, flow.request.timestamp_start  # a flow that is asked again is another
-            said = self._said.get(key)
-            if said is None:
-                said = await asyncio.to_thread(_said_in, flow)
+            text = self._said.get(key)
+            if text is None:
+                text = await asyncio.to_thread(_said_in, flow)
                 if not flow.live:
-                    self._remember(key, said)
-            if all(word in said for word in wanted):
-                found.append(flow.id)
-        return found
+                    self._remember(key, text)
+            if all(word in text for word in wanted):
+                names.append(flow.id)
+        return names
 
-    def _remember(self, key: tuple[str, float], said: str) -> None:
-        if key not in self._said and self._size + len(said) <= SEARCH_LIMIT:
-            self._said[key] = said
-            self._size += len(said)
+    def _remember(self, key: tuple[str, float], words: str) -> None:
+        if key not in self._said and self._size + len(words) <= SEARCH_LIMIT:
+            self._said[key] = words
+            self._size += len(words)
 
 
 def _said_in(flow: HTTPFlow) -> str:

@@ -83,7 +83,9 @@ class Watcher:
     async def news(self) -> Values:
         """Return what is new; nothing when nothing is."""
         await self.listed.refresh()
-        chosen = [told for each in list(self._chosen.values()) if (told := await self._of(each))]
+        chosen = [
+            exchange for each in list(self._chosen.values()) if (exchange := await self._of(each))
+        ]
         changes = self.listed.changes(self._since)
         self._since = changes.version
         now = time.time()
@@ -126,8 +128,8 @@ class Watcher:
 
     async def _followed(self, flow: HTTPFlow, chosen: _Chosen, follower: Follower) -> Values | None:
         if self.running.get(chosen.name) is chosen.followed:
-            said = await _news(follower)
-            return {"id": chosen.name, "said": said} if said else None
+            news = await _news(follower)
+            return {"id": chosen.name, "said": news} if news else None
         chosen.follower = chosen.followed = None
         if not follower.has_read and not follower.waiting:
             return (
@@ -135,9 +137,9 @@ class Watcher:
                 if chosen.version != self.listed.version_of(chosen.name)
                 else None
             )
-        said = await asyncio.to_thread(follower.close)
+        news = await asyncio.to_thread(follower.close)
         chosen.version = self.listed.version_of(chosen.name)
-        return {"id": chosen.name, "said": said, "end": follower.end(flow)}
+        return {"id": chosen.name, "said": news, "end": follower.end(flow)}
 
     async def _of_wire(self) -> Values | None:
         """Return the next frames that the page has not got; of a complete reply it asks for more

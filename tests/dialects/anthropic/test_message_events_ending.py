@@ -52,7 +52,7 @@ def test_thinking_tokens(thinking: int | None, expected: int) -> None:
 
 def test_an_ending_tells_what_was_counted_and_why_it_stopped() -> None:
     ending = Ending(Finish("length"), Usage(1, 8))
-    assert ending.delta(called=False, thought=3, said=1) == {
+    assert ending.delta(called=False, thought=3, text=1) == {
         "type": "message_delta",
         "delta": {"stop_reason": "max_tokens", "stop_sequence": None},
         "usage": {
