@@ -10,9 +10,9 @@ import pytest
 
 from converter.parsing.families import TABLE
 from converter.parsing.think_tags import ThinkTags
-from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.form import CallForm
 from converter.parsing.tool_calls.forms import FORMS
-from converter.servers.chat_templates import TEMPLATES, History, Template
+from converter.servers.chat_templates import TEMPLATES, HistoryPlace, Template
 from converter.wire.bounds import TABLE as BOUNDS
 from tests.test_shape import FLOORS
 
@@ -69,7 +69,7 @@ def template_row(row: Template) -> str:
     return f"| `{pattern}` | {opens} | {closer} | {earlier(row.history)} | {row.source} |"
 
 
-def earlier(history: History | None) -> str:
+def earlier(history: HistoryPlace | None) -> str:
     if history is None:
         return ""
     read = "none" if history.place == "drop" else "in a tool loop" if history.loop else "all"
@@ -82,14 +82,14 @@ def test_every_chat_template_has_its_row(row: Template) -> None:
     assert template_row(row) in (DOCS / "reading.md").read_text().splitlines()
 
 
-def form_row(form: Form) -> str:
+def form_row(form: CallForm) -> str:
     begins = next(filter(None, (*form.open, form.section[0], *form.firsts)))
     mark = f"```` {begins} ````" if begins.startswith("`") else _written(begins)
     return f"| `{form.name}` | {mark} | {form.models} |"
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_every_form_of_tool_calls_has_its_row(form: Form) -> None:
+def test_every_form_of_tool_calls_has_its_row(form: CallForm) -> None:
     assert form_row(form) in (DOCS / "tool-calls.md").read_text().splitlines()
 
 

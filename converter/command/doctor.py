@@ -7,7 +7,7 @@ from converter.command import examined
 from converter.command.addresses import CommandError, server_address
 from converter.command.examined import Finding
 from converter.command.heard import Heard
-from converter.command.link import PATIENCE, Link, link_to
+from converter.command.link import PATIENCE, ServerLink, link_to
 from converter.command.local_server import (
     USUAL_PORTS,
     find_local_server,
@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def examine(link: Link, asked_model: str | None) -> Iterator[Finding]:
+def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
     """Yield what is found, as it is found."""
     server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
     if server is None:
@@ -108,7 +108,7 @@ def _listed(models: Sequence[str], model: str) -> Finding:
     return Finding("models", ", ".join(models) + more)
 
 
-def _thinks(link: Link, server: Server, model: str) -> tuple[Heard, bool]:
+def _thinks(link: ServerLink, server: Server, model: str) -> tuple[Heard, bool]:
     """Ask a question; once more, with the server's switch for thinking, when no thinking comes."""
     body = _question(model, QUESTION)
     heard = link.hear(body, _answers)
@@ -130,7 +130,7 @@ def _answers(heard: Heard) -> bool:
     return bool(heard.fields and heard.text.strip())
 
 
-def context_size(link: Link, model: str) -> int | None:
+def context_size(link: ServerLink, model: str) -> int | None:
     """Return the tokens that the server's context holds, by the first place that tells."""
     for path, names in _CONTEXTS.items():
         sizes = list(_numbers(_about(link.get(path), model), names))

@@ -37,7 +37,7 @@ _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClientFacts:
     """The facts that a client is told. `window`: tokens of context, `None` where unknown."""
 
     proxy: str
@@ -58,12 +58,12 @@ class Client:
 
     program: str
     install: str
-    needs: Callable[[Place], Mapping[str, object]]
-    arguments: Callable[[Place], Sequence[str]] = lambda _: ()
+    needs: Callable[[ClientFacts], Mapping[str, object]]
+    arguments: Callable[[ClientFacts], Sequence[str]] = lambda _: ()
     options: Sequence[str] = ()
 
 
-def _claude(place: Place) -> Mapping[str, object]:
+def _claude(place: ClientFacts) -> Mapping[str, object]:
     models = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     return {
         "ANTHROPIC_BASE_URL": place.proxy,
@@ -74,7 +74,7 @@ def _claude(place: Place) -> Mapping[str, object]:
     }
 
 
-def _openai(place: Place) -> Mapping[str, object]:
+def _openai(place: ClientFacts) -> Mapping[str, object]:
     address = f"{place.proxy}/v1"
     return {
         "OPENAI_BASE_URL": address,
@@ -84,11 +84,11 @@ def _openai(place: Place) -> Mapping[str, object]:
     }
 
 
-def _all(place: Place) -> Mapping[str, object]:
+def _all(place: ClientFacts) -> Mapping[str, object]:
     return {**_claude(place), **_openai(place)}
 
 
-def _opencode(place: Place) -> Mapping[str, object]:
+def _opencode(place: ClientFacts) -> Mapping[str, object]:
     limit = {"context": place.window, "output": place.output}
     model = {"name": place.model, "reasoning": True, **({"limit": limit} if place.window else {})}
     provider = {
@@ -100,7 +100,7 @@ def _opencode(place: Place) -> Mapping[str, object]:
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
 
 
-def _codex(place: Place) -> Sequence[str]:
+def _codex(place: ClientFacts) -> Sequence[str]:
     provider = {"name": "local", "base_url": f"{place.proxy}/v1", "wire_api": "responses"}
     settings: dict[str, object] = {
         "model": place.model,
@@ -193,13 +193,13 @@ def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name not in _KEYS}
 
 
-def place_at(proxy: str) -> Place:
+def place_at(proxy: str) -> ClientFacts:
     """Return what a client of this proxy is told: the first model, and its window."""
     behind = in_front_of(link_to(proxy))
     model = next(iter(listed_models(link_to(proxy))), "")
     if not model:
         raise CommandError(f"{behind} lists no models: is one loaded?")
-    return Place(proxy, model, context_size(link_to(behind), model))
+    return ClientFacts(proxy, model, context_size(link_to(behind), model))
 
 
 def running_proxy(server: str) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from converter.command.addresses import CommandError
 from converter.command.heard import Heard, error_words
 from converter.dialects.table import COMMON
-from converter.servers.probes import Reply
+from converter.servers.probes import ProbeReply
 from converter.shell.probes.upstream_client import credentials
 from converter.wire import json_text
 from converter.wire.bounds import ANSWER_LIMIT
@@ -23,7 +23,7 @@ _PIECE = 65536
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ServerLink:
     """A server, and how to talk to it. `insecure`: any certificate will do."""
 
     address: str
@@ -31,7 +31,7 @@ class Link:
     patience: float
     insecure: bool = False
 
-    def reply(self, path: str) -> Reply | None:
+    def reply(self, path: str) -> ProbeReply | None:
         """Return the answer at `path`, None for none. Raises CommandError when nobody is there."""
         try:
             connection = self._connect(PROBE_PATIENCE)
@@ -44,7 +44,7 @@ class Link:
             connection.request("GET", path, headers={"accept": "application/json", **self.headers})
             answer = connection.getresponse()
             fields = {name.lower(): value for name, value in answer.getheaders()}
-            return Reply(answer.status, fields, answer.read(ANSWER_LIMIT))
+            return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
         except (OSError, http.client.HTTPException):
             return None
         finally:
@@ -98,9 +98,9 @@ class Link:
 
 def link_to(
     address: str, key: str = "", patience: float = PATIENCE, insecure: bool = False
-) -> Link:
+) -> ServerLink:
     """Return the link to a server's address; `key`: its API key."""
-    return Link(address, credentials({"x-api-key": key} if key else {}), patience, insecure)
+    return ServerLink(address, credentials({"x-api-key": key} if key else {}), patience, insecure)
 
 
 def _refusal(status: int, body: bytes) -> str:

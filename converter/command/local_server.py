@@ -3,7 +3,7 @@
 import sys
 
 from converter.command.addresses import CommandError
-from converter.command.link import Link, link_to
+from converter.command.link import ServerLink, link_to
 from converter.servers import addon_itself
 from converter.servers.model_names import entries
 
@@ -39,7 +39,7 @@ def find_local_server() -> str:
     )
 
 
-def in_front_of(link: Link) -> str:
+def in_front_of(link: ServerLink) -> str:
     """Return the server behind a link that leads to the addon itself, nothing for any other."""
     return addon_itself.server_behind(link.get(addon_itself.PATH))
 
@@ -49,6 +49,6 @@ def itself(server: str) -> str:
     return f"think-addon itself, in front of {server}"
 
 
-def listed_models(link: Link) -> list[str]:
+def listed_models(link: ServerLink) -> list[str]:
     """Return the names of the models that a server lists."""
     return [str(model["id"]) for model in entries(link.get("/v1/models"))]

@@ -106,7 +106,7 @@ class OwnRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wire:
+class WireForm:
     """Replies as bytes."""
 
     decoder: Callable[[Mapping[str, Mapped]], Decoder]
@@ -195,7 +195,7 @@ class Dialect:
 
     name: str
     label: Label
-    wire: Wire
+    wire: WireForm
     requests: Requests
     answers: Answers
     endpoints: tuple[Endpoint, ...] = ()

@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Mapping
 
-from converter.model.conversation import Data, Document, Link, Source, Stored, TextBlock
+from converter.model.conversation import Data, Document, Linked, Source, Stored, TextBlock
 from converter.wire.checked import Fields
 from converter.wire.partial_json import WRAPPED
 
@@ -52,7 +52,7 @@ def document_of(file: Fields) -> Document:
     if data := file.optional("file_data", str):
         source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")
     elif url := file.optional("file_url", str):
-        source = Link(url)
+        source = Linked(url)
     else:
         source = Stored(file.optional("file_id", str) or "")
     return Document(readable(source), title)
@@ -62,7 +62,7 @@ def source_of(url: str) -> Source:
     """Return a data URL's bytes, any other URL as a link."""
     head, comma, content = url.partition(",")
     if not (comma and head.startswith("data:") and head.endswith(";base64")):
-        return Link(url)
+        return Linked(url)
     return Data(head.removeprefix("data:").removesuffix(";base64"), content)
 
 

@@ -26,7 +26,7 @@ class ToolPiece:
 
 
 @dataclass(slots=True)
-class _Call:
+class _ToolCall:
     id: str = ""
     name: str = ""
     begun: bool = False
@@ -67,7 +67,7 @@ class ToolCalls:
     """Pieces of tool calls in, pieces of blocks out, one block after another."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, _Call] = {}
+        self._waiting: dict[int, _ToolCall] = {}
         self._count = self._held = 0
 
     @property
@@ -97,12 +97,12 @@ class ToolCalls:
         return out
 
     @property
-    def _first(self) -> _Call:
+    def _first(self) -> _ToolCall:
         return next(iter(self._waiting.values()))
 
-    def _begun(self, index: int) -> _Call:
+    def _begun(self, index: int) -> _ToolCall:
         self._count += 1
         if self._count > MOST_CALLS:
             raise TooMuchError(MOST_CALLS)
-        call = self._waiting[index] = _Call()
+        call = self._waiting[index] = _ToolCall()
         return call

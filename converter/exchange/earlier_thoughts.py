@@ -16,7 +16,7 @@ from converter.dialects.reasoning_fields import REASONING_FIELDS
 from converter.dialects.table import join_texts
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.model.memory import Memory
-from converter.servers.chat_templates import History
+from converter.servers.chat_templates import HistoryPlace
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_THOUGHT
 
@@ -128,7 +128,10 @@ class Earlier:
 
 
 def restore(
-    body: Body, history: History, memory: Memory, join: Callable[[Iterable[str]], str] = "".join
+    body: Body,
+    history: HistoryPlace,
+    memory: Memory,
+    join: Callable[[Iterable[str]], str] = "".join,
 ) -> tuple[Body, Earlier]:
     """Return the request with the thoughts that its client has dropped. One that brings any is not
     added to, and nothing is kept of its reply.
@@ -152,7 +155,7 @@ def restore(
     return changed, Earlier(restored, unknown, spot)
 
 
-def switched(body: Body, history: History) -> Body:
+def switched(body: Body, history: HistoryPlace) -> Body:
     """Return the request with the switches without which its template drops the thoughts in it.
     What the client itself says of them counts.
     """
@@ -245,7 +248,7 @@ def _read(value: bytes | None) -> tuple[str, str] | None:
     return str(kept["thinking"]), str(kept.get("text"))
 
 
-def _with(message: Message, thinking: str, text: str, history: History) -> Message:
+def _with(message: Message, thinking: str, text: str, history: HistoryPlace) -> Message:
     """Return a message with its thought, as its template needs it to write what the model wrote."""
     if history.place == "tags":
         return {**message, "content": join_texts([f"<think>{thinking}</think>", text])}

@@ -123,7 +123,7 @@ LIMITS = {"request_mb": 32, "flows": 5000, "flows_mb": 500, "replies": 5000, "re
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MemoryLimits:
     """Limits of memory, in bytes or numbers of things. `request`: bytes of a request; `flows`:
     exchanges that mitmweb keeps, in `flow_bytes`. For these 0 is no limit. `replies`: replies kept
     for clients that name them, in `reply_bytes`; 0 is none.
@@ -136,7 +136,7 @@ class Limits:
     reply_bytes: int
 
 
-def read_limits(written: Sequence[str]) -> Limits:
+def read_limits(written: Sequence[str]) -> MemoryLimits:
     """Return the limits, those that are not written by their defaults."""
     numbers = dict(LIMITS)
     for row in written:
@@ -146,7 +146,7 @@ def read_limits(written: Sequence[str]) -> Limits:
             raise ValueError(f"expected one of: {allowed}; got {row!r}")
         numbers[name] = int(number)
     factors = (MEGABYTE if name.endswith("_mb") else 1 for name in numbers)
-    return Limits(*map(mul, numbers.values(), factors))
+    return MemoryLimits(*map(mul, numbers.values(), factors))
 
 
 _REDIS = tuple(f"redis{way}://" for way in ("", "s", "+cluster", "s+cluster", "+sentinel"))

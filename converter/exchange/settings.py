@@ -12,7 +12,7 @@ from converter.exchange.option_readers import (
     FOLDED,
     LIMITS,
     STARTS,
-    Limits,
+    MemoryLimits,
     MetricsPlace,
     Ping,
     names,
@@ -32,7 +32,7 @@ from converter.exchange.option_readers import (
 from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, choose
 from converter.parsing.think_tags import ThinkTags
-from converter.servers.chat_templates import History, Place, history_of
+from converter.servers.chat_templates import HistoryPlace, Place, history_of
 from converter.servers.model_names import Rows, read_rows
 from converter.servers.profiles import SERVERS, Order, Server
 
@@ -41,7 +41,7 @@ _NATIVE = tuple(
 )
 _ORDERS = get_args(Order.__value__)
 _HISTORY = (AUTO, *get_args(Place.__value__), *_ORDERS)
-UNKNOWN = History("tags")
+UNKNOWN = HistoryPlace("tags")
 """What a model gets that has no row: its thoughts as it most likely wrote them."""
 DEFAULT_SIGNATURE = "think-addon"
 """Clients drop unsigned thinking; this signature nobody mistakes for a real one."""
@@ -84,12 +84,12 @@ class WrittenHistory:
     thoughts: Place | None
     order: Order
 
-    def read_by(self, model: str, server: Server | None) -> History:
+    def read_by(self, model: str, server: Server | None) -> HistoryPlace:
         """Return what the model is given of earlier thoughts, on this server, if it is known."""
         known = history_of(model) or UNKNOWN
         named = server.history if server and known.place == "reasoning_content" else known.place
         switches = known.switches if server is None or server.on else {}
-        return History(self.thoughts or named, known.loop, switches, known.exact)
+        return HistoryPlace(self.thoughts or named, known.loop, switches, known.exact)
 
     def is_wanted(self, model: str) -> bool:
         """Tell whether the model wants its thoughts back: by its row, or by the user's word."""
@@ -305,7 +305,7 @@ class Settings:
     print: bool
     metrics: MetricsPlace | None
     native: frozenset[str]
-    limits: Limits
+    limits: MemoryLimits
     memory: str
     memory_days: int
     memory_key: str

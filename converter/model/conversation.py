@@ -37,7 +37,7 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Linked:
     """Bytes to be fetched from a URL."""
 
     url: str
@@ -50,7 +50,7 @@ class Stored:
     file_id: str
 
 
-type Source = Data | Link | Stored
+type Source = Data | Linked | Stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from converter.observe.statistics import Reply
+from converter.observe.statistics import CountedReply
 from converter.wire.bounds import MOST_KINDS, MOST_SERIES
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -85,7 +85,7 @@ class Metrics:
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}
 
-    def add(self, reply: Reply, outcome: str, mended: Iterable[str]) -> None:
+    def add(self, reply: CountedReply, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply; `mended`: the addon's notes about it."""
         model, server = reply.told.get("model") or "-", reply.address or "-"
         key = (_plain(model)[:LONGEST_NAME], _plain(server))

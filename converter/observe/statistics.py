@@ -11,7 +11,7 @@ TIMES = ("first_byte", "first_thought", "first_text")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CountedReply:
     """A reply, by what its summary told. `address`: its server's; `server`: what that is, `generic`
     or empty if nobody knows.
     """

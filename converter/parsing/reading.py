@@ -7,7 +7,7 @@ from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO, TagSet, choose, for_model, joined, tag_set
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
-from converter.parsing.thought_ender import NO_LIMITS, Limits
+from converter.parsing.thought_ender import NO_LIMITS, ThoughtLimits
 from converter.parsing.tool_calls.stage import Tools
 
 _AUTO = choose([AUTO])
@@ -43,7 +43,7 @@ class Expected:
     off: bool = False
     stops: tuple[str, ...] = ()
     wants_json: bool = False
-    limits: Limits = NO_LIMITS
+    limits: ThoughtLimits = NO_LIMITS
     call_ids: frozenset[str] = frozenset()
     folds: bool = False
 

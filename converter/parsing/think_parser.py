@@ -31,7 +31,7 @@ from converter.parsing.thought import Said, Thought, joined
 from converter.parsing.tool_marks import (
     BEFORE_LIMIT,
     BY_OPENER,
-    Place,
+    MarkPlace,
     ToolMarks,
     begins_call,
     begins_call_in_sentence,
@@ -300,7 +300,7 @@ class ThinkParser:
         """
         if self._code.fenced():
             return False
-        if self._state in IN_TEXT and where(self._before_mark) is Place.AT_BREAK:
+        if self._state in IN_TEXT and where(self._before_mark) is MarkPlace.AT_BREAK:
             return True
         return begins_call(self._before_mark, behind, last)
 

@@ -26,7 +26,7 @@ class ThinkStage:
     """
 
     def __init__(self, reading: Reading, choice: int, findings: Findings) -> None:
-        self._reader: _Reader | None = _Reader(reading, choice)
+        self._reader: _ChoiceReader | None = _ChoiceReader(reading, choice)
         self._choice = choice
         self._families = reading.families
         self._again = RepeatedThought(())
@@ -91,7 +91,7 @@ class ThinkStage:
         return out
 
 
-class _Reader:
+class _ChoiceReader:
     """Text of one choice in, text and thinking out. `correction`: where it did begin, when it turns
     out that it was misread; `confirmed`: the same, when a guess turns out right.
     """

@@ -16,7 +16,7 @@ JOINT = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ThoughtLimits:
     """Limits of a reply's thoughts: `budget`, in tokens for all of them; `loops`: `end` a thought
     that repeats itself, `tell` of it, or `off`. `goes_on`: the server can be asked to go on behind
     a thought that was ended; `sentence`: the words that close it then.
@@ -33,18 +33,18 @@ class Limits:
         return self.budget is not None or self.loops == "end"
 
     @property
-    def only_told(self) -> "Limits":
+    def only_told(self) -> "ThoughtLimits":
         """The limits of a reply of which nothing can be ended."""
-        return Limits(loops="off" if self.loops == "off" else "tell")
+        return ThoughtLimits(loops="off" if self.loops == "off" else "tell")
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = ThoughtLimits()
 
 
 class ThoughtEnder:
     """The thoughts of one choice. Where nothing is ended, words pass it by."""
 
-    def __init__(self, limits: Limits, findings: Findings) -> None:
+    def __init__(self, limits: ThoughtLimits, findings: Findings) -> None:
         self._limits, self._findings = limits, findings
         self._left = BYTES_PER_TOKEN * max(limits.budget or 0, 0)
         self._finder: LoopFinder | None = None

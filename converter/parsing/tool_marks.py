@@ -77,7 +77,7 @@ def _marks() -> Iterator[ToolMarks]:
 TOOL_MARKS = tuple(dict.fromkeys(_marks()))
 
 
-class Place(enum.Enum):
+class MarkPlace(enum.Enum):
     """The place of a mark that prose may say."""
 
     AT_BREAK = enum.auto()  # at a line's head, or with no blank behind other words
@@ -99,14 +99,18 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
     return tuple(row.open for row in rows if offered or not row.only_offered)
 
 
-def where(before: str) -> Place:
+def where(before: str) -> MarkPlace:
     """Tell where a mark stands. `before`: the end of what came since the last mark."""
     line = before.rpartition("\n")[2]
     words = line.rstrip()
     last = words[-1:]
     if not words or words == line:
-        return Place.QUOTED if words and last in _QUOTES else Place.AT_BREAK
-    return Place.IN_SENTENCE if last.isalnum() or last in CLAUSE_ENDS else Place.BEHIND_SENTENCE
+        return MarkPlace.QUOTED if words and last in _QUOTES else MarkPlace.AT_BREAK
+    return (
+        MarkPlace.IN_SENTENCE
+        if last.isalnum() or last in CLAUSE_ENDS
+        else MarkPlace.BEHIND_SENTENCE
+    )
 
 
 def begins_call(before: str, behind: str, last: bool) -> bool | None:
@@ -115,9 +119,9 @@ def begins_call(before: str, behind: str, last: bool) -> bool | None:
     `behind`: what has come of the text behind it. `last`: no more will.
     """
     place = where(before)
-    if place in (Place.QUOTED, Place.IN_SENTENCE):
+    if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):
         return False
-    at_break = place is Place.AT_BREAK
+    at_break = place is MarkPlace.AT_BREAK
     if _CALL.match(behind) or (at_break and _CALL_AT_BREAK.match(behind)):
         return True
     if _UNDECIDED.match(behind):
@@ -129,7 +133,7 @@ def begins_call_in_sentence(before: str, behind: str, last: bool) -> bool | None
     """Tell whether a call stands behind a mark in the middle of a sentence; None: more text must
     tell. Prose shows calls there as well, but neither has a tag in it.
     """
-    if where(before) is not Place.IN_SENTENCE:
+    if where(before) is not MarkPlace.IN_SENTENCE:
         return False
     if _CALL.match(behind):
         return True

@@ -7,7 +7,7 @@ from mitmproxy import connection, flow, http
 
 from converter.observe.summary import in_words
 from converter.recordings import notes
-from converter.recordings.recording import Answered, Asked, Recording
+from converter.recordings.recording import Answered, RecordedRequest, Recording
 from converter.recordings.redact.scrubber import HERE
 from converter.recordings.replay import Replay, replayed
 
@@ -54,7 +54,7 @@ def _noted(recording: Recording) -> notes.Notes:
     return notes.Notes(cuts, recording.ended, recording.options, recording.found)
 
 
-def _request(request: Asked) -> http.Request:
+def _request(request: RecordedRequest) -> http.Request:
     made = http.Request.make(
         request.method,
         f"http://{HERE}{request.path}",

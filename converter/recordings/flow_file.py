@@ -20,7 +20,7 @@ with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
 
 from converter.recordings import notes
 from converter.recordings.as_flow import CARRIED, HOST, to_flow
-from converter.recordings.recording import Answered, Asked, Recording, RecordingError
+from converter.recordings.recording import Answered, RecordedRequest, Recording, RecordingError
 from converter.recordings.redact.scrubber import HERE
 from converter.recordings.replay import Replay
 
@@ -151,13 +151,13 @@ def _before(kept: http.HTTPFlow) -> tuple[http.Request, http.Response | None]:
         raise RecordingError(f"damaged: {type(error).__name__} in the flow's backup") from None
 
 
-def _asked(request: http.Request) -> Asked:
+def _asked(request: http.Request) -> RecordedRequest:
     headers = {
         name.lower(): value
         for name, value in request.headers.items()
         if name.lower() not in CARRIED
     }
-    return Asked(request.method, request.path, headers, _body(request))
+    return RecordedRequest(request.method, request.path, headers, _body(request))
 
 
 def _body(message: http.Message) -> bytes:

@@ -24,7 +24,7 @@ _SHOWN = 200
 """Characters of a line that differs; a whole picture may stand in one."""
 
 
-class Broken(Protocol):
+class BrokenLaw(Protocol):
     """A law that a recording breaks, as `laws` tells it."""
 
     @property
@@ -35,7 +35,7 @@ class Broken(Protocol):
         """Return all that there is to say; `command`, what to do next, is the last line."""
 
 
-type Laws = Callable[[Recording], Sequence[Broken]]
+type Laws = Callable[[Recording], Sequence[BrokenLaw]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """A request: to the proxy, or on to the server. Header names are in lower case."""
 
     method: str
@@ -71,8 +71,8 @@ class Recording:
     """
 
     name: str
-    asked: Asked
-    sent: Asked
+    asked: RecordedRequest
+    sent: RecordedRequest
     answered: Answered
     chunks: tuple[Chunk, ...]
     got: Answered

@@ -11,7 +11,7 @@ from converter.reply.rewriter import Rewriter
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """A chunk that came in, and what went out for it: nothing when all of it is held."""
 
     chunk: Chunk
@@ -26,7 +26,7 @@ class Replay:
     `broken`: the reply broke off, and nobody got the end.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
     end: bytes
     notes: tuple[str, ...] = ()
     summary: Summary = field(default_factory=Summary)
@@ -72,9 +72,10 @@ def _rewritten(recording: Recording, client: Dialect) -> Replay:
     rewriter = recording.rewriter(client, form_for(recording, client))
     whole = Form.WHOLE in (recording.server_form, form_for(recording, client))
     if whole and recording.ended:
-        return Replay(tuple(Step(chunk, b"") for chunk in recording.chunks), b"", broken=True)
+        return Replay(tuple(ReplayStep(chunk, b"") for chunk in recording.chunks), b"", broken=True)
     steps = tuple(
-        Step(chunk, b"".join(rewriter.feed(chunk.data, chunk.at))) for chunk in recording.chunks
+        ReplayStep(chunk, b"".join(rewriter.feed(chunk.data, chunk.at)))
+        for chunk in recording.chunks
     )
     end = b"".join(rewriter.close())
     return Replay(steps, end, _notes(rewriter), rewriter.summary, bool(recording.ended))
@@ -90,7 +91,7 @@ def _answered(recording: Recording, client: Dialect) -> Replay:
     body, answered = recording.body, recording.answered
     rewritten = awaited.whole(answered.status, answered.content_type, body)
     answer = rewritten.answer or Answer(0, "", body)
-    steps = tuple(Step(chunk, b"") for chunk in recording.chunks)
+    steps = tuple(ReplayStep(chunk, b"") for chunk in recording.chunks)
     return Replay(steps, answer.body, rewritten.notes, broken=bool(recording.ended))
 
 

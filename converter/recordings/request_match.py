@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from converter.recordings.recording import Asked
+from converter.recordings.recording import RecordedRequest
 from converter.recordings.redact.allow_list import REQUEST, kept
 
 _MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
@@ -14,7 +14,7 @@ _IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
 type Body = Mapping[str, object]
 
 
-def fit(sent: Asked, method: str, path: str, body: bytes) -> int:
+def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     """Tell how well a request is the one that was recorded: 0 for not at all."""
     if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
         return 0

@@ -47,7 +47,7 @@ class RecordedServer(ThreadingHTTPServer):
     def __init__(
         self, recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0
     ) -> None:
-        super().__init__((HOST, port), _Handler)
+        super().__init__((HOST, port), _RecordedHandler)
         self.recordings = {recording.name: recording for recording in recordings}
         self.pace = pace
         self._given: Counter[str] = Counter()
@@ -190,7 +190,7 @@ def _last(recording: Recording) -> float:
     return recording.chunks[-1].at if recording.chunks else 0.0
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _RecordedHandler(BaseHTTPRequestHandler):
     server: RecordedServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

@@ -14,7 +14,7 @@ from converter.exchange.read_request import Body, ReadRequest
 from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.parsing.reading import Expected
-from converter.parsing.thought_ender import Limits
+from converter.parsing.thought_ender import ThoughtLimits
 from converter.reply.rewriter import Rewriter
 from converter.servers import context_length
 from converter.servers.begun_turn import begun
@@ -63,15 +63,15 @@ class AwaitedReply:
         )
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ThoughtLimits:
         """The limits of its thoughts. Of several choices none can be ended alone."""
         exchange = self.request.exchange
         options = exchange.settings
         if self.request.body.get("n") not in (None, 1):
-            return Limits(loops=options.loops).only_told
+            return ThoughtLimits(loops=options.loops).only_told
         goes_on = bool(self.server.continues) and not exchange.native
         budget = self.request.ceiling if options.budget == "enforce" else None
-        return Limits(budget, options.loops, goes_on, options.enough if goes_on else "")
+        return ThoughtLimits(budget, options.loops, goes_on, options.enough if goes_on else "")
 
     @property
     def watched(self) -> bool:

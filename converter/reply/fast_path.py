@@ -37,7 +37,7 @@ from typing import Protocol
 from converter.dialects.dialect import Encoder
 from converter.model.events import Event, Opaque, Own, Text, Thinking, WordKind
 from converter.reply.text_pieces import LONGEST
-from converter.wire.splice import Splice, quoted, splice_of
+from converter.wire.splice import Seam, quoted, splice_of
 
 type Words = Text | Thinking
 
@@ -92,7 +92,7 @@ class FastPath:
         self._stages, self.encoder, self._tell = stages, encoder, tell
         self._counter = quoted(counter) + b":" if counter else b""
         self._shape: _Shape | None = None
-        self._written: dict[WordKind, Splice | None] = {}
+        self._written: dict[WordKind, Seam | None] = {}
         """How words of a kind are written; None: the frame as it came."""
         self._unsure: dict[WordKind, str] = {}
         """The words that taught a kind and stand in its frame more than once, as `:` and `text` do,

@@ -27,7 +27,7 @@ type Place = Literal["tags", "reasoning_content", "reasoning", "drop"]
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistoryPlace:
     """The earlier thoughts that a template reads: those in `place`; `loop`: only behind the user's
     last message. `switches`: entries of `chat_template_kwargs` without which it drops them.
     `exact`: it writes no line ends around a thought itself, so that the model's own belong to it.
@@ -39,12 +39,12 @@ class History:
     exact: bool = False
 
 
-ALL, LOOP, NEVER = History(), History(loop=True), History("drop")
-EXACT, EXACT_LOOP = History(exact=True), History(loop=True, exact=True)
+ALL, LOOP, NEVER = HistoryPlace(), HistoryPlace(loop=True), HistoryPlace("drop")
+EXACT, EXACT_LOOP = HistoryPlace(exact=True), HistoryPlace(loop=True, exact=True)
 
 
-def _kept_by(*, exact: bool = False, **switches: object) -> History:
-    return History(switches=switches, exact=exact)
+def _kept_by(*, exact: bool = False, **switches: object) -> HistoryPlace:
+    return HistoryPlace(switches=switches, exact=exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Template:
     models: re.Pattern[str]
     source: str
     switches: tuple[Switch, ...] = ()
-    history: History | None = None
+    history: HistoryPlace | None = None
     always: bool = False
     bare_closer: bool = False
     opens: bool = True
@@ -71,7 +71,7 @@ def _template(
     models: str,
     source: str,
     switches: tuple[Switch, ...] = (),
-    history: History | None = None,
+    history: HistoryPlace | None = None,
     *,
     always: bool = False,
     bare_closer: bool = False,
@@ -202,7 +202,7 @@ def template_of(name: str) -> Template | None:
     return row if row and row.opens else None
 
 
-def history_of(name: str) -> History | None:
+def history_of(name: str) -> HistoryPlace | None:
     """Return what a model's template reads of earlier thoughts; `None`: nobody knows."""
     row = _row(name.lower())
     return row.history if row else None

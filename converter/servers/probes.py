@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from converter.model.initial_state import InitialState
 from converter.servers.initial_state import end_of_prompt
-from converter.servers.profiles import GENERIC, SERVERS, Mark, Server
+from converter.servers.profiles import GENERIC, SERVERS, Fingerprint, Server
 from converter.wire import json_text
 
 
@@ -25,7 +25,7 @@ class ProbeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ProbeReply:
     """The server's answer: header names in lower case."""
 
     status: int
@@ -37,7 +37,7 @@ class Reply:
         return json_text.read_or_none(self.body) if self.status == 200 else None
 
 
-type Probe[Result] = Generator[ProbeRequest, Reply | None, Result]
+type Probe[Result] = Generator[ProbeRequest, ProbeReply | None, Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Settled[Result]:
     result: Result
 
 
-def step[Result](probe: Probe[Result], reply: Reply | None) -> ProbeRequest | Settled[Result]:
+def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest | Settled[Result]:
     """Return what a probe asks next, or what it has found out."""
     try:
         return probe.send(reply)
@@ -59,7 +59,7 @@ IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in
 """Paths at which servers say what they are, asked at once because a server may hang on one."""
 
 
-def recognise(replies: Mapping[str, Reply | None]) -> Server | None:
+def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
     """Return the row of the server that answered so to `IDENTITY_PATHS`, generic when no row's
     marks fit; None when it has not said, so that it is to be asked again.
     """
@@ -72,13 +72,13 @@ def recognise(replies: Mapping[str, Reply | None]) -> Server | None:
     return None if silent or shut else GENERIC
 
 
-def is_certain(server: Server, replies: Mapping[str, Reply | None]) -> bool:
+def is_certain(server: Server, replies: Mapping[str, ProbeReply | None]) -> bool:
     """Tell whether no row before this one may fit as well, because a path of its was silent."""
     before = SERVERS[: SERVERS.index(server)] if server in SERVERS else SERVERS
     return all(replies.get(mark.path) for row in before for mark in row.marks)
 
 
-def _fits(mark: Mark, replies: Mapping[str, Reply]) -> bool:
+def _fits(mark: Fingerprint, replies: Mapping[str, ProbeReply]) -> bool:
     reply = replies.get(mark.path)
     if reply is None:
         return False
@@ -131,7 +131,7 @@ def _count_on_llama(body: Mapping[str, object]) -> Probe[int | None]:
     return len(tokens) if isinstance(tokens, list) else None
 
 
-def _field(reply: Reply | None, name: str) -> object:
+def _field(reply: ProbeReply | None, name: str) -> object:
     value = reply.value() if reply else None
     return value.get(name) if isinstance(value, dict) else None
 

@@ -22,7 +22,7 @@ first.
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Fingerprint:
     """A fingerprint: a header of the reply at `path`, or a field in its JSON, that identifies the
     server. No value: the field is there.
     """
@@ -70,7 +70,7 @@ class Server:
     """
 
     name: str
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Fingerprint, ...] = ()
     leaves_out: frozenset[str] = frozenset()
     on: Mapping[str, object] = field(default_factory=dict)
     off: Mapping[str, object] = field(default_factory=dict)
@@ -97,7 +97,7 @@ next one. High and more are no limit.
 SERVERS = (
     Server(
         name="nim",
-        marks=(Mark("/v1/metadata", field="modelInfo"),),
+        marks=(Fingerprint("/v1/metadata", field="modelInfo"),),
         # GLM keeps earlier thoughts only with clear_thinking off (NVIDIA's model card for GLM 5).
         on={**TEMPLATE_ON, **_template(clear_thinking=False)},
         off=TEMPLATE_OFF,
@@ -108,8 +108,8 @@ SERVERS = (
     Server(
         name="vllm",
         marks=(
-            Mark("/v1/models", field="owned_by", value="vllm"),
-            Mark("/version", field="version"),
+            Fingerprint("/v1/models", field="owned_by", value="vllm"),
+            Fingerprint("/version", field="version"),
         ),
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
@@ -122,7 +122,7 @@ SERVERS = (
     ),
     Server(
         name="sglang",
-        marks=(Mark("/v1/models", field="owned_by", value="sglang"),),
+        marks=(Fingerprint("/v1/models", field="owned_by", value="sglang"),),
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
         budget=(TEMPLATE_BUDGET,),
@@ -135,8 +135,8 @@ SERVERS = (
     Server(
         name="llama.cpp",
         marks=(
-            Mark("/v1/models", header="server", value="llama.cpp"),
-            Mark("/v1/models", field="owned_by", value="llamacpp"),
+            Fingerprint("/v1/models", header="server", value="llama.cpp"),
+            Fingerprint("/v1/models", field="owned_by", value="llamacpp"),
         ),
         on=TEMPLATE_ON,
         off=TEMPLATE_OFF,
@@ -151,7 +151,7 @@ SERVERS = (
     ),
     Server(
         name="ollama",
-        marks=(Mark("/api/version", field="version"),),
+        marks=(Fingerprint("/api/version", field="version"),),
         # Its endpoint knows none of these and drops them without a word.
         leaves_out=frozenset({"top_k", "parallel_tool_calls", "tool_choice", "user"}),
         # Models that can think do so unasked; asking a model that cannot is a 400, so there is no
@@ -164,7 +164,7 @@ SERVERS = (
     ),
     Server(
         name="lmstudio",
-        marks=(Mark("/v1/models", field="owned_by", value="organization_owner"),),
+        marks=(Fingerprint("/v1/models", field="owned_by", value="organization_owner"),),
         effort="reasoning_effort",
         effort_models=("gpt-oss",),
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"

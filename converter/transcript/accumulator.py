@@ -30,7 +30,7 @@ class News:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _GrowingPart:
     """A part that grows, or one that came whole."""
 
     kind: type[TextPart | ThinkingPart | CallPart] | None
@@ -85,10 +85,10 @@ class Accumulator:
 
     def __init__(self, choice: int = 0) -> None:
         self._choice = choice
-        self._entries: list[_Entry] = []
-        self._open: _Entry | None = None
-        self._calls: dict[tuple[str, int], _Entry] = {}
-        self._untold: list[_Entry] = []
+        self._entries: list[_GrowingPart] = []
+        self._open: _GrowingPart | None = None
+        self._calls: dict[tuple[str, int], _GrowingPart] = {}
+        self._untold: list[_GrowingPart] = []
         self._fields = FieldAccumulator()
         self.finish = ""
         self.stop_sequence: str | None = None
@@ -127,7 +127,7 @@ class Accumulator:
             entry is None or entry.kind is not kind or (kind is TextPart and entry.label != label)
         )
         if entry is None or fresh:
-            entry = self._open = _Entry(kind, label=label)
+            entry = self._open = _GrowingPart(kind, label=label)
             self._entries.append(entry)
         entry.pieces.append(words)
         return [News(kind(words, label), self._choice, fresh)]
@@ -157,9 +157,9 @@ class Accumulator:
         entry.pieces.append(event.arguments or str(custom.get("input") or ""))
         return []
 
-    def _begin_call(self, key: tuple[str, int]) -> _Entry:
+    def _begin_call(self, key: tuple[str, int]) -> _GrowingPart:
         self._open = None
-        entry = self._calls[key] = _Entry(CallPart)
+        entry = self._calls[key] = _GrowingPart(CallPart)
         self._entries.append(entry)
         self._untold.append(entry)
         return entry
@@ -174,7 +174,7 @@ class Accumulator:
 
     def _append(self, part: Part) -> list[News]:
         self._open = None
-        self._entries.append(_Entry(None, whole=part))
+        self._entries.append(_GrowingPart(None, whole=part))
         return [News(part, self._choice)]
 
     def _mapped_field(self, event: events.MappedField) -> list[News]:

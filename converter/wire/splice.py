@@ -13,7 +13,7 @@ _DIGITS = b"0123456789"
 
 
 @dataclass(frozen=True, slots=True)
-class Splice:
+class Seam:
     """A frame around its words: they go between each two `pieces`, their number behind `counter`,
     which stands in the first one, if it is not empty.
     """
@@ -37,7 +37,7 @@ class Splice:
         if self.counter:
             begin, counter, behind = self.pieces[0].partition(self.counter)
             begin += counter
-            ends = Splice((behind, *self.pieces[1:]))
+            ends = Seam((behind, *self.pieces[1:]))
             frames = (ends.write([word], 0) for word in words)
             return b"".join([b"%b%d%b" % (begin, at, end) for at, end in enumerate(frames, first)])
         if self.places == 1:
@@ -46,9 +46,9 @@ class Splice:
         return b"".join([(b'"' + word + b'"').join(self.pieces) for word in words])
 
 
-def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Splice:
+def splice_of(frame: bytes, text: str, counter: bytes = b"") -> Seam:
     """Return the frame around its text."""
-    return Splice(tuple(_without_number(frame, counter).split(quoted(text))), counter)
+    return Seam(tuple(_without_number(frame, counter).split(quoted(text))), counter)
 
 
 def quoted(text: str) -> bytes:

@@ -13,17 +13,17 @@ import pytest
 from converter.command import launch
 from converter.command.__main__ import main
 from converter.command.addresses import CommandError
-from converter.command.launch import CLIENTS, Place
+from converter.command.launch import CLIENTS, ClientFacts
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PLACE = Place("http://127.0.0.1:8080", "qwen", 65536)
-UNKNOWN = Place("http://127.0.0.1:8080", "qwen")
+PLACE = ClientFacts("http://127.0.0.1:8080", "qwen", 65536)
+UNKNOWN = ClientFacts("http://127.0.0.1:8080", "qwen")
 
 
-def _needs(name: str, place: Place) -> dict[str, object]:
+def _needs(name: str, place: ClientFacts) -> dict[str, object]:
     return {key: value for key, value in CLIENTS[name].needs(place).items() if value is not None}
 
 

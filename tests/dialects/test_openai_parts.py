@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from converter.dialects.openai_parts import document_of, read_arguments, readable, source_of
-from converter.model.conversation import Data, Document, Link, Stored, TextBlock
+from converter.model.conversation import Data, Document, Linked, Stored, TextBlock
 from converter.wire.checked import Fields
 
 
@@ -12,8 +12,8 @@ from converter.wire.checked import Fields
     [
         ("data:image/png;base64,aGk=", Data("image/png", "aGk=")),
         ("data:text/plain;charset=utf-8;base64,aGk=", Data("text/plain;charset=utf-8", "aGk=")),
-        ("data:text/plain,hi", Link("data:text/plain,hi")),
-        ("http://h/a,b", Link("http://h/a,b")),
+        ("data:text/plain,hi", Linked("data:text/plain,hi")),
+        ("http://h/a,b", Linked("http://h/a,b")),
     ],
 )
 def test_a_data_url_is_its_bytes_and_any_other_a_link(url: str, source: object) -> None:
@@ -25,7 +25,7 @@ def test_a_data_url_is_its_bytes_and_any_other_a_link(url: str, source: object) 
     [
         ({"file_data": "data:text/csv;base64,YQ==", "filename": "a.csv"}, Document((TextBlock("a"),), "a.csv")),
         ({"file_data": "YQ=="}, Document(Data("", "YQ=="))),
-        ({"file_url": "http://h/a"}, Document(Link("http://h/a"))),
+        ({"file_url": "http://h/a"}, Document(Linked("http://h/a"))),
         ({"file_id": "f"}, Document(Stored("f"))),
     ],
 )  # fmt: skip

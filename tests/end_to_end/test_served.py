@@ -15,7 +15,7 @@ from converter.dialects.table import OPENAI_CHAT
 from converter.exchange import settings
 from converter.recordings.library import Library
 from converter.recordings.pace import FAST
-from converter.recordings.recording import REPLY_ID, Asked, Recording
+from converter.recordings.recording import REPLY_ID, RecordedRequest, Recording
 from converter.recordings.replay import replayed
 from converter.recordings.server import RecordedServer
 from tests.support.clients import Client
@@ -68,7 +68,7 @@ class Bench:
 
     proxy: Proxy
 
-    def ask(self, recorded: Recording, asked: Asked) -> tuple[int, bytes]:
+    def ask(self, recorded: Recording, asked: RecordedRequest) -> tuple[int, bytes]:
         """What a client gets, with the options of the recording; what the server is, the addon asks
         it.
         """

@@ -14,7 +14,7 @@ from mitmproxy.contentviews import Metadata
 from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
-from converter.shell.watch.views import Thinking
+from converter.shell.watch.views import ThinkingView
 from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import DONE, ROLE, USAGE, delta, finish, stream, text, whole
@@ -333,7 +333,7 @@ def test_comment_log_and_transcripts_say_where_calls_were_read_from(
         "/v1/chat/completions",
         "/v1/responses",
     ]
-    view = Thinking({})
+    view = ThinkingView({})
     for flow in read:
         assert flow.response
         shown = view.prettify(

@@ -17,7 +17,7 @@ from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import read
 from converter.model.events import Event, Text, Thinking, ThinkingEnd, ToolCall
 from converter.model.memory import Memory, ProcessStore
-from converter.servers.chat_templates import History
+from converter.servers.chat_templates import HistoryPlace
 from converter.servers.profiles import by_name
 from tests.support import endpoints, frames
 from tests.support.forgetful import WAYS, Talk, Way, says
@@ -302,7 +302,7 @@ def test_nothing_is_put_back_into_another_conversation(steps: list[Any]) -> None
         elif what == "ask":
             talk.append(says("ab"[two % 2]))
             body = {"model": model, "messages": talk}
-            made, earlier = restore(body, History(exact=True), memory.of(owner))
+            made, earlier = restore(body, HistoryPlace(exact=True), memory.of(owner))
             found = [kept[key(owner, model, talk[: at + 1])] for at in range(1, len(talk) - 1, 2)]
             wanted = [next(iter(each)) if len(each) == 1 else None for each in found]
             put = [said.get("reasoning_content") for said in replies(dict(made))]

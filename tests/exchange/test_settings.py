@@ -6,7 +6,7 @@ import pytest
 
 from converter.dialects.table import DIALECTS
 from converter.exchange import settings
-from converter.exchange.option_readers import Limits
+from converter.exchange.option_readers import MemoryLimits
 from converter.exchange.settings import OPTIONS, Option
 from converter.model.initial_state import InitialState
 from converter.parsing.families import FAMILIES
@@ -193,7 +193,7 @@ def test_limits_are_names_with_numbers(written: str) -> None:
 
 def test_limits_are_counted_in_things_and_bytes() -> None:
     limits = settings.read({"limits": ["flows=7", "flows_mb=2", "replies=0"]}).limits
-    assert limits == Limits(32 << 20, 7, 2 << 20, 0, 32 << 20)
+    assert limits == MemoryLimits(32 << 20, 7, 2 << 20, 0, 32 << 20)
 
 
 RENAMED: dict[str, tuple[dict[str, object], dict[str, object]]] = {

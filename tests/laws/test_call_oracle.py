@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from converter.model.events import Text, ToolCall
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from laws.call_oracle import calls, same, without
 from tests.support.strategies import law
 from tests.support.tool_call_texts import TOOLS, WRITTEN
@@ -86,7 +86,7 @@ _TEXTS = st.tuples(st.lists(st.sampled_from(SAID), max_size=5), _ENDS).map(
 @law(200)
 @given(_TEXTS)
 def test_it_agrees_with_the_parser(text: str) -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     events = joined([*parser.feed(text), *parser.close()])
     read = [event for event in events if isinstance(event, ToolCall)]
     found = calls(text, TOOLS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from converter.model.events import Event, Finish, Own, Text, Thinking, ThinkingEnd, ToolCall
 from converter.parsing.findings import Findings
-from converter.parsing.thought_ender import JOINT, Limits, ThoughtEnder
+from converter.parsing.thought_ender import JOINT, ThoughtEnder, ThoughtLimits
 from tests.parsing.test_loops import PROSE, circle
 from tests.support.strategies import cut, law
 
@@ -17,7 +17,7 @@ ENOUGH = "Enough."
 LOOP = PROSE + circle(9, 40)
 
 
-def run(limits: Limits, events: Sequence[Event]) -> tuple[list[Event], Findings]:
+def run(limits: ThoughtLimits, events: Sequence[Event]) -> tuple[list[Event], Findings]:
     findings = Findings()
     stage = ThoughtEnder(limits, findings)
     return [out for event in events for out in stage.feed(event)] + stage.close(), findings
@@ -29,7 +29,7 @@ def words(events: Sequence[Event], kind: type[Text] | type[Thinking] = Thinking)
 
 def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> None:
     out, findings = run(
-        Limits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP]
+        ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef"), END, Text("g"), STOP]
     )
     assert out == [Thinking("abcd"), Thinking(JOINT + ENOUGH), END]
     assert findings.ended == ["budget"]
@@ -37,9 +37,10 @@ def test_a_thought_beyond_its_budget_is_cut_and_closed_and_nothing_follows() -> 
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(2), Limits(9, "end", sentence=ENOUGH), Limits(None, "tell")]
+    "limits",
+    [ThoughtLimits(2), ThoughtLimits(9, "end", sentence=ENOUGH), ThoughtLimits(None, "tell")],
 )
-def test_a_thought_within_its_limits_passes_as_it_came(limits: Limits) -> None:
+def test_a_thought_within_its_limits_passes_as_it_came(limits: ThoughtLimits) -> None:
     said: list[Event] = [
         Thinking("abcd"),
         Thinking("efgh"),
@@ -55,24 +56,26 @@ def test_a_thought_within_its_limits_passes_as_it_came(limits: Limits) -> None:
 
 def test_all_thoughts_of_a_reply_have_one_budget() -> None:
     said: list[Event] = [Thinking("ab"), END, Text("x"), Thinking("cdef"), END]
-    out, findings = run(Limits(1, goes_on=True), said)
+    out, findings = run(ThoughtLimits(1, goes_on=True), said)
     assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
     assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
 
 
 def test_without_a_budget_left_no_thought_begins() -> None:
-    out, findings = run(Limits(0, goes_on=True), [Text("x"), Thinking("ab")])
+    out, findings = run(ThoughtLimits(0, goes_on=True), [Text("x"), Thinking("ab")])
     assert out == [Text("x")]
     assert findings.turn == (Text("x"),)
 
 
 def test_a_turn_with_calls_is_none_that_can_go_on() -> None:
-    _, findings = run(Limits(0, goes_on=True), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
+    _, findings = run(ThoughtLimits(0, goes_on=True), [ToolCall(0, "a", "b", "{}"), Thinking("ab")])
     assert (findings.ended, findings.turn) == (["budget"], ())
 
 
 def test_a_loop_is_ended_where_it_is_found() -> None:
-    out, findings = run(Limits(loops="end", sentence=ENOUGH), [Thinking(LOOP), END, Text("x")])
+    out, findings = run(
+        ThoughtLimits(loops="end", sentence=ENOUGH), [Thinking(LOOP), END, Text("x")]
+    )
     thought, closing, end = out
     assert isinstance(thought, Thinking)
     assert LOOP.startswith(thought.text)
@@ -84,7 +87,7 @@ def test_a_loop_is_ended_where_it_is_found() -> None:
 
 def test_a_loop_that_is_only_told_of_goes_on() -> None:
     said: list[Event] = [Thinking(LOOP), Thinking(LOOP), END, Text("x")]
-    out, findings = run(Limits(loops="tell"), said)
+    out, findings = run(ThoughtLimits(loops="tell"), said)
     assert out == said
     assert len(findings.loop) == 9
     assert findings.ended == []
@@ -92,14 +95,14 @@ def test_a_loop_that_is_only_told_of_goes_on() -> None:
 
 def test_two_thoughts_are_no_circle() -> None:
     once: list[Event] = [Thinking(circle(9, 1)), END, Text("x")]
-    assert run(Limits(loops="tell"), once * 40)[1].loop == ()
+    assert run(ThoughtLimits(loops="tell"), once * 40)[1].loop == ()
 
 
 @pytest.mark.parametrize(
-    ("limits", "passes"), [(Limits(loops="tell"), True), (Limits(loops="end"), False)]
+    ("limits", "passes"), [(ThoughtLimits(loops="tell"), True), (ThoughtLimits(loops="end"), False)]
 )
 def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
-    limits: Limits, passes: bool
+    limits: ThoughtLimits, passes: bool
 ) -> None:
     stage = ThoughtEnder(limits, Findings())
     assert (stage.plain(Thinking) is not None) == passes
@@ -108,7 +111,7 @@ def test_words_of_a_thought_go_the_fast_way_where_none_is_ended(
 
 def test_the_servers_own_field_has_the_words_that_go_on() -> None:
     own = Own("openai", {"reasoning": "abcdef"})
-    out, _ = run(Limits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
+    out, _ = run(ThoughtLimits(1, goes_on=True, sentence=ENOUGH), [Thinking("abcdef", own=own)])
     sent = [event.own for event in out if isinstance(event, Thinking)]
     assert [said and said.fields for said in sent] == [
         {"reasoning": "abcd"},
@@ -121,7 +124,7 @@ def test_the_servers_own_field_has_the_words_that_go_on() -> None:
 def test_cut_anywhere_the_same_words_go_on(
     data: st.DataObject, budget: int | None, loops: str
 ) -> None:
-    limits = Limits(budget, loops, goes_on=True, sentence=ENOUGH)
+    limits = ThoughtLimits(budget, loops, goes_on=True, sentence=ENOUGH)
     whole, findings = run(limits, [Thinking(LOOP), END, Text("x")])
     pieces = map(Thinking, data.draw(cut(LOOP)))
     out, found = run(limits, [*pieces, END, Text("x")])

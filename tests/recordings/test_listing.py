@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, Form
 from converter.recordings.listing import row, table
-from converter.recordings.recording import Asked
+from converter.recordings.recording import RecordedRequest
 from tests.support.raw_exchanges import JSON, STREAMS, WHOLE, exchange
 
 
@@ -22,7 +22,9 @@ def test_a_row_says_what_a_recording_shows() -> None:
 def test_it_says_calls_errors_ends_lists_and_the_native_dialect() -> None:
     calls = exchange(STREAMS["parallel calls with alternating pieces"], ANTHROPIC)
     broken = exchange(ended="Client \x1b disconnected.")
-    models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
+    models = RecordedRequest(
+        "GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b""
+    )
     listed = replace(exchange([b"{}"], form=Form.WHOLE), asked=models)
     assert row(calls)[2:5] == ("Anthropic", "stream", "2 calls; tool_calls")
     assert row(broken)[4] == "1 thought, text; Client ⟨U+001B⟩ disconnected."

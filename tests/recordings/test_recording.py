@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
-from converter.recordings.recording import Asked, Found, RecordingError
+from converter.recordings.recording import Found, RecordedRequest, RecordingError
 from tests.support.frames import stream
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
 
@@ -52,7 +52,9 @@ def test_a_reply_that_begins_inside_a_thought_is_read_so(client: Dialect) -> Non
 
 
 def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
-    recording = replace(exchange(), asked=Asked("GET", "/favicon.ico", {"accept": JSON}, b""))
+    recording = replace(
+        exchange(), asked=RecordedRequest("GET", "/favicon.ico", {"accept": JSON}, b"")
+    )
     with pytest.raises(
         RecordingError, match=r"hello: GET /favicon\.ico is no request that the addon acts on"
     ):

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Form
-from converter.recordings.recording import Asked, RecordingError
+from converter.recordings.recording import RecordedRequest, RecordingError
 from converter.recordings.replay import dialects_of, form_for, replayed
 from tests.support.frames import stream
 from tests.support.raw_exchanges import HELLO, JSON, WHOLE, exchange
@@ -58,7 +58,9 @@ def test_an_error_is_said_in_each_dialect() -> None:
 
 
 def test_a_list_of_models_and_a_native_reply_are_for_anthropic_clients_only() -> None:
-    models = Asked("GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b"")
+    models = RecordedRequest(
+        "GET", "/v1/models", {"anthropic-version": "1", "content-type": JSON}, b""
+    )
     native = exchange(client=ANTHROPIC, options={"native": ["messages"]})
     assert dialects_of(replace(exchange(), asked=models)) == dialects_of(native) == (ANTHROPIC,)
     assert dialects_of(exchange()) == DIALECTS

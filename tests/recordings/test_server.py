@@ -11,7 +11,7 @@ import pytest
 
 from converter.recordings import pace as paces
 from converter.recordings.pace import FAST
-from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from converter.recordings.server import RecordedServer
 from tests.support.clients import Client
 from tests.support.made_recordings import (
@@ -153,7 +153,7 @@ def test_the_list_of_models_tells_what_the_servers_were() -> None:
 
 
 def test_a_recorded_list_of_models_is_given_as_it_was() -> None:
-    models = Asked("GET", "/v1/models", {"x-api-key": ""}, b"")
+    models = RecordedRequest("GET", "/v1/models", {"x-api-key": ""}, b"")
     listed = recording(
         "models",
         asked=models,

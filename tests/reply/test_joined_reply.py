@@ -7,7 +7,7 @@ from converter.exchange import settings
 from converter.model.events import Event, Finish, Opaque, Start, Text, Usage
 from converter.observe.thought_events import ThoughtEvent
 from converter.parsing.reading import Expected
-from converter.parsing.thought_ender import Limits
+from converter.parsing.thought_ender import ThoughtLimits
 from converter.reply.joined_reply import SecondReply
 from converter.reply.rewriter import Rewriter
 from tests.support.clients import Said, read_anthropic_stream, read_openai_stream
@@ -15,7 +15,7 @@ from tests.support.frames import DONE, ROLE, stream, text
 from tests.support.frames_of import OPENAI
 
 ENOUGH = "Enough."
-GOES_ON = Limits(2, goes_on=True, sentence=ENOUGH)
+GOES_ON = ThoughtLimits(2, goes_on=True, sentence=ENOUGH)
 FIRST = [ROLE, *text("<think>", "abcdefghij")]
 SECOND = stream("The answer")
 
@@ -44,7 +44,7 @@ def test_no_prompt_is_shorter_than_nothing() -> None:
     assert SecondReply(None, 50).feed([Usage(15, 4)]) == [Usage(0, 19)]
 
 
-def rewriter(client: Dialect, limits: Limits = GOES_ON) -> Rewriter:
+def rewriter(client: Dialect, limits: ThoughtLimits = GOES_ON) -> Rewriter:
     made = settings.read({"loops": "off"})
     expected = Expected(limits=limits)
     return Rewriter(made, client, Form.STREAM, Form.STREAM, expected=expected)
@@ -54,7 +54,9 @@ def read(client: Dialect, body: bytes) -> Said:
     return read_openai_stream(body) if client is OPENAI else read_anthropic_stream(body)
 
 
-def joined(client: Dialect, *chunks: bytes, limits: Limits = GOES_ON) -> tuple[Said, Rewriter]:
+def joined(
+    client: Dialect, *chunks: bytes, limits: ThoughtLimits = GOES_ON
+) -> tuple[Said, Rewriter]:
     through = rewriter(client, limits)
     out = [piece for chunk in chunks for piece in through.feed(chunk)] + through.close()
     return read(client, b"".join(out)), through
@@ -91,7 +93,7 @@ def test_a_second_end_is_final(client: Dialect) -> None:
 
 @CLIENTS
 def test_a_reply_that_cannot_go_on_is_cut(client: Dialect) -> None:
-    said, _ = joined(client, *FIRST, *text("never"), *SECOND, limits=Limits(2))
+    said, _ = joined(client, *FIRST, *text("never"), *SECOND, limits=ThoughtLimits(2))
     assert (said.thinking, said.text) == ("abcdefgh", "")
     assert said.stop in ("length", "max_tokens")
 

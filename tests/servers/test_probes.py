@@ -11,8 +11,8 @@ from converter.model.initial_state import InitialState
 from converter.servers.probes import (
     IDENTITY_PATHS,
     Probe,
+    ProbeReply,
     ProbeRequest,
-    Reply,
     count_tokens,
     estimate_tokens,
     is_certain,
@@ -22,27 +22,29 @@ from converter.servers.probes import (
 from converter.servers.profiles import GENERIC, SERVERS, Server, by_name
 from converter.wire import json_text
 
-type Answers = Mapping[str, Reply]
+type Answers = Mapping[str, ProbeReply]
 
 TEXT, THINKING = InitialState.TEXT, InitialState.THINKING
-NOT_FOUND = Reply(404, {}, b'{"detail":"Not Found"}')
-BROKEN = Reply(500, {}, b'{"data":[{"id":"m","owned_by":"vllm"}],"version":"1"}')
+NOT_FOUND = ProbeReply(404, {}, b'{"detail":"Not Found"}')
+BROKEN = ProbeReply(500, {}, b'{"data":[{"id":"m","owned_by":"vllm"}],"version":"1"}')
 
 
-def _ok(value: object, **headers: str) -> Reply:
-    return Reply(200, headers, value if isinstance(value, bytes) else json.dumps(value).encode())
+def _ok(value: object, **headers: str) -> ProbeReply:
+    return ProbeReply(
+        200, headers, value if isinstance(value, bytes) else json.dumps(value).encode()
+    )
 
 
-def _models(*models: object, **headers: str) -> Reply:
+def _models(*models: object, **headers: str) -> ProbeReply:
     return _ok({"object": "list", "data": list(models)}, **headers)
 
 
 def _asked[Result](
-    question: Probe[Result], answers: Answers, otherwise: Reply | None = NOT_FOUND
+    question: Probe[Result], answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
 ) -> tuple[Result, list[ProbeRequest]]:
     """The question's result, and what it asked on the way."""
     asks: list[ProbeRequest] = []
-    reply: Reply | None = None
+    reply: ProbeReply | None = None
     while True:
         try:
             asks.append(question.send(reply))
@@ -52,7 +54,7 @@ def _asked[Result](
         reply = answers.get(asks[-1].path, otherwise)
 
 
-def _recognised(answers: Answers, otherwise: Reply | None = NOT_FOUND) -> str | None:
+def _recognised(answers: Answers, otherwise: ProbeReply | None = NOT_FOUND) -> str | None:
     server = recognise({path: answers.get(path, otherwise) for path in IDENTITY_PATHS})
     return server.name if server else None
 
@@ -98,7 +100,7 @@ REAL: dict[str, tuple[str, Answers]] = {
     ),
     "llama.cpp that wants a key": (
         "llama.cpp",
-        {"/v1/models": Reply(401, {"server": "llama.cpp"}, b"{}")},
+        {"/v1/models": ProbeReply(401, {"server": "llama.cpp"}, b"{}")},
     ),
     "ollama": (
         "ollama",
@@ -152,7 +154,7 @@ def test_every_path_of_a_mark_is_asked_once() -> None:
     assert set(IDENTITY_PATHS) == {mark.path for server in SERVERS for mark in server.marks}
 
 
-ODD: dict[str, Reply] = {
+ODD: dict[str, ProbeReply] = {
     "no JSON": _ok(b"<html>"),
     "nothing": _ok(b""),
     "no UTF-8": _ok(b"\xff\xfe"),
@@ -169,13 +171,13 @@ ODD: dict[str, Reply] = {
 
 
 @pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
-def test_odd_answers_make_a_server_generic(reply: Reply) -> None:
+def test_odd_answers_make_a_server_generic(reply: ProbeReply) -> None:
     assert _recognised({}, reply) == GENERIC.name
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 503])
 def test_a_server_that_lets_nobody_in_has_not_said_what_it_is(status: int) -> None:
-    assert _recognised({"/v1/models": Reply(status)}) is None
+    assert _recognised({"/v1/models": ProbeReply(status)}) is None
 
 
 BODY = {
@@ -190,7 +192,7 @@ TEMPLATE = _ok({"prompt": "<|im_start|>hi"})
 
 
 def _counted(
-    name: str, answers: Answers, otherwise: Reply | None = NOT_FOUND
+    name: str, answers: Answers, otherwise: ProbeReply | None = NOT_FOUND
 ) -> tuple[int | None, list[ProbeRequest]]:
     return _asked(count_tokens(by_name(name), BODY), answers, otherwise)
 
@@ -234,9 +236,9 @@ def test_other_servers_are_not_asked_to_count(server: Server) -> None:
     assert _asked(count_tokens(server, BODY), {}) == (None, [])
 
 
-UNCOUNTED: dict[str, Reply | None] = {
+UNCOUNTED: dict[str, ProbeReply | None] = {
     "nothing": None,
-    "an error": Reply(400, {}, b'{"count":1,"tokens":[1],"prompt":"p"}'),
+    "an error": ProbeReply(400, {}, b'{"count":1,"tokens":[1],"prompt":"p"}'),
     "no JSON": _ok(b"count"),
     "an array": _ok([1]),
     "other fields": _ok({"length": 3}),
@@ -247,13 +249,13 @@ UNCOUNTED: dict[str, Reply | None] = {
 
 @pytest.mark.parametrize("name", ["llama.cpp", "vllm"])
 @pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
-def test_an_answer_that_cannot_be_read_is_no_count(name: str, reply: Reply | None) -> None:
+def test_an_answer_that_cannot_be_read_is_no_count(name: str, reply: ProbeReply | None) -> None:
     count, asks = _counted(name, {}, reply)
     assert (count, len(asks)) == (None, 1)
 
 
 @pytest.mark.parametrize("reply", UNCOUNTED.values(), ids=UNCOUNTED)
-def test_a_rendered_prompt_without_its_tokens_is_no_count(reply: Reply | None) -> None:
+def test_a_rendered_prompt_without_its_tokens_is_no_count(reply: ProbeReply | None) -> None:
     count, asks = _counted("llama.cpp", {"/apply-template": TEMPLATE}, reply)
     assert (count, len(asks)) == (None, 2)
 

@@ -8,7 +8,7 @@ import pytest
 from converter.model.events import Event, ToolCall
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.servers.tools_prompt import FAMILIES, HERMES, Family, add, family_of
 
 TOOL = {
@@ -151,7 +151,7 @@ def test_the_models_name_tells_the_family(model: str, family: str) -> None:
 def test_what_a_family_writes_is_read_as_its_calls(family: Family) -> None:
     """The words in the prompt are an example of what the parser knows under the same name."""
     arguments = {"city": "Oslo", "note": "a\nb"}
-    parser = ToolCallParser(Asked({"get_weather": {}}))
+    parser = ToolCallParser(Expectations({"get_weather": {}}))
     events: list[Event] = joined(
         [*parser.feed(family.call("get_weather", arguments)), *parser.close()]
     )

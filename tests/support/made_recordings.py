@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from tests.support.frames import stream
 
 CHAT = "/v1/chat/completions"
@@ -24,8 +24,8 @@ def question(text: str = "Hi", **more: object) -> dict[str, Any]:
     }
 
 
-def asked(body: object, path: str = CHAT) -> Asked:
-    return Asked("POST", path, {"content-type": JSON}, json.dumps(body).encode())
+def asked(body: object, path: str = CHAT) -> RecordedRequest:
+    return RecordedRequest("POST", path, {"content-type": JSON}, json.dumps(body).encode())
 
 
 def recording(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
-from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from converter.recordings.replay import replayed
 from tests.support.frames import stream, whole
 from tests.support.quirk_streams import QUIRKS
@@ -54,8 +54,8 @@ def exchange(
     kind = SSE if form is Form.STREAM else JSON
     raw = Recording(
         name,
-        Asked("POST", PATHS[client] + query, said, body),
-        Asked("POST", CHAT + query, said, body),
+        RecordedRequest("POST", PATHS[client] + query, said, body),
+        RecordedRequest("POST", CHAT + query, said, body),
         Answered(status, kind),
         tuple(Chunk(0.01 + 0.0123 * number, step) for number, step in enumerate(steps)),
         Answered(status, kind),

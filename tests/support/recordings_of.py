@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from converter.recordings.recording import Answered, Asked, Chunk, Found, Recording
+from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from tests.support.frames import stream, whole
 
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
@@ -33,7 +33,7 @@ def recording(
         "messages": [{"role": "user", "content": "hi"}],
         **asked,
     }
-    request = Asked("POST", path, {"content-type": JSON}, json.dumps(question).encode())
+    request = RecordedRequest("POST", path, {"content-type": JSON}, json.dumps(question).encode())
     chunks = tuple(
         Chunk(place / 1000, body[place : place + PIECE]) for place in range(0, len(body), PIECE)
     )

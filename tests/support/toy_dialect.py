@@ -5,7 +5,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from converter.dialects.dialect import Answers, Dialect, Form, Label, ReplyContext, Requests, Wire
+from converter.dialects.dialect import (
+    Answers,
+    Dialect,
+    Form,
+    Label,
+    ReplyContext,
+    Requests,
+    WireForm,
+)
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.model.conversation import Conversation, RequestError, Turn
 from converter.model.conversation import TextBlock as Words
@@ -113,7 +121,7 @@ def _stream(_: ReplyContext) -> ToyEncoder:
 TOY = Dialect(
     "toy",
     Label("Toy", shown_by=("x-toy",)),
-    Wire(
+    WireForm(
         decoder=lambda _: ToyDecoder(),
         encoders={Form.STREAM: _stream, Form.WHOLE: lambda _: ToyEncoder(whole=True)},
         recognises=lambda said: "told" in said,

@@ -15,7 +15,7 @@ from converter.parsing.tag_matcher import AUTO, choose, tag_set
 from converter.parsing.think_parser import ThinkParser
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.wire import json_text
 
 AIM = 7.0
@@ -42,7 +42,7 @@ def _rescued(size: int) -> None:
 
 def _called(text: str) -> Callable[[int], None]:
     def work(size: int) -> None:
-        parser, whole = ToolCallParser(Asked(_TOOLS)), text * (size // len(text))
+        parser, whole = ToolCallParser(Expectations(_TOOLS)), text * (size // len(text))
         for at in range(0, size, _CUT):
             parser.feed(whole[at : at + _CUT])
         parser.close()

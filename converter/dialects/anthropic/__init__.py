@@ -16,7 +16,7 @@ from converter.dialects.dialect import (
     Label,
     OwnRequest,
     Requests,
-    Wire,
+    WireForm,
 )
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped, without
@@ -91,7 +91,7 @@ ANTHROPIC = Dialect(
         head=frozenset(("id", "type", "role", "model", "stop_reason", "stop_sequence", "usage")),
         blocks="content",
     ),
-    Wire(
+    WireForm(
         decoder=lambda _: AnthropicDecoder(),
         encoders={Form.STREAM: AnthropicStreamEncoder, Form.WHOLE: AnthropicWholeEncoder},
         recognises=_recognises,

@@ -11,7 +11,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     RedactedThinking,
     RequestError,
     Role,
@@ -150,7 +150,7 @@ def _source[S](block: Fields, readers: Mapping[str, Reader[S]]) -> S:
 
 
 def _link(source: Fields) -> Source:
-    return Link(source.required("url", str))
+    return Linked(source.required("url", str))
 
 
 def _stored(source: Fields) -> Source:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from converter.dialects.dialect import Answers, Dialect, Form, Label, Requests, Wire
+from converter.dialects.dialect import Answers, Dialect, Form, Label, Requests, WireForm
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
@@ -24,7 +24,7 @@ def _recognises(body: Mapping[str, object]) -> bool:
 OPENAI_CHAT = Dialect(
     NAME,
     Label("OpenAI", "chat completion", head=frozenset(SAME_IN_EVERY_FRAME)),
-    Wire(
+    WireForm(
         decoder=OpenAIDecoder,
         encoders={
             Form.STREAM: lambda context: OpenAIStreamEncoder(context.fields),

@@ -18,7 +18,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     Sound,
     Stored,
     TextBlock,
@@ -58,7 +58,7 @@ def _url(image: Image) -> str:
     match image.source:
         case Data(media_type, content):
             return f"data:{media_type};base64,{content}"
-        case Link(place) | Stored(place):
+        case Linked(place) | Stored(place):
             return place
 
 
@@ -72,7 +72,7 @@ def readable(blocks: Iterable[Block], links: bool) -> Iterator[Part]:
                 yield block
             case Image(Stored(file_id)):
                 yield TextBlock(NOT_REACHABLE.format(f"the image {file_id}"))
-            case Image(Link(url)) if not links:
+            case Image(Linked(url)) if not links:
                 yield TextBlock(f"[image: {url}]")
             case Image():
                 yield block
@@ -87,7 +87,7 @@ def _document(block: Document, links: bool) -> Iterator[Part]:
             yield TextBlock(NOT_READABLE.format(f"{name} ({media_type})"))
         case Stored():
             yield TextBlock(NOT_REACHABLE.format(name))
-        case Link(url):
+        case Linked(url):
             yield TextBlock(NOT_READABLE.format(f"{name} ({url})"))
         case content:
             head = (

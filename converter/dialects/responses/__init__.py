@@ -12,7 +12,7 @@ from converter.dialects.dialect import (
     Label,
     ReplyContext,
     Requests,
-    Wire,
+    WireForm,
 )
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
@@ -81,7 +81,7 @@ RESPONSES = Dialect(
         headers=("openai-beta",),
         head=frozenset(("id", "object", "created_at", "model")),
     ),
-    Wire(
+    WireForm(
         decoder=lambda _: ResponsesDecoder(),
         encoders={
             Form.STREAM: lambda context: ResponsesStreamEncoder(_context(context)),

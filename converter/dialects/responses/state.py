@@ -36,7 +36,7 @@ class UnknownError(RequestError):
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class WholeInput:
     """A request's whole input. `own`: the items that it brings itself; `previous`: the key of the
     exchange before it; `left_out`: references to thoughts that are no longer known.
     """
@@ -47,7 +47,7 @@ class History:
     left_out: int = 0
 
 
-def complete(memory: Memory, body: object) -> History:
+def complete(memory: Memory, body: object) -> WholeInput:
     """Return the request's input with all that it refers to. Raises RequestError."""
     request = Fields(body)
     refuse(request)
@@ -63,10 +63,10 @@ def complete(memory: Memory, body: object) -> History:
         resolved = _resolved(memory, item)
         left_out += resolved is None
         own += [] if resolved is None else [resolved]
-    return History([*items, *own], own, previous, left_out)
+    return WholeInput([*items, *own], own, previous, left_out)
 
 
-def keep(memory: Memory, body: Mapping[str, object], history: History, response: Json) -> None:
+def keep(memory: Memory, body: Mapping[str, object], history: WholeInput, response: Json) -> None:
     """Keep a response with its own input, unless its client does not want that."""
     if body.get("store") is False or response.get("status") not in KEPT:
         return

@@ -16,7 +16,7 @@ class EndsThought(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallForm:
     """One form. `open`, `close`: the marks around a call; `section`: those around all calls.
 
     `alone`: what the body begins with counts without the marks, which models leave out. `whole`:

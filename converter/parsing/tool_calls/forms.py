@@ -10,7 +10,7 @@ template has them there.
 
 from collections.abc import Iterable, Mapping
 
-from converter.parsing.tool_calls.form import EndsThought, Form
+from converter.parsing.tool_calls.form import CallForm, EndsThought
 from converter.parsing.tool_calls.gemma_body import Gemma
 from converter.parsing.tool_calls.grammars import (
     BULLET,
@@ -46,7 +46,7 @@ from converter.parsing.tool_calls.python_body import Python
 _TOOL_CALL = (("<tool_call>",), "</tool_call>", ("<tool_calls>", "</tool_calls>"))
 _ASSISTANT, _CALLS = "<|im_start|>assistant", " -> tool/function_call\n"
 FORMS = (
-    Form(
+    CallForm(
         "hermes",
         JSON,
         *_TOOL_CALL,
@@ -54,7 +54,7 @@ FORMS = (
         ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "qwen3-coder",
         FUNCTION,
         *_TOOL_CALL,
@@ -63,7 +63,7 @@ FORMS = (
         ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "glm",
         PAIRS,
         *_TOOL_CALL,
@@ -71,14 +71,14 @@ FORMS = (
         ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "step-audio",
         STEP_AUDIO,
         *_TOOL_CALL,
         models="Step-Audio 2",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "hunyuan",
         HUNYUAN_PAIRS,
         ("<tool_call:opensource>",),
@@ -87,7 +87,7 @@ FORMS = (
         models="Hunyuan v3 as it ships",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "iquest",
         PAIRS,
         ("<iquest_tool_call>",),
@@ -95,14 +95,14 @@ FORMS = (
         models="IQuest Q1",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "tool-calls",
         JSON,
         section=("<tool_calls>", "</tool_calls>"),
         models="Apriel, Hunyuan-A13B, Jamba, MiniMax-M1",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "minimax",
         INVOKE,
         section=("<minimax:tool_call>", "</minimax:tool_call>"),
@@ -111,7 +111,7 @@ FORMS = (
         ends_thought=EndsThought.BEFORE_CALL,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "minimax-m3",
         MINIMAX_M3,
         section=(f"{MINIMAX_MARK}<tool_call>", f"{MINIMAX_MARK}</tool_call>"),
@@ -119,7 +119,7 @@ FORMS = (
         models="MiniMax-M3",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "invoke",
         INVOKE,
         section=("<function_calls>", "</function_calls>"),
@@ -127,14 +127,14 @@ FORMS = (
         models="many fine-tunes, after Claude",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    Form(
+    CallForm(
         "olmo",
         Python(heads=("",)),
         section=("<function_calls>", "</function_calls>"),
         models="Olmo 3",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    Form(
+    CallForm(
         "kimi",
         KIMI,
         ("<|tool_call_begin|>",),
@@ -144,7 +144,7 @@ FORMS = (
         ends_thought=EndsThought.ALWAYS,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "kimi-k3",
         KIMI_K3,
         section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
@@ -152,7 +152,7 @@ FORMS = (
         models="Kimi-K3",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "deepseek",
         DEEPSEEK,
         ("<｜tool▁call▁begin｜>",),
@@ -161,7 +161,7 @@ FORMS = (
         models="DeepSeek V3, R1, V3.1, Cogito",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "dsml",
         DSML,
         section=("<｜DSML｜function_calls>", "</｜DSML｜function_calls>"),
@@ -169,23 +169,23 @@ FORMS = (
         models="DeepSeek V3.2",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "dsml-tools",
         DSML,
         section=("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"),
         models="DeepSeek V4",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
-    Form(
+    CallForm("mistral", JSON, ("[TOOL_CALLS]",), models="Mistral before 2025, Mixtral"),
+    CallForm(
         "mistral-args",
         MISTRAL_ARGS,
         ("[TOOL_CALLS]",),
         models="Mistral Small 3.2, Magistral, Ministral-3, Devstral",
     ),
-    Form("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
-    Form("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
-    Form(
+    CallForm("llama", JSON, ("<|python_tag|>",), models="Llama 3.1, 3.2, 3.3"),
+    CallForm("llama4", Python(), ("<|python_start|>",), "<|python_end|>", models="Llama 4"),
+    CallForm(
         "lfm2",
         Python(),
         ("<|tool_call_start|>",),
@@ -193,7 +193,7 @@ FORMS = (
         models="LFM2",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "internlm",
         JSON,
         ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
@@ -201,7 +201,7 @@ FORMS = (
         models="InternLM 2.5, 3",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "seed",
         FUNCTION,
         ("<seed:tool_call>",),
@@ -209,7 +209,7 @@ FORMS = (
         models="Seed-OSS",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "cohere",
         JSON,
         ("<|START_ACTION|>",),
@@ -217,7 +217,7 @@ FORMS = (
         models="Command-R7B, Command-A",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "harmony",
         HARMONY,
         (
@@ -232,7 +232,7 @@ FORMS = (
         tool="functions",
         before=("<|channel|>", "<|start|>", "<|end|>", "<|return|>"),
     ),
-    Form(
+    CallForm(
         "gemma",
         Gemma('<|"|>'),
         ("<|tool_call>",),
@@ -240,14 +240,14 @@ FORMS = (
         models="Gemma 4",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "function-gemma",
         Gemma("<escape>"),
         ("<start_function_call>",),
         "<end_function_call>",
         models="FunctionGemma",
     ),
-    Form(
+    CallForm(
         "apertus",
         Json(name_is_key=True),
         ("<|tools_prefix|>",),
@@ -256,7 +256,7 @@ FORMS = (
         ends_thought=EndsThought.ALWAYS,
         in_thoughts=True,
     ),
-    Form(
+    CallForm(
         "ifm",
         JSON,
         ("<ifm|tool_call>",),
@@ -265,7 +265,7 @@ FORMS = (
         models="K2-Horizon, by its switch for JSON",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "ifm-args",
         IFM_PAIRS,
         ("<ifm|tool_call>",),
@@ -274,7 +274,7 @@ FORMS = (
         models="K2-Horizon",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "step3",
         STEP3,
         ("<｜tool_call_begin｜>",),
@@ -283,7 +283,7 @@ FORMS = (
         models="Step 3",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "muse",
         MUSE,
         section=("<atem:function_calls>", "</atem:function_calls>"),
@@ -291,19 +291,19 @@ FORMS = (
         models="Muse Glimmer",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "minicpm",
         MINICPM,
         alone=True,
         models="MiniCPM5",
     ),
-    Form(
+    CallForm(
         "bullet",
         BULLET,
         alone=True,
         models="models that imitate Claude Code's screen",
     ),
-    Form(
+    CallForm(
         "granite",
         JSON,
         ("<|tool_call|>",),
@@ -311,7 +311,7 @@ FORMS = (
         models="Granite 3, Phi-4-mini",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "nemotron",
         JSON,
         ("<TOOLCALL>",),
@@ -319,7 +319,7 @@ FORMS = (
         models="Nemotron Nano v2, Llama Nemotron",
         ends_thought=EndsThought.BEFORE_OFFERED_CALL,
     ),
-    Form(
+    CallForm(
         "longcat",
         JSON,
         ("<longcat_tool_call>",),
@@ -327,7 +327,7 @@ FORMS = (
         models="LongCat",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "longcat-tags",
         LONGCAT_PAIRS,
         ("<longcat_tool_call>",),
@@ -335,15 +335,15 @@ FORMS = (
         models="LongCat-Flash behind gateways",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
-    Form(
+    CallForm("gigachat", JSON, ("<|function_call|>",), models="GigaChat 3"),
+    CallForm(
         "dsml-calls",
         DSML_SPACED,
         section=("<｜DSML｜ calls>", "</｜DSML｜ calls>"),
         models="DeepSeek V4.1",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "gcml",
         GCML,
         section=("<｜GCML｜tool_calls>", "</｜GCML｜tool_calls>"),
@@ -351,21 +351,21 @@ FORMS = (
         models="GigaChat 3.5",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "dots",
         INVOKE,
         section=("<dots_function_call>", "</dots_function_call>"),
         models="dots",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "dots",
         JSON,
         section=("<dots_function_call>", "</dots_function_call>"),
         models="dots",
         ends_thought=EndsThought.BEFORE_CALL,
     ),
-    Form(
+    CallForm(
         "plamo",
         PLAMO,
         ("<|plamo:begin_tool_request:plamo|>",),
@@ -374,7 +374,7 @@ FORMS = (
         models="PLaMo 3",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "inkling",
         JSON,
         ("<|content_invoke_tool_json|>",),
@@ -382,7 +382,7 @@ FORMS = (
         models="Inkling",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "solar",
         SOLAR_PAIRS,
         ("<|tool_call:start|>",),
@@ -390,9 +390,11 @@ FORMS = (
         models="Solar Open 2",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
-    Form("granite-20b", JSON, ("<function_call>",), "</function_call>", models="Granite 20B FC"),
-    Form(
+    CallForm("pangu", JSON, ("[unused11]",), "[unused12]", models="openPangu"),
+    CallForm(
+        "granite-20b", JSON, ("<function_call>",), "</function_call>", models="Granite 20B FC"
+    ),
+    CallForm(
         "hyperclova",
         JSON,
         (f"<|im_end|>\n{_ASSISTANT}{_CALLS}", f"{_ASSISTANT}{_CALLS}"),
@@ -400,7 +402,7 @@ FORMS = (
         models="HyperCLOVA X SEED Think",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form(
+    CallForm(
         "hyperclova",
         JSON,
         (_CALLS.lstrip(),),
@@ -408,7 +410,7 @@ FORMS = (
         whole=True,
         models="HyperCLOVA X SEED Think, whose prompt has begun the header",
     ),
-    Form(
+    CallForm(
         "functionary",
         FUNCTIONARY,
         ("<|from|>assistant\n<|recipient|>", "<|recipient|>"),
@@ -416,8 +418,8 @@ FORMS = (
         models="Functionary",
         ends_thought=EndsThought.ALWAYS,
     ),
-    Form("functools", JSON, ("functools",), whole=True, models="Phi-4-mini told so"),
-    Form(
+    CallForm("functools", JSON, ("functools",), whole=True, models="Phi-4-mini told so"),
+    CallForm(
         "rwkv",
         STRICT,
         tuple(f"**Tool Call:**{blanks}```json" for blanks in ("\n", "\n\n", " ")),
@@ -425,9 +427,11 @@ FORMS = (
         whole=True,
         models="RWKV-7",
     ),
-    Form("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
-    Form("fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"),
-    Form(
+    CallForm("fenced", STRICT, ("```json", "```tool_call", "```"), "```", whole=True, models="any"),
+    CallForm(
+        "fenced", Python(("",), STRICT), ("```tool_code",), "```", whole=True, models="Gemma 3"
+    ),
+    CallForm(
         "tool-code",
         Python(("",), STRICT),
         ("tool_code = ", "tool_code="),
@@ -435,13 +439,13 @@ FORMS = (
         whole=True,
         models="Gemma's small models",
     ),
-    Form("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),
-    Form("json", STRICT, whole=True, models="Llama 3.x, any"),
+    CallForm("python", Python(objects=STRICT), whole=True, models="Llama 3.2, 4, xLAM"),
+    CallForm("json", STRICT, whole=True, models="Llama 3.x, any"),
 )
 
 
-def _grouped(rows: Iterable[tuple[str, Form]]) -> Mapping[str, tuple[Form, ...]]:
-    groups: dict[str, tuple[Form, ...]] = {}
+def _grouped(rows: Iterable[tuple[str, CallForm]]) -> Mapping[str, tuple[CallForm, ...]]:
+    groups: dict[str, tuple[CallForm, ...]] = {}
     for mark, form in rows:
         groups[mark] = (*groups.get(mark, ()), form)
     return groups

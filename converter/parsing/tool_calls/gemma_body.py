@@ -11,7 +11,7 @@ from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.python_body import arguments_of
 from converter.parsing.tool_calls.source import Refused, Source, Step
 from converter.parsing.tool_calls.tag_body import marks_of
-from converter.parsing.tool_calls.values import NESTED_LIMIT, Words, literal, typed
+from converter.parsing.tool_calls.values import NESTED_LIMIT, StringValue, literal, typed
 
 SCALAR_LIMIT = 4096
 """Characters of a bare value; strings have marks of their own."""
@@ -81,7 +81,7 @@ class Gemma:
         elif mark == "[":
             yield from self._items(source, call, close, depth + 1)
         elif mark:
-            words = Words(call.say)
+            words = StringValue(call.say)
             if not (yield from source.until(marks_of(self.quote), words.feed, (*_NEXT, *close))):
                 raise Refused
             words.close()

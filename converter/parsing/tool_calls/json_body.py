@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from converter.parsing.tool_calls.call import Call, Calls
-from converter.parsing.tool_calls.source import BLANKS, Broken, Refused, Source, Step
+from converter.parsing.tool_calls.source import BLANKS, BrokenArguments, Refused, Source, Step
 from converter.wire.partial_json import PartialJson
 
 NAME_LIMIT = 256
@@ -153,7 +153,7 @@ def object_of(source: Source, call: Call, close: Sequence[str] = ()) -> Step[Non
         piece = source.rest[: source.rest.find("}") + 1 or None]
         try:
             _take_checked(source, piece, piece, checked, call)
-        except Broken:
+        except BrokenArguments:
             if not (close and (yield from source.ahead(close))[0]):
                 raise
             if not (brackets := checked.close_before()):
@@ -195,7 +195,7 @@ def _take_checked(
         call.begin()
     call.say(piece[:-1] if checked.complete and not complete else piece)
     if unfit:
-        raise Broken(unfit[: len(unfit) - behind])
+        raise BrokenArguments(unfit[: len(unfit) - behind])
 
 
 def skip_value(source: Source) -> Step[None]:

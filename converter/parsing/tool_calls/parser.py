@@ -17,7 +17,7 @@ from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tool_calls.call import Call
 from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked, Place, State
+from converter.parsing.tool_calls.reading import CallPlace, Expectations, Fate
 from converter.parsing.tool_calls.source import BLANKS, Source
 from converter.parsing.tool_calls.surroundings import Surroundings
 from converter.wire.bounds import BLANKS_LIMIT
@@ -43,14 +43,14 @@ class ToolCallParser:
     user asked for JSON.
     """
 
-    def __init__(self, asked: Asked, whole_forms: bool = True) -> None:
+    def __init__(self, asked: Expectations, whole_forms: bool = True) -> None:
         self._asked = asked
         self._source = Source()
         self._around = Surroundings()
         self._out: list[Event] = []
         self._at_head = whole_forms
         self._behind_call = False
-        self._place: Place | None = None
+        self._place: CallPlace | None = None
         self._lead = ""  # the blanks before the place
         self.calls: list[Call] = []
         """Calls that have gone out; those that are `done` were all there."""
@@ -185,10 +185,10 @@ class ToolCallParser:
     def _begin(self, opener: str, whole: bool = False) -> None:
         doubted = whole or (self._around.in_sentence and not self.calls)
         doubt: list[str] | None = [] if doubted else None
-        self._place = Place(self._source, self._asked, len(self.calls), whole, doubt)
+        self._place = CallPlace(self._source, self._asked, len(self.calls), whole, doubt)
         self._place.begin(opener)
 
-    def _pass_on(self, place: Place) -> None:
+    def _pass_on(self, place: CallPlace) -> None:
         """Give out what the place has decided."""
         for event in place.drain():
             if isinstance(event, Text):
@@ -197,9 +197,9 @@ class ToolCallParser:
                 self._lead = ""
                 self._out.append(event)
 
-    def _end(self, place: Place) -> bool:
+    def _end(self, place: CallPlace) -> bool:
         """Take the place for what it is, once that is known; tell whether it is."""
-        cut = place.refused and self._source.last and place.state is not State.TEXT
+        cut = place.refused and self._source.last and place.state is not Fate.TEXT
         if cut and place.current.name and (place.doubt is not None or not place.current.begun):
             self.cut.append(place.current.name)
         if place.doubt is not None:
@@ -215,23 +215,23 @@ class ToolCallParser:
         begun = [call for call in place.calls if call.begun]
         self._note_broken(place)
         self.calls += begun
-        if begun or (place.state is State.TEXT and not place.refused):
+        if begun or (place.state is Fate.TEXT and not place.refused):
             self._around = Surroundings()  # a fence in a call ends with it
-        if place.state is State.TAKEN:
+        if place.state is Fate.TAKEN:
             rest = "" if place.refused and self._source.last else self._source.rest
             self._source.rest = place.unfit + rest  # half a mark at a cut call's end is no text
             self._behind_call = not place.refused
-        elif place.refused and place.state is State.HELD:
+        elif place.refused and place.state is Fate.HELD:
             self._put_back("".join(place.held))
         return True
 
-    def _note_broken(self, place: Place) -> None:
+    def _note_broken(self, place: CallPlace) -> None:
         """Take note of a call that had gone out and goes on as none does."""
         if place.refused and not self._source.last:
             open_ = [call.name for call in place.calls if call.begun and not call.done]
             self.broken = self.broken or "".join(open_[:1])
 
-    def _counts(self, place: Place) -> bool | None:
+    def _counts(self, place: CallPlace) -> bool | None:
         """Tell whether a place in doubt counts, by what follows; None: undecided."""
         rest = self._source.rest.lstrip(BLANKS if place.whole else _LINE_BLANKS)
         if len(self._source.rest) - len(rest) > BLANKS_LIMIT:
@@ -243,7 +243,7 @@ class ToolCallParser:
         opener = self._source.look(_OPENERS, _LINE_BLANKS)
         return None if opener is None else bool(opener[0])
 
-    def _reject(self, place: Place, held: str) -> None:
+    def _reject(self, place: CallPlace, held: str) -> None:
         """Give back the text of a place in doubt."""
         self._place = None
         if not place.refused or len(held) > RESCAN_LIMIT:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.call import Call, Schema
-from converter.parsing.tool_calls.form import Form
+from converter.parsing.tool_calls.form import CallForm
 from converter.parsing.tool_calls.forms import CLOSERS, OPENERS, SECTIONS, WHOLE
-from converter.parsing.tool_calls.source import BLANKS, Broken, Refused, Source, Step
+from converter.parsing.tool_calls.source import BLANKS, BrokenArguments, Refused, Source, Step
 from converter.parsing.tool_calls.tag_body import marks_of
 from converter.wire.bounds import HELD_LIMIT, MOST_CALLS
 
@@ -21,7 +21,7 @@ _BRACKETED = tuple(mark for mark in (*OPENERS, *CLOSERS) if mark.startswith("[")
 """Marks that begin as a list of calls does: behind a call they begin another, or close it."""
 
 
-class State(enum.Enum):
+class Fate(enum.Enum):
     """The fate of text that is read."""
 
     HELD = enum.auto()
@@ -30,7 +30,7 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Expectations:
     """The facts known of the calls before they come: the tools' schemas by name, how their ids
     begin, and how many of them there may be.
     """
@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Place:
+class CallPlace:
     """Reads the calls behind an opener, which comes next. `number`: of the first call.
 
     `whole`: the calls must be the whole reply. `doubt`: the place's text, while it is in doubt.
@@ -51,11 +51,11 @@ class Place:
     """
 
     source: Source
-    asked: Asked
+    asked: Expectations
     number: int
     whole: bool = False
     doubt: list[str] | None = None
-    state: State = State.HELD
+    state: Fate = Fate.HELD
     held: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     ended: bool = False
@@ -111,7 +111,7 @@ class Place:
         call = Call(tools, self._emit, self._refuse, number, f"{asked.ids}{number}")
         call.choice, call.form = asked.choice, self._form
         self.calls.append(call)
-        self.state, self.held, self._length = State.HELD, [], 0
+        self.state, self.held, self._length = Fate.HELD, [], 0
         return call
 
     def _consumed(self, text: str) -> None:
@@ -119,17 +119,17 @@ class Place:
         if self.doubt is not None:
             self.doubt.append(text)
             self._doubted += len(text)
-        if self.state is State.TEXT:
+        if self.state is Fate.TEXT:
             self._events.append(Text(text, self.asked.choice))
-        elif self.state is State.HELD:
+        elif self.state is Fate.HELD:
             self.held.append(text)
             self._length += len(text)
-        if self.state is not State.TEXT and max(self._length, self._doubted) > HELD_LIMIT:
+        if self.state is not Fate.TEXT and max(self._length, self._doubted) > HELD_LIMIT:
             self.current.refused, self.current.begun = True, False
             self._refuse()
 
     def _emit(self, event: ToolCall) -> None:
-        self.state = State.TAKEN
+        self.state = Fate.TAKEN
         self.held.clear()
         self._events.append(event)
 
@@ -138,10 +138,10 @@ class Place:
         text = "".join(self.held)
         if self.doubt is not None:
             text, self.doubt = "".join(self.doubt), None
-            self.asked = Asked({})
+            self.asked = Expectations({})
             self.calls = self.calls[-1:]
             self._events.clear()
-        self.state = State.TEXT
+        self.state = Fate.TEXT
         self.held.clear()
         self._events.append(Text(text, self.asked.choice))
 
@@ -174,7 +174,7 @@ class Place:
         self.next()
         self.source.take(len(mark))
 
-    def _one(self, mark: str, forms: Sequence[Form], ends: Sequence[str]) -> Step[None]:
+    def _one(self, mark: str, forms: Sequence[CallForm], ends: Sequence[str]) -> Step[None]:
         """Read the calls of one pair of marks."""
         forms = [form for form in forms if mark in form.firsts] or forms
         opened = any(mark in form.open for form in forms)
@@ -195,13 +195,13 @@ class Place:
                 return
             self._go_on(self.head, place)
 
-    def _call(self, form: Form) -> Step[bool]:
+    def _call(self, form: CallForm) -> Step[bool]:
         """Read a call; one whose arguments are none is text up to its closing mark, or the next
         call, so that what follows is read as behind any call.
         """
         try:
             return (yield from form.body.read(self.source, self))
-        except Broken:
+        except BrokenArguments:
             if self.current.begun or self.source.last or not self.close:
                 raise
         self.current.drop()

@@ -24,7 +24,7 @@ class Refused(Exception):  # noqa: N818 - nothing is wrong: the text is no tool 
     """The text is no tool call of the form that was tried, or is cut off within one."""
 
 
-class Broken(Refused):
+class BrokenArguments(Refused):
     """The arguments of a call are none."""
 
 

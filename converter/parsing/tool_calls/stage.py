@@ -22,7 +22,7 @@ from converter.model.events import (
 )
 from converter.parsing.tool_calls.call import Schema
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.repeats import Repeats
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 from converter.parsing.whole_calls import failure_of
@@ -100,7 +100,7 @@ class ToolCallStage:
     """
 
     def __init__(self, tools: Tools, choice: int, ids: str, read: CallsRead) -> None:
-        asked = Asked(tools.schemas, ids, choice, None if tools.parallel else 1)
+        asked = Expectations(tools.schemas, ids, choice, None if tools.parallel else 1)
         self._parser = ToolCallParser(asked, not tools.wants_json)
         self._thoughts = ThoughtCalls(asked)
         self._answered = False

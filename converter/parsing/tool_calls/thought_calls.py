@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import THINKERS
 from converter.parsing.tool_calls.parser import ToolCallParser
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.wire.bounds import HELD_LIMIT
 
 
@@ -20,9 +20,9 @@ class ThoughtCalls:
     `forms`: how those that were taken were written, one each.
     """
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Expectations) -> None:
         self._asked = asked
-        self._parser = ToolCallParser(Asked(asked.tools), whole_forms=False)
+        self._parser = ToolCallParser(Expectations(asked.tools), whole_forms=False)
         self._arguments: dict[int, list[str]] = {}
         self._length = 0
         self._last: set[int] = set()  # calls behind which this thought has said nothing

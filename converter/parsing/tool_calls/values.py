@@ -128,10 +128,10 @@ def value(types: frozenset[str], say: Says) -> Value:
     """Return what writes a value of these types; one of no known type is a string."""
     if types and "string" not in types:
         return Typed(types, say)
-    return Words(say, nullable="null" in types)
+    return StringValue(say, nullable="null" in types)
 
 
-class Words:
+class StringValue:
     """A string, whatever it looks like: `007` stays `007`. `nullable`: the word null is none."""
 
     def __init__(self, say: Says, nullable: bool = False) -> None:
@@ -170,7 +170,7 @@ class Typed:
         self._say = say
         self._pieces: list[str] = []
         self._length = 0
-        self._words: Words | None = None
+        self._words: StringValue | None = None
 
     def feed(self, text: str) -> None:
         """Hold the text."""
@@ -180,7 +180,7 @@ class Typed:
         self._pieces.append(text)
         self._length += len(text)
         if self._length > HELD_LIMIT:
-            self._words = Words(self._say)
+            self._words = StringValue(self._say)
             self._words.feed("".join(self._pieces))
             self._pieces.clear()
 

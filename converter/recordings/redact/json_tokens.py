@@ -61,7 +61,7 @@ class Pieces:
 
 def pieces(body: bytes, stream: bool) -> Pieces:
     """Cut up a body: JSON that may be cut short; what is no JSON is all gap."""
-    reader = _Reader()
+    reader = _BodyReader()
     if stream:
         for line in body.splitlines(keepends=True):
             reader.read(line)
@@ -77,7 +77,7 @@ def tokens(body: bytes, stream: bool) -> list[Token]:
     return pieces(body, stream).tokens
 
 
-class _Reader:
+class _BodyReader:
     """Reads one body, line by line. Each object or array that is open has a name in the path: None
     in an array.
     """

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from converter.dialects.anthropic.request_reader import BILLING_LINES
 from converter.dialects.table import by_headers, find
 from converter.exchange.exchange import is_stream
-from converter.recordings.recording import Answered, Asked, Chunk, Recording
+from converter.recordings.recording import Answered, Chunk, RecordedRequest, Recording
 from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import Path, Token, pieces
 from converter.recordings.redact.normaliser import Normaliser
@@ -29,7 +29,7 @@ class Redaction:
     scrubber: Scrubber
     normaliser: Normaliser
 
-    def asked(self, request: Asked) -> Asked:
+    def asked(self, request: RecordedRequest) -> RecordedRequest:
         """Return a request with nothing in it that is not on the list."""
         path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
         known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
@@ -38,9 +38,11 @@ class Redaction:
             + self.scrubber.text(path.removeprefix(known))
             + (f"?{QUERY}" if QUERY in query.split("&") else "")
         )
-        return Asked(request.method, path, self._headers(request), self._request(request.body))
+        return RecordedRequest(
+            request.method, path, self._headers(request), self._request(request.body)
+        )
 
-    def _headers(self, request: Asked) -> Mapping[str, str]:
+    def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
         passed = {
             name: request.headers[name]
             for name in HEADERS
@@ -167,7 +169,7 @@ def _has_text(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str)
 
 
-def prefix_of(request: Asked) -> str:
+def prefix_of(request: RecordedRequest) -> str:
     """Return what stands before the endpoint in a path."""
     known = find(request.method, request.path)
     return known[1] if known else ""

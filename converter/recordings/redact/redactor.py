@@ -12,7 +12,7 @@ from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import find
 from converter.exchange import settings
 from converter.exchange.exchange import is_stream
-from converter.recordings.recording import Answered, Asked, Recording, RecordingError
+from converter.recordings.recording import Answered, RecordedRequest, Recording, RecordingError
 from converter.recordings.redact.allow_list import REQUEST, kept
 from converter.recordings.redact.json_tokens import (
     Path,
@@ -61,7 +61,7 @@ def redacted(recording: Recording) -> Recording:
     return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
 
 
-def _endpoint(request: Asked) -> Endpoint:
+def _endpoint(request: RecordedRequest) -> Endpoint:
     known = find(request.method, request.path)
     if known is None:
         raise RecordingError(

@@ -14,7 +14,7 @@ from mitmproxy import ctx
 from mitmproxy.flow import Flow
 from mitmproxy.http import HTTPFlow
 
-from converter.exchange.option_readers import Limits
+from converter.exchange.option_readers import MemoryLimits
 from converter.recordings import notes
 from converter.recordings.notes import METADATA
 from converter.shell.keep.flow_record import MOVED, NOTHING, TROUBLE, notes_of
@@ -34,7 +34,7 @@ class FlowKeeper:
 
     name = "think-keep"
 
-    def __init__(self, chosen: Callable[[], Limits]) -> None:
+    def __init__(self, chosen: Callable[[], MemoryLimits]) -> None:
         self._chosen = chosen
         self._sizes: OrderedDict[str, int] = OrderedDict()
         self._whole: OrderedDict[str, None] = OrderedDict()

@@ -50,7 +50,7 @@ def mount(app: Any, page: Page) -> Any:
         (PATH, Index, given),
         (rf"{PATH}/(?P<name>{'|'.join(map(re.escape, FILES))})", File, given),
         (rf"{PATH}/updates", Updates, given),
-        (rf"{PATH}/search", Words, given),
+        (rf"{PATH}/search", SearchField, given),
         (rf"{exchange}/keep", Keep, given),
         (rf"{exchange}/again", Again, given),
         (rf"{exchange}/(?P<form>curl|text)", Written, given),
@@ -64,7 +64,7 @@ def unmount(app: Any, rule: Any) -> None:
     mitmweb.remove_handlers(app, rule)
 
 
-class _Handler(mitmweb.RequestHandler):
+class _PageHandler(mitmweb.RequestHandler):
     page: Page
 
     def initialize(self, page: Page) -> None:
@@ -95,7 +95,7 @@ class _Handler(mitmweb.RequestHandler):
         self.finish(words.encode(errors="backslashreplace"))
 
 
-class Index(_Handler):
+class Index(_PageHandler):
     """The page, or mitmweb's form for its password."""
 
     def auth_fail(self, invalid_password: bool) -> None:
@@ -115,7 +115,7 @@ class Index(_Handler):
     """The form's answer."""
 
 
-class File(_Handler):
+class File(_PageHandler):
     """The style sheet and the scripts."""
 
     def get(self, name: str) -> None:
@@ -125,7 +125,7 @@ class File(_Handler):
         self.finish((FOLDER / name).read_bytes())
 
 
-class Words(_Handler):
+class SearchField(_PageHandler):
     """The field that searches."""
 
     async def get(self) -> None:
@@ -137,7 +137,7 @@ class Words(_Handler):
 _EXPECTED = ("thinking", "text", "why")
 
 
-class Keep(_Handler):
+class Keep(_PageHandler):
     """The button *Keep as recording*."""
 
     async def post(self, flow_id: str) -> None:
@@ -158,7 +158,7 @@ class Keep(_Handler):
             self.text(str(path))
 
 
-class Again(_Handler):
+class Again(_PageHandler):
     """The button *Ask again*."""
 
     def post(self, flow_id: str) -> None:
@@ -169,7 +169,7 @@ class Again(_Handler):
             self.refuse(error)
 
 
-class Written(_Handler):
+class Written(_PageHandler):
     """The buttons that copy."""
 
     async def get(self, flow_id: str, form: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow
 from mitmproxy.http import HTTPFlow
 
-from converter.observe.statistics import Reply
+from converter.observe.statistics import CountedReply
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.page import row as rows
 from converter.shell.page.numbers import Numbers, in_the_last_hour
@@ -34,7 +34,7 @@ a page may stay open for weeks.
 @dataclass(frozen=True, slots=True)
 class _Entry:
     row: Row
-    reply: Reply | None
+    reply: CountedReply | None
     version: int
 
 
@@ -162,11 +162,11 @@ def _time(row: Row) -> float:
     return at if isinstance(at, float) else 0.0
 
 
-def _counted(listed: HTTPFlow, row: Row) -> Reply | None:
+def _counted(listed: HTTPFlow, row: Row) -> CountedReply | None:
     """Return what is counted of an exchange that is over: also one that the addon has no notes of,
     if it failed.
     """
     reply = reply_of(listed)
     if reply is None and row["state"] == rows.BROKEN:
-        return Reply({"model": row["model"], "failure": row["failure"]})
+        return CountedReply({"model": row["model"], "failure": row["failure"]})
     return reply

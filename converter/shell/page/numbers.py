@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from converter.observe.statistics import TIMES, Group, Reply, percentile
+from converter.observe.statistics import TIMES, CountedReply, Group, percentile
 
 type Numbers = dict[str, object]
 
@@ -13,7 +13,7 @@ ALL = ""
 """The name of the group of all models."""
 
 
-def in_the_last_hour(replies: Iterable[tuple[float, Reply]]) -> Numbers:
+def in_the_last_hour(replies: Iterable[tuple[float, CountedReply]]) -> Numbers:
     """Return the numbers of the hour that ends with the newest exchange, so that an opened file has
     some as well.
     """
@@ -32,11 +32,11 @@ def in_the_last_hour(replies: Iterable[tuple[float, Reply]]) -> Numbers:
     return {"until": until, "groups": groups}
 
 
-def _model(reply: Reply) -> str:
+def _model(reply: CountedReply) -> str:
     return str(reply.told.get("model") or "-")
 
 
-def _group(replies: Sequence[tuple[int, Reply]]) -> dict[str, object]:
+def _group(replies: Sequence[tuple[int, CountedReply]]) -> dict[str, object]:
     bars: list[Group | None] = [None] * BARS
     whole = Group()
     for bar, reply in replies:

@@ -40,7 +40,7 @@ class _WireView:
 
     name: str
     next: int | None = None
-    whole: wire.Wire | None = None
+    whole: wire.WireTab | None = None
     told: bool = False
 
 

@@ -18,7 +18,7 @@ WINDOW = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WireStep:
     """A chunk that came `at` so many seconds, and what went out for it; no time for what went out
     at the end.
     """
@@ -37,10 +37,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class WireTab:
     """All steps of a reply. `note`: what a reader should know of them."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[WireStep, ...]
     note: str = ""
 
     def window(self, begin: int) -> dict[str, object]:
@@ -49,7 +49,7 @@ class Wire:
         return {"from": begin, "total": len(self.steps), "rows": rows, "note": self.note}
 
 
-def of_flow(flow: HTTPFlow) -> Callable[[], Wire]:
+def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
     """Take a reply that is complete from its flow; what is returned reads it.
 
     What went out for each chunk is in no flow: it is rewritten again, and the bytes must be those
@@ -59,36 +59,36 @@ def of_flow(flow: HTTPFlow) -> Callable[[], Wire]:
     try:
         recording = flow_file.from_flow(flow.copy(), "reply")
     except RecordingError as error:
-        unread = Wire((Step(None, got, got),), f"Only what the client got is known: {error}")
+        unread = WireTab((WireStep(None, got, got),), f"Only what the client got is known: {error}")
         return lambda: unread
 
-    def read() -> Wire:
+    def read() -> WireTab:
         try:
             replay = replayed(recording, recording.client)
         except RecordingError as error:
-            return Wire(
-                (Step(None, recording.body, got),), f"It cannot be rewritten again: {error}"
+            return WireTab(
+                (WireStep(None, recording.body, got),), f"It cannot be rewritten again: {error}"
             )
-        steps = [Step(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
-        steps += [Step(None, b"", replay.end)] if replay.end and not replay.broken else []
+        steps = [WireStep(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
+        steps += [WireStep(None, b"", replay.end)] if replay.end and not replay.broken else []
         note = (
             ""
             if replay.body == got
             else "The client got other bytes than these, which the addon would write now."
         )
-        return Wire(tuple(steps), note)
+        return WireTab(tuple(steps), note)
 
     return read
 
 
-def of_running(running: BothSides, begin: int) -> list[Step]:
+def of_running(running: BothSides, begin: int) -> list[WireStep]:
     """Return the steps of a reply that still comes, from the one with that number on."""
     got, at = running.got or b"", sum(running.given[:begin])
     steps = []
     for number in range(begin, min(len(running.chunks), len(running.given))):
         length = running.given[number]
         steps.append(
-            Step(running.cuts[number][1], running.chunks[number], bytes(got[at : at + length]))
+            WireStep(running.cuts[number][1], running.chunks[number], bytes(got[at : at + length]))
         )
         at += length
     return steps

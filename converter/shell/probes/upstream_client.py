@@ -21,8 +21,8 @@ from converter.servers.model_names import Entry, entries
 from converter.servers.probes import (
     IDENTITY_PATHS,
     Probe,
+    ProbeReply,
     ProbeRequest,
-    Reply,
     Settled,
     count_tokens,
     is_certain,
@@ -195,7 +195,7 @@ class UpstreamClient:
         self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
     ) -> Result:
         """Return a probe's result. `size`: bytes of the request that it carries."""
-        reply: Reply | None = None
+        reply: ProbeReply | None = None
         while True:
             next_step = await aside(size, partial(step, probe, reply))
             if isinstance(next_step, Settled):
@@ -204,7 +204,7 @@ class UpstreamClient:
 
     async def _fetch(
         self, upstream: Upstream, probe: ProbeRequest, headers: Headers
-    ) -> Reply | None:
+    ) -> ProbeReply | None:
         """Return the answer; None, and the server's silence is remembered, when there is none
         within `PATIENCE`. Raises ConnectionError when nobody is there.
         """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import h11
 
 from converter.servers.known_servers import Upstream
-from converter.servers.probes import ProbeRequest, Reply
+from converter.servers.probes import ProbeReply, ProbeRequest
 from converter.wire.bounds import ANSWER_LIMIT
 
 _READ_SIZE = 65536
@@ -27,7 +27,7 @@ class NoReplyError(Exception):
 
 async def fetch(
     upstream: Upstream, probe: ProbeRequest, headers: Mapping[str, str], secure: Secure
-) -> Reply:
+) -> ProbeReply:
     """Return the reply, whenever it comes. Raises ConnectionError when nobody listens there, else
     NoReplyError.
     """
@@ -94,7 +94,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> Reply:
+async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> ProbeReply:
     head, body = h11.Response(status_code=200, headers=[]), bytearray()
     while True:
         match wire.next_event():
@@ -108,4 +108,4 @@ async def _read(wire: h11.Connection, reader: asyncio.StreamReader) -> Reply:
                     raise ValueError(f"expected at most {ANSWER_LIMIT} bytes, got more")
             case h11.EndOfMessage():
                 names = {name.decode(): value.decode("latin-1") for name, value in head.headers}
-                return Reply(head.status_code, names, bytes(body))
+                return ProbeReply(head.status_code, names, bytes(body))

@@ -12,7 +12,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.exchange.option_readers import MetricsPlace
 from converter.observe.metrics import CONTENT_TYPE, Metrics
-from converter.observe.statistics import Reply
+from converter.observe.statistics import CountedReply
 from converter.shell.hooks.doors import foreign_page, is_loopback
 from converter.shell.keep.flow_record import FlowRecord, client_left
 from converter.shell.watch.terminal.printer import address_of
@@ -67,7 +67,7 @@ class MetricsEndpoint:
             return
         summary = record.summary(flow) if record.rewriter else {}
         model = summary.get("model") or record.model
-        reply = Reply({**summary, "model": model}, address_of(flow), record.server.name)
+        reply = CountedReply({**summary, "model": model}, address_of(flow), record.server.name)
         self.metrics.add(reply, outcome_of(flow, summary), record.notes)
         if self._place.file and not self._writing:
             loop = asyncio.get_running_loop()

@@ -45,7 +45,7 @@ _LEAST_LINES = 5
 _LET_GO = "# The server's own bytes are not kept any more: think_limits bounds the memory.\n"
 
 
-class Thinking(Contentview):
+class ThinkingView(Contentview):
     """The view of what the client asked and got. `replies`: those that still come, by the ids of
     their flows.
     """
@@ -116,7 +116,7 @@ class Thinking(Contentview):
         return (content_of(other), other) if other else (data, message)
 
 
-class ThinkingServer(Thinking):
+class ThinkingServerView(ThinkingView):
     """The view of what the server was asked and said."""
 
     # no "Thinking (server)": mitmweb asks for a view by its name, and its route knows no
@@ -137,7 +137,7 @@ class Views:
 
     def load(self, _: Loader) -> None:
         """Offer the views; once, however often the script is loaded."""
-        for kind in (Thinking, ThinkingServer):
+        for kind in (ThinkingView, ThinkingServerView):
             known = contentviews.registry.get(kind.name.lower())
             if isinstance(known, kind):
                 known.replies = self._replies

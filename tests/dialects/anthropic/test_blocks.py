@@ -7,7 +7,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     RedactedThinking,
     RequestError,
     Stored,
@@ -62,7 +62,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
         (
             "user",
             {"type": "image", "source": source("url", url="http://x/a.png")},
-            Image(Link("http://x/a.png")),
+            Image(Linked("http://x/a.png")),
         ),
         (
             "user",
@@ -116,7 +116,7 @@ def source(kind: str, **fields: object) -> dict[str, object]:
         (
             "user",
             {"type": "document", "source": source("url", url="http://x/a.pdf")},
-            Document(Link("http://x/a.pdf")),
+            Document(Linked("http://x/a.pdf")),
         ),
         (
             "user",

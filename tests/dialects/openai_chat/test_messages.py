@@ -10,7 +10,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     RedactedThinking,
     TextBlock,
     ThinkingBlock,
@@ -176,7 +176,7 @@ def test_a_server_may_insist_on_the_field_in_tool_turns(
         ),
         ((user(PNG, ""),), [said("user", [PNG_PART])]),
         (
-            (user(Image(Link("http://x/a.png"))),),
+            (user(Image(Linked("http://x/a.png"))),),
             [said("user", [{"type": "image_url", "image_url": {"url": "http://x/a.png"}}])],
         ),
         (

@@ -12,7 +12,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     Sound,
     Stored,
     TextBlock,
@@ -55,7 +55,7 @@ def said(role: str, content: object, **more: object) -> dict[str, object]:
             '[the document "T" (application/pdf) was attached, but this server can only be given text and images]',
         ),
         (
-            Document(Link("http://x/a.pdf")),
+            Document(Linked("http://x/a.pdf")),
             "[a document (http://x/a.pdf) was attached, but this server can only be given text and images]",
         ),
         (
@@ -92,7 +92,7 @@ def test_a_document_may_hold_images() -> None:
 def test_an_image_is_looked_at_as_closely_as_the_client_asked(
     detail: str, sent: dict[str, str]
 ) -> None:
-    (message,) = write(user(Image(Link("http://x/a.png"), detail)))
+    (message,) = write(user(Image(Linked("http://x/a.png"), detail)))
     assert message["content"][0]["image_url"] == {"url": "http://x/a.png", **sent}
 
 
@@ -116,5 +116,5 @@ def test_a_sound_of_a_tools_result_follows_it() -> None:
 
 def test_a_server_that_fetches_nothing_gets_the_link_as_text() -> None:
     assert write(
-        user(Image(Link("http://x/a.png"))), settings=RequestSettings(server=NO_LINKS)
+        user(Image(Linked("http://x/a.png"))), settings=RequestSettings(server=NO_LINKS)
     ) == [said("user", "[image: http://x/a.png]")]

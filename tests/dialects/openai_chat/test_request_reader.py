@@ -15,7 +15,7 @@ from converter.model.conversation import (
     Conversation,
     Data,
     Image,
-    Link,
+    Linked,
     RequestError,
     Sampling,
     TextBlock,
@@ -180,7 +180,7 @@ def test_what_no_server_can_answer_is_refused_with_its_place(body: object, place
 WORDS = st.text(st.sampled_from('ab <>/"\\{}é🙂\n'), min_size=1, max_size=8)
 NAMES = st.sampled_from(["f", "g"])
 OBJECTS = st.dictionaries(st.sampled_from("ab"), st.one_of(WORDS, st.integers()), max_size=2)
-IMAGES = st.sampled_from([Image(Link("http://h/p.png")), Image(Data("image/png", "aGk="))])
+IMAGES = st.sampled_from([Image(Linked("http://h/p.png")), Image(Data("image/png", "aGk="))])
 TEXTS = st.builds(TextBlock, WORDS)
 
 

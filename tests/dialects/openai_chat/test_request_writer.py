@@ -17,7 +17,7 @@ from converter.model.conversation import (
     Data,
     Document,
     Image,
-    Link,
+    Linked,
     Sampling,
     Stored,
     TextBlock,
@@ -95,7 +95,7 @@ FULL = Conversation(
         Turn(
             "user",
             (
-                ToolResult("c", (TextBlock("r"), Image(Link("http://x/a.png")))),
+                ToolResult("c", (TextBlock("r"), Image(Linked("http://x/a.png")))),
                 Document((TextBlock("d"),), "T"),
             ),
         ),
@@ -297,7 +297,7 @@ def test_a_server_that_parses_gets_the_budget_it_then_takes() -> None:
                             Document((TextBlock("x"),)),
                         ),
                     ),
-                    Turn("user", (ToolResult("a", (Document(Link("http://x")),)),)),
+                    Turn("user", (ToolResult("a", (Document(Linked("http://x")),)),)),
                 ),
             ),
             ("3 attachment(s) left out: no text, or not sent with the request",),

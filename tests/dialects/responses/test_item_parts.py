@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from converter.model.conversation import Data, Document, Image, Link, Sound, Stored, TextBlock, Turn
+from converter.model.conversation import (
+    Data,
+    Document,
+    Image,
+    Linked,
+    Sound,
+    Stored,
+    TextBlock,
+    Turn,
+)
 from tests.dialects.responses.test_items import read, turns
 
 pytestmark = pytest.mark.slow
@@ -19,11 +28,11 @@ TEXT = base64.b64encode(b"a = 1").decode()
         ({"type": "input_text", "text": "a"}, TextBlock("a")),
         ({"type": "output_text", "text": "a", "annotations": []}, TextBlock("a")),
         ({"type": "refusal", "refusal": "no"}, TextBlock("no")),
-        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Link("http://h/p"), "auto")),
+        ({"type": "input_image", "image_url": "http://h/p", "detail": "auto"}, Image(Linked("http://h/p"), "auto")),
         ({"type": "input_image", "file_id": "f1", "detail": "high"}, Image(Stored("f1"), "high")),
         ({"type": "input_image", "image_url": "data:image/png;base64,aGk="}, Image(Data("image/png", "aGk="))),
         ({"type": "input_image", "file_id": "f1"}, Image(Stored("f1"))),
-        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Link("http://h/a.pdf"))),
+        ({"type": "input_file", "file_url": "http://h/a.pdf"}, Document(Linked("http://h/a.pdf"))),
         ({"type": "input_file", "file_id": "f1"}, Document(Stored("f1"))),
         (
             {"type": "input_file", "filename": "a.py", "file_data": f"data:text/x-python;base64,{TEXT}"},

@@ -10,7 +10,7 @@ from converter.dialects.responses.items import Items
 from converter.dialects.responses.tools import Toolbox
 from converter.model.conversation import (
     Image,
-    Link,
+    Linked,
     RequestError,
     TextBlock,
     ThinkingBlock,
@@ -94,7 +94,7 @@ def test_an_output_may_be_a_list_with_pictures() -> None:
         {"type": "input_image", "image_url": "http://h/p"},
     ]
     output = {"type": "function_call_output", "call_id": "c1", "output": parts}
-    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (TextBlock("a"), Image(Link("http://h/p")))),)  # fmt: skip
+    assert turns(CALL, output)[1].blocks == (ToolResult("c1", (TextBlock("a"), Image(Linked("http://h/p")))),)  # fmt: skip
 
 
 CALLS: list[tuple[dict[str, Any], ToolUse]] = [
@@ -151,7 +151,7 @@ OUTPUTS: list[tuple[dict[str, Any], ToolResult]] = [
     ),
     (
         {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": "http://h/p"}},
-        ToolResult("c1", (Image(Link("http://h/p")),)),
+        ToolResult("c1", (Image(Linked("http://h/p")),)),
     ),
     (
         {"type": "tool_search_output", "tools": [

@@ -10,7 +10,7 @@ from converter.parsing.tool_calls.forms import FORMS, OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.json_body import Json
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from tests.support.strategies import every_so_many
 from tests.support.tool_call_texts import TOOLS, WRITTEN, Calls, Written, dumps
 
@@ -50,7 +50,7 @@ TWO = SITUATIONS["two calls"]
 
 
 def parser() -> ToolCallParser:
-    return ToolCallParser(Asked(TOOLS))
+    return ToolCallParser(Expectations(TOOLS))
 
 
 def read(text: str, size: int = 0, cut: bool = False) -> list[Event]:

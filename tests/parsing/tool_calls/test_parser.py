@@ -10,7 +10,7 @@ from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.forms import OPENERS, SECTIONS, WHOLE
 from converter.parsing.tool_calls.parser import PIECE, RESCAN_LIMIT, ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.source import Source
 from converter.wire.bounds import BLANKS_LIMIT, HELD_LIMIT
 from tests.support.call_look_alikes import CALL, LOOK_ALIKES, ONE_LINE
@@ -21,8 +21,8 @@ NOW: tuple[str, dict[str, object]] = ("now", {})
 OSLO = ("get_weather", {"city": "Oslo"})
 
 
-def read(*pieces: str, asked: Asked | None = None, whole_forms: bool = True) -> list[Event]:
-    parser = ToolCallParser(asked or Asked(TOOLS), whole_forms)
+def read(*pieces: str, asked: Expectations | None = None, whole_forms: bool = True) -> list[Event]:
+    parser = ToolCallParser(asked or Expectations(TOOLS), whole_forms)
     out = [event for piece in pieces for event in parser.feed(piece)]
     return joined([*out, *parser.close()])
 
@@ -101,7 +101,7 @@ def test_arguments_that_break_off_in_an_error_stay_unfinished_and_the_rest_is_te
 
 
 def test_ids_are_counted_and_choices_kept() -> None:
-    events = read(f"a\n{ONE_LINE}\n{CALL}", asked=Asked(TOOLS, "call_x_", 2))
+    events = read(f"a\n{ONE_LINE}\n{CALL}", asked=Expectations(TOOLS, "call_x_", 2))
     assert [
         (event.id, event.index, event.choice) for event in events if isinstance(event, ToolCall)
     ]
@@ -119,7 +119,7 @@ def test_a_refused_call_takes_no_number() -> None:
 
 
 def test_calls_beyond_the_number_asked_for_are_text() -> None:
-    first, rest = read(f"{ONE_LINE}\n{CALL}", asked=Asked(TOOLS, most=1))
+    first, rest = read(f"{ONE_LINE}\n{CALL}", asked=Expectations(TOOLS, most=1))
     assert isinstance(first, ToolCall)
     assert rest == Text(CALL)
 
@@ -130,14 +130,14 @@ def test_where_the_user_asked_for_json_an_object_is_an_answer() -> None:
 
 
 def test_close_without_text_before_it_changes_nothing() -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     assert parser.close() == []
     assert parser.feed('{"name": "now", "arguments": {}}') == []
     assert [type(event) for event in parser.close()] == [ToolCall]
 
 
 def test_text_behind_a_close_is_read_anew() -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     assert parser.feed("a `b\n") + parser.close() == [Text("a `b"), Text("\n")]
     assert [type(event) for event in parser.feed(ONE_LINE) + parser.close()] == [ToolCall]
     assert [event.id for event in parser.feed(ONE_LINE) if isinstance(event, ToolCall)] == [
@@ -149,7 +149,7 @@ def test_text_behind_a_close_is_read_anew() -> None:
 
 
 def test_ordinary_text_is_not_held() -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     for word in ["It", " is", " 7", ".", " <b>", " [1] b", "\n\nNext", " `x`", " {", "}"]:
         assert "".join(event.text for event in parser.feed(word) if isinstance(event, Text)) == word
 
@@ -170,7 +170,7 @@ def test_ordinary_text_is_not_held() -> None:
     ],
 )
 def test_what_is_held_is_bounded(text: str, limit: int) -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     given_out = 0
     for at in range(0, len(text), 64):
         events = parser.feed(text[at : at + 64])
@@ -245,14 +245,18 @@ def test_cut_anywhere_the_same_message(data: st.DataObject) -> None:
 @law(300)
 @given(_TEXTS)
 def test_without_a_tool_every_text_is_itself(text: str) -> None:
-    assert "".join(e.text for e in read(text, asked=Asked({})) if isinstance(e, Text)) == text
-    assert not [event for event in read(text, asked=Asked({})) if isinstance(event, ToolCall)]
+    assert (
+        "".join(e.text for e in read(text, asked=Expectations({})) if isinstance(e, Text)) == text
+    )
+    assert not [
+        event for event in read(text, asked=Expectations({})) if isinstance(event, ToolCall)
+    ]
 
 
 @law(300)
 @given(_TEXTS)
 def test_text_that_holds_no_call_is_itself_and_calls_are_whole_or_open(text: str) -> None:
-    parser = ToolCallParser(Asked(TOOLS))
+    parser = ToolCallParser(Expectations(TOOLS))
     events = joined([*parser.feed(text), *parser.close()])
     calls = [event for event in events if isinstance(event, ToolCall)]
     assert len(calls) == len(parser.calls)

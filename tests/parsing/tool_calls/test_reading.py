@@ -1,7 +1,7 @@
 """A place in the text that may hold calls: what becomes of its text."""
 
 from converter.model.events import Event, Text, ToolCall
-from converter.parsing.tool_calls.reading import Asked, Place, State
+from converter.parsing.tool_calls.reading import CallPlace, Expectations, Fate
 from converter.parsing.tool_calls.source import Source
 from tests.support.tool_call_texts import TOOLS
 
@@ -9,10 +9,10 @@ CALL = '<tool_call>{"name": "now", "arguments": {}}</tool_call>'
 LIST = '<tool_call>[{"name": "now"}, {"name": "other"}, {"name": "now"}]</tool_call>'
 
 
-def place(text: str, opener: str = "<tool_call>", in_doubt: bool = False) -> Place:
+def place(text: str, opener: str = "<tool_call>", in_doubt: bool = False) -> CallPlace:
     source = Source()
     source.feed(text)
-    made = Place(source, Asked(TOOLS), 0, doubt=[] if in_doubt else None)
+    made = CallPlace(source, Expectations(TOOLS), 0, doubt=[] if in_doubt else None)
     made.begin(opener)
     return made
 
@@ -28,10 +28,10 @@ def kinds(events: list[Event]) -> list[str]:
 def test_text_is_held_until_the_call_counts_and_then_gone() -> None:
     made = place('<tool_call>{"name": ')
     assert not made.advance()
-    assert (made.state, "".join(made.held)) == (State.HELD, '<tool_call>{"name":')
+    assert (made.state, "".join(made.held)) == (Fate.HELD, '<tool_call>{"name":')
     made.source.feed('"now", "arguments": {"')
     assert not made.advance()
-    assert (made.state, made.held, kinds(made.drain())) == (State.TAKEN, [], ["now", '{"'])
+    assert (made.state, made.held, kinds(made.drain())) == (Fate.TAKEN, [], ["now", '{"'])
 
 
 def test_all_behind_the_opener_is_read_up_to_the_closing_mark() -> None:
@@ -73,7 +73,7 @@ def test_in_doubt_one_call_of_no_tool_makes_all_text() -> None:
 def test_what_does_not_fit_is_told() -> None:
     made = place('<tool_call>{"name": "now", "arguments": {"a": oops}}')
     assert made.advance()
-    assert (made.refused, made.state, made.source.rest) == (True, State.TAKEN, "oops}}")
+    assert (made.refused, made.state, made.source.rest) == (True, Fate.TAKEN, "oops}}")
 
 
 def test_a_call_whose_arguments_are_none_is_text_up_to_its_closing_mark() -> None:

@@ -8,7 +8,7 @@ from converter.model.events import Event, Text, ToolCall
 from converter.parsing.tool_calls.json_body import NAME_LIMIT
 from converter.parsing.tool_calls.parser import ToolCallParser
 from converter.parsing.tool_calls.pieces import joined
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.tag_body import OPEN_LIMIT
 from tests.support.tool_call_texts import TOOLS
 
@@ -17,7 +17,7 @@ def read(text: str, cut: bool = False) -> list[Event]:
     """What comes of it, whole and character by character."""
     results = []
     for pieces in ([text], list(text)):
-        parser = ToolCallParser(Asked(TOOLS))
+        parser = ToolCallParser(Expectations(TOOLS))
         events = [event for piece in pieces for event in parser.feed(piece)]
         results.append(joined([*events, *parser.close(cut)]))
     assert results[0] == results[1]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.model.events import ToolCall
-from converter.parsing.tool_calls.reading import Asked
+from converter.parsing.tool_calls.reading import Expectations
 from converter.parsing.tool_calls.thought_calls import ThoughtCalls
 from converter.wire.bounds import HELD_LIMIT
 from tests.support.strategies import cut, law
@@ -22,9 +22,9 @@ OTHER = '<tool_call>{"name": "get_weather", "arguments": {}}</tool_call>'
 
 
 def read(
-    *thoughts: str, answered: bool = False, asked: Asked | None = None
+    *thoughts: str, answered: bool = False, asked: Expectations | None = None
 ) -> list[tuple[str, object]]:
-    calls = ThoughtCalls(asked or Asked(TOOLS))
+    calls = ThoughtCalls(asked or Expectations(TOOLS))
     for thought in thoughts:
         calls.feed(thought)
         calls.end()
@@ -67,18 +67,18 @@ def test_a_draft_is_no_call(thoughts: tuple[str, ...], answered: bool, wanted: l
 
 
 def test_calls_are_counted_anew_and_are_of_their_choice() -> None:
-    calls = ThoughtCalls(Asked(TOOLS, "call_x_", 2))
+    calls = ThoughtCalls(Expectations(TOOLS, "call_x_", 2))
     calls.feed(f"[TOOL_CALLS]now[ARGS]{{}}\n{NOW}")
     assert calls.take(False) == [ToolCall(0, "call_x_0", "now", "{}", 2)]
     assert calls.forms == ["hermes"]
 
 
 def test_with_one_call_asked_for_only_the_first_counts() -> None:
-    assert read(f"{NOW}\n{OTHER}", asked=Asked(TOOLS, most=1)) == [("now", {})]
+    assert read(f"{NOW}\n{OTHER}", asked=Expectations(TOOLS, most=1)) == [("now", {})]
 
 
 def test_too_many_words_in_calls_are_no_calls_and_are_not_kept() -> None:
-    calls = ThoughtCalls(Asked(TOOLS))
+    calls = ThoughtCalls(Expectations(TOOLS))
     long = '<tool_call>{"name": "write_file", "arguments": {"content": "'
     for piece in (long, *["a" * 1000] * (HELD_LIMIT // 1000 + 100), '"}}</tool_call>', NOW):
         calls.feed(piece)
@@ -92,7 +92,7 @@ def test_a_thought_cut_anywhere_has_the_same_calls(data: st.DataObject) -> None:
     words = st.sampled_from([NOW, OTHER, "\n", "I look. ", "`", "a ", NOW[:20], "```\n"])
     thought = "".join(data.draw(st.lists(words, max_size=6)))
     answered = data.draw(st.booleans())
-    calls = ThoughtCalls(Asked(TOOLS))
+    calls = ThoughtCalls(Expectations(TOOLS))
     for piece in data.draw(cut(thought)):
         calls.feed(piece)
     got = [(call.name, json.loads(call.arguments)) for call in calls.take(answered)]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from converter.parsing.tool_calls.values import (
+    StringValue,
     Typed,
-    Words,
     part,
     type_names,
     typed,
@@ -124,7 +124,7 @@ def test_a_value_is_written_by_its_type(text: str, types: list[str], wanted: str
 
 def test_a_string_goes_on_as_it_comes() -> None:
     out: list[str] = []
-    writer = Words(out.append)
+    writer = StringValue(out.append)
     writer.feed("a")
     writer.feed("b")
     assert out == ['"a', "b"]

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from converter.dialects.table import ANTHROPIC, Form
-from converter.recordings.recording import Answered, Asked
+from converter.recordings.recording import Answered, RecordedRequest
 from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.frames import text
@@ -75,7 +75,7 @@ def test_claude_codes_billing_line_is_left_out() -> None:
 
 def test_a_list_of_models_still_is_for_an_anthropic_client() -> None:
     raw = exchange([b'{"data": [{"id": "m", "created": 5}]}'], form=Form.WHOLE)
-    asked = Asked("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
+    asked = RecordedRequest("GET", "/v1/models", {"x-api-key": "secret-77"}, b"")
     clean = redacted(with_reply(replace(raw, asked=asked, sent=asked)))
     assert clean.asked.headers == {"anthropic-version": "2023-06-01"}
     assert replayed(clean, ANTHROPIC).body == clean.got.body

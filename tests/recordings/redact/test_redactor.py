@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
 from converter.recordings import flow_file
-from converter.recordings.recording import Asked, Chunk, Recording, RecordingError
+from converter.recordings.recording import Chunk, RecordedRequest, Recording, RecordingError
 from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import dialects_of, replayed
 from converter.wire.sse import FrameDecoder, write_frame
@@ -145,7 +145,7 @@ def planted(secret: str, place: str) -> Recording:
             body["messages"][0]["content"] = [{"type": "file", "file": {"id": secret}}]
         case _:
             body[place] = {"deep": [secret]}
-    asked = Asked("POST", path, headers, json.dumps(body).encode())
+    asked = RecordedRequest("POST", path, headers, json.dumps(body).encode())
     return replace(raw, asked=asked, sent=asked)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from mitmproxy.http import HTTPFlow
 
-from converter.exchange.option_readers import Limits
+from converter.exchange.option_readers import MemoryLimits
 from converter.recordings import flow_file
 from converter.recordings.recording import RecordingError
 from converter.shell.keep import flow_keeper
@@ -34,7 +34,7 @@ def exchange(there: Watched) -> HTTPFlow:
 
 def keep(there: Watched, flows: int, size: int) -> None:
     keeper = next(each for each in there.addon.addons if isinstance(each, flow_keeper.FlowKeeper))
-    keeper._chosen = lambda: Limits(0, flows, size, 0, 0)
+    keeper._chosen = lambda: MemoryLimits(0, flows, size, 0, 0)
 
 
 def listed(there: Watched) -> list[str]:

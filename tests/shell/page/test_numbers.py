@@ -1,12 +1,12 @@
 """The numbers at the head: of the last hour of traffic, per model."""
 
-from converter.observe.statistics import Reply
+from converter.observe.statistics import CountedReply
 from converter.shell.page.numbers import ALL, BARS, HOUR, in_the_last_hour
 
 
-def reply(model: str = "small", **told: object) -> Reply:
+def reply(model: str = "small", **told: object) -> CountedReply:
     known = {"finish": "stop", "thinking": 30, "text": 70, "first_byte": 0.1, "end": 1.0}
-    return Reply({"model": model, **known, **told})
+    return CountedReply({"model": model, **known, **told})
 
 
 def group(numbers: dict[str, object], name: str = ALL) -> dict[str, object]:

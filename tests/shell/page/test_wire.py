@@ -1,7 +1,7 @@
 """The frames of both sides: all bytes, in the chunks in which they came, whether it runs or not."""
 
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.page.wire import WINDOW, Step, Wire, of_flow, of_running
+from converter.shell.page.wire import WINDOW, WireStep, WireTab, of_flow, of_running
 from tests.support.addon_flows import CHAT, EVENT_STREAM, MESSAGES, request, response, streaming
 from tests.support.frames import stream, whole
 from tests.support.kept_flows import kept, pass_on, saved, watched
@@ -61,7 +61,7 @@ def test_a_reply_that_was_edited_is_told_of() -> None:
 
 
 def test_a_window_has_so_many_and_bytes_that_are_no_text_are_told() -> None:
-    wire = Wire((Step(0.5, b"\xff", b"a"),) * (WINDOW + 1), "a note")
+    wire = WireTab((WireStep(0.5, b"\xff", b"a"),) * (WINDOW + 1), "a note")
     assert wire.window(WINDOW) == {
         "from": WINDOW,
         "total": WINDOW + 1,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from converter.servers.known_servers import Upstream
-from converter.servers.probes import ProbeRequest, Reply
+from converter.servers.probes import ProbeReply, ProbeRequest
 from converter.shell.probes import upstream_http
 from converter.shell.probes.upstream_http import NoReplyError, fetch, host_header
 from converter.shell.probes.upstream_tls import TlsOptions, context
@@ -28,7 +28,7 @@ def server() -> Iterator[ScriptedServer]:
         scripted.shutdown()
 
 
-def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> Reply:
+def _ask(upstream: Upstream, ask: ProbeRequest = SOMETHING, **headers: str) -> ProbeReply:
     tls = context(TlsOptions(insecure=True))
     return asyncio.run(fetch(upstream, ask, headers, lambda _: tls))
 
@@ -39,7 +39,7 @@ def _at(port: int, prefix: str = "", scheme: str = "http", host: str = HOST) -> 
 
 def _exchanged(
     server: ScriptedServer, reply: Scripted, ask: ProbeRequest = SOMETHING, **headers: str
-) -> tuple[Reply, Asked]:
+) -> tuple[ProbeReply, Asked]:
     server.answer(reply)
     got = _ask(_at(server.server_port), ask, **headers)
     return got, server.asked[-1]
@@ -234,7 +234,7 @@ def test_a_longer_reply_than_the_limit_is_no_reply(
 def test_words_before_the_reply_are_not_the_reply() -> None:
     early = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"
     with _speaking(early, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}") as port:
-        assert _ask(_at(port)) == Reply(200, {"content-length": "2"}, b"{}")
+        assert _ask(_at(port)) == ProbeReply(200, {"content-length": "2"}, b"{}")
 
 
 def test_a_reply_may_end_with_its_connection() -> None:

@@ -16,7 +16,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.model.events import Event
 from converter.observe.printable import bounded
-from converter.observe.statistics import Reply
+from converter.observe.statistics import CountedReply
 from converter.observe.summary import in_words
 from converter.shell.heard_lines import is_heard
 from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
@@ -125,12 +125,12 @@ def _times(summary: Mapping[str, object]) -> str:
     return f"first byte {first:.2f} s, whole {end:.2f} s" if end > first else f"{end:.2f} s"
 
 
-def reply_of(flow: HTTPFlow) -> Reply | None:
+def reply_of(flow: HTTPFlow) -> CountedReply | None:
     """Return what is known of a reply that the addon has rewritten and kept."""
     noted = notes_of(flow)
     summary = noted.get("summary")
     return (
-        Reply(summary, address_of(flow), str(noted.get("server") or ""))
+        CountedReply(summary, address_of(flow), str(noted.get("server") or ""))
         if isinstance(summary, dict) and summary
         else None
     )

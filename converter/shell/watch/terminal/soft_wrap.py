@@ -44,7 +44,7 @@ def wrapped(written: str) -> str:
 
 
 def _lines(body: str) -> Iterator[str]:
-    place = _Place()
+    place = _LinePlace()
     for line in body.split("\n"):
         place.enter(line)
         if len(line) > WIDTH:
@@ -54,7 +54,7 @@ def _lines(body: str) -> Iterator[str]:
 
 
 @dataclass
-class _Place:
+class _LinePlace:
     """The place of a line. `inner`: what the lines of its block begin with; `code`: no prose;
     `fenced`: code within prose.
     """
@@ -79,7 +79,7 @@ class _Place:
             self.fenced = not self.fenced
 
 
-def _pieces(line: str, place: _Place) -> Iterator[str]:
+def _pieces(line: str, place: _LinePlace) -> Iterator[str]:
     """Yield a long line in pieces, broken at blanks; a word is only cut where it is too long."""
     prefix = _PREFIX.match(line)
     begin = prefix.end() if prefix else 0
