@@ -80,7 +80,7 @@ def test_the_view_is_chosen_by_itself_and_sets_thinking_apart(
         (flow.response, "  thinking:\n    #│ I add.\n  text: |\n    It is 4.\n"),
     ):
         result = shown(flow, message)
-        assert (result.view_name, result.syntax_highlight) == ("ThinkingView", "yaml")
+        assert (result.view_name, result.syntax_highlight) == ("Thinking", "yaml")
         assert said in result.text
         assert "rest:" not in result.text
 
@@ -96,7 +96,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("flow", OTHERS.values(), ids=OTHERS)
 def test_what_is_no_model_traffic_is_left_to_mitmproxy(flow: HTTPFlow) -> None:
-    assert shown(flow, flow.response).view_name not in ("ThinkingView", SERVER)
+    assert shown(flow, flow.response).view_name not in ("Thinking", SERVER)
 
 
 def test_what_has_no_flow_is_left_to_mitmproxy() -> None:
@@ -110,8 +110,7 @@ def test_the_servers_view_shows_what_it_was_asked_and_said(from_file: bool) -> N
     flow = kept(asked(MESSAGES, system="Be short."), response(EVENT_STREAM), *body)
     flow = saved(flow) if from_file else flow
     both = [
-        (shown(flow, flow.request, view).text, reply(flow, view))
-        for view in ("ThinkingView", SERVER)
+        (shown(flow, flow.request, view).text, reply(flow, view)) for view in ("Thinking", SERVER)
     ]
     [(client_request, client_reply), (server_request, server_reply)] = both
     assert ("stream_options" in client_request, "stream_options" in server_request) == (False, True)
@@ -174,7 +173,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("view", ["ThinkingView", SERVER])
+@pytest.mark.parametrize("view", ["Thinking", SERVER])
 def test_a_view_never_fails(body: bytes, view: str) -> None:
     flow = bare(CHAT, JSON, body, body)
     for message in (flow.request, flow.response):
@@ -213,7 +212,7 @@ def test_control_sequences_are_spelled_out() -> None:
         *stream(f"<think>{evil}</think>", evil),
     )
     for message in (flow.request, flow.response):
-        for view in ("ThinkingView", SERVER):
+        for view in ("Thinking", SERVER):
             assert set(shown(flow, message, view).text) & set(evil) == set("[31m")
 
 
@@ -225,7 +224,7 @@ def test_every_recording_has_its_transcript(name: str) -> None:
         bare(CHAT, kind, read.body, read.asked),
         kept(request(CHAT, read.asked), response(kind), read.body),
     ):
-        for view in ("ThinkingView", SERVER):
+        for view in ("Thinking", SERVER):
             assert "assistant:\n" in reply(flow, view)
             assert "rest:" not in reply(flow, view)
 
