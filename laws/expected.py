@@ -25,7 +25,7 @@ _STARTS = {
     Mode.ANSWERING: "text",
     Mode.CLOSED: "closed",
     Mode.THINKING: "thinking",
-    Mode.GUESSED: "thinking",
+    Mode.GUESSED: "guessed",
     Mode.UNDECIDED: "undecided",
 }
 JOINT = "\n\n"
@@ -179,11 +179,15 @@ def _trimmed(found: Sequence[Part]) -> list[Part]:
 
 
 def _read(text: str, finish: str | None, reading: Reading) -> list[Block]:
-    stopped_guess = reading.mode is Mode.GUESSED and finish in STOPPED
-    start = "guessed" if stopped_guess else _STARTS[reading.mode]
-    offered = reading.expected.tools_offered
-    wants_json = reading.expected.wants_json
-    return oracle.read(text, reading.families, start, reading.attributes, offered, wants_json)
+    return oracle.read(
+        text,
+        reading.families,
+        _STARTS[reading.mode],
+        reading.attributes,
+        reading.expected.tools_offered,
+        reading.expected.wants_json,
+        stopped=finish in STOPPED,
+    )
 
 
 def _native(pieces: Sequence[Piece]) -> list[Part]:

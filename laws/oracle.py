@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from converter.parsing.think_tags import ThinkTags
+from converter.parsing.think_tags import SUFFIX, ThinkTags
+from converter.parsing.tool_calls.forms import CLOSERS
 from converter.parsing.tool_marks import BY_OPENER
 from converter.wire.bounds import GUESS_LIMIT
 from laws.oracle_blocks import Block, thought_block, with_attributes
@@ -34,13 +35,15 @@ def read(
     attributes: bool = True,
     tools_offered: bool = False,
     wants_json: bool = False,
+    *,
+    stopped: bool = False,
 ) -> list[Block]:
     """The message that `text` is. `start`: "text", "closed" (text, thinking is off), "thinking",
-    "guessed" (to be thinking, and it stopped) or "undecided", as a whole reply is. `wants_json`:
-    the answer is to be JSON.
+    "guessed" (to be "thinking") or "undecided", as a whole reply is. `wants_json`: the answer is to
+    be JSON; `stopped`: the reply ended by itself.
     """
     blocks: list[Block] = []
-    reader = _Reader(tuple(families), attributes, tools_offered, wants_json, text)
+    reader = _Reader(tuple(families), attributes, tools_offered, wants_json, stopped, text)
     for block in reader.blocks(start):
         if block.kind == "text" and blocks and blocks[-1].kind == "text":
             blocks[-1] = Block("text", blocks[-1].text + block.text)
@@ -54,14 +57,16 @@ class _Reader:
     """Reads a text from mark to mark. `rest`: what is left of it; `head`: the answer has said
     nothing yet; `closer`: what ended the thought just before; `bare`: a closer may tell where the
     reply began; `call`: the opener of the tool call that the rest begins with; `ended`:
-    a thought's closer stands just before, blanks and special tokens aside; `unmarked`: all of a
-    reply that began inside a thought and has neither closer nor call.
+    a thought's closer stands just before, blanks and special tokens aside; `resumes`: what closes
+    the thought that a call ended, if it goes on behind it; `unmarked`: all that a thought said
+    which has neither closer nor call.
     """
 
     families: tuple[ThinkTags, ...]
     attributes: bool
     offered: bool
     wants_json: bool
+    stopped: bool
     rest: str
     head: bool = True
     closer: str = ""
@@ -70,6 +75,7 @@ class _Reader:
     call: str = ""
     ended: bool = False
     called: bool = False
+    resumes: Sequence[str] = ()
     unmarked: str = ""
     torn: bool = False
 
@@ -77,11 +83,16 @@ class _Reader:
         """The blocks as they are found; neighbours may be of one kind."""
         self.bare, self.head = start == "undecided", start != "closed"
         if start in ("thinking", "guessed"):
-            yield from self._first(start == "guessed")
+            yield from self._guessed(self._beginning(), start == "guessed")
         before = ""
         while True:
             if self.call:
                 before += self._call()
+            if self.resumes and self._goes_on():
+                yield Block("text", before + self._blanks())
+                before = ""
+                yield from self._guessed(self._unopened(self.resumes))
+                continue
             kind, found = self._next_mark()
             if not found:
                 break
@@ -108,14 +119,14 @@ class _Reader:
         self.closer = parts["stray"] or parts["bare"] or ""
         self.rest = self.rest[found.start() if kind == "tool" else found.end() :]
         self.call = found[0] if kind == "tool" else ""
+        self.resumes = self.resumes if kind == "tool" else ()
 
     def _next_mark(self) -> tuple[str, re.Match[str] | None]:
         """Return the mark that stands first in the rest, and its kind."""
         place = 0
         while found := self._pattern(place).match(self.rest, place):
-            kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
-            kind = next((name for name in kinds if found[name]), "")
-            if kind == "tool" and not begins_call(self.rest, 0, place, answer=True):
+            kind = self._kind(found)
+            if kind == "no call":
                 shown = shows_call(self.rest, place)
                 place += len(found[0]) if shown else 1
                 place = self._behind_value(place) if shown else place
@@ -126,6 +137,23 @@ class _Reader:
             else:
                 place = found.end()
         return "", None
+
+    def _kind(self, found: re.Match[str]) -> str:
+        kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
+        kind = next((name for name in kinds if found[name]), "")
+        called = kind != "tool" or begins_call(self.rest, 0, found.start(), not self.resumes)
+        return kind if called else "no call"
+
+    def _goes_on(self) -> bool:
+        """Tell whether words stand behind a call that ended its thought."""
+        place = len(self.rest) - len(self.rest.lstrip())
+        found = self._pattern(place).match(self.rest, place)
+        return found is not None and self._kind(found) in ("", "no call")
+
+    def _blanks(self) -> str:
+        """Take the blanks that the rest begins with."""
+        said, self.rest = self.rest, self.rest.lstrip()
+        return said.removesuffix(self.rest)
 
     def _begins_value(self, place: int) -> bool:
         """Tell whether a bracket begins JSON that is a call, or the answer asked for."""
@@ -144,7 +172,8 @@ class _Reader:
         head = not self.rest[:place].strip()
         stray = head and (self.head or self.ended)
         bare, called = self.bare and not stray, head and self.called
-        here = Here(head, self.closer, bare, stray, self.offered, called)
+        inside = called and bool(self.resumes)
+        here = Here(head, self.closer, bare, stray, self.offered, called, inside)
         return pattern_of(self.families, self.attributes, here)
 
     def _call(self) -> str:
@@ -154,6 +183,8 @@ class _Reader:
         end = call_end(self.rest, self.call) if closed else value
         if end is None:
             self.families = ()  # nothing counts any more
+        elif self.resumes and (more := _CALL_CLOSERS.match(self.rest, end)):
+            end = more.end()
         call, self.rest = self.rest[:end], self.rest[len(self.rest) if end is None else end :]
         self.head, self.called, self.call = True, True, ""
         return call
@@ -169,12 +200,14 @@ class _Reader:
             return with_attributes(before, "", parts["whole"] or "")
         number = name[4:]
         family = self.families[int(number)]
+        suffix = parts.get(f"suffix{number}") or ""
+        closers = [mark.replace(SUFFIX, suffix) for mark in family.closers]
         closer = parts[f"{_SAID[name[:4]]}{number}"] or ""
         first = [*family.openers, *family.labels]
         if name.startswith("said"):
             marks = [*first, *(label.rstrip() for label in family.labels)]
             before += re.sub("|".join(any_of(marks)), "", parts[f"again{number}"] or "")
-        said = self._said(found.span(name), found.end(), closer, family.closers, first)
+        said = self._said(found.span(name), found.end(), closer, closers, first)
         if written := parts.get("attributes"):
             return with_attributes(before, said, written)
         return thought_block(before + said, None)
@@ -185,7 +218,7 @@ class _Reader:
         behind: int,
         closer: str,
         closers: Sequence[str],
-        first: list[str],
+        first: Sequence[str],
     ) -> str:
         """Take what a thought says, and its closer, unless a tool call ends it before."""
         begin, end = span
@@ -193,10 +226,10 @@ class _Reader:
         for place in range(begin, end + 1):
             if (mark := tool_mark(self.rest, place)) in tools and self._ends(begin, place, mark):
                 said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
-                self.call = mark
+                self.call, self.resumes = mark, closers
                 return said
         said, self.rest, self.closer = self.rest[begin:end], self.rest[behind:], closer
-        self.ended = closer != ""
+        self.ended, self.resumes = closer != "", ()
         if closer:
             return said
         whole = untorn(said, self.families, [*closers, *tools], first)
@@ -207,16 +240,20 @@ class _Reader:
         fenced = BY_OPENER[mark].ambiguous_in_prose and _is_fenced(self.rest[begin:place])
         return not fenced and begins_call(self.rest, begin, place)
 
-    def _first(self, guessed: bool) -> Iterator[Block]:
-        """Take the first thought; one that was only guessed, and not closed, has an answer."""
-        first = self._beginning()
-        answer = _last_paragraph(self.unmarked) if guessed and self.unmarked else ""
+    def _guessed(self, thought: Block, guessed: bool = True) -> Iterator[Block]:
+        """Take a thought; one that was only guessed, and not closed, has an answer."""
+        unmarked, self.unmarked = self.unmarked, ""
+        answer = _last_paragraph(unmarked) if guessed and self.stopped and unmarked else ""
         if answer:
-            yield thought_block(self.unmarked.removesuffix(answer), None)
-            reader = _Reader(self.families, self.attributes, self.offered, self.wants_json, answer)
-            yield from reader.blocks("text")
+            yield thought_block(unmarked.removesuffix(answer), None)
+            yield from self._anew(answer).blocks("text")
         else:
-            yield first
+            yield thought
+
+    def _anew(self, text: str) -> "_Reader":
+        return _Reader(
+            self.families, self.attributes, self.offered, self.wants_json, self.stopped, text
+        )
 
     def _beginning(self) -> Block:
         """Take the first thought of a reply that starts inside one: an opener at its very start is
@@ -235,11 +272,15 @@ class _Reader:
             opened = pattern.match(self.rest, place)
             if opened and opened["thought"] and not opened.groupdict().get("whole"):
                 return self._thought_block(opened, self.rest[:place])
+        return self._unopened(closers, [*openers, *silent])
+
+    def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
+        """Take a thought that no opener begins."""
         ended = re.search("|".join(any_of(closers)) or "(?!)", self.rest)
         span = (0, ended.start() if ended else len(self.rest))
         behind, closer = (ended.end(), ended[0]) if ended else (len(self.rest), "")
-        self.head = self.bare = False
-        said = self._said(span, behind, closer, closers, [*openers, *silent])
+        self.head = self.bare = self.called = False
+        said = self._said(span, behind, closer, closers, first)
         self.unmarked = "" if closer or self.call or self.torn else said
         return thought_block(said, None)
 
@@ -252,6 +293,7 @@ class _Reader:
         return text
 
 
+_CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
 _SAID = {"said": "closer", "word": "tail"}
 
 

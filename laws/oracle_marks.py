@@ -7,6 +7,7 @@ from functools import cache
 
 from converter.parsing.families import CLOSERS
 from converter.parsing.think_tags import GAP, SUFFIX, ThinkTags
+from converter.parsing.tool_calls.forms import CLOSERS as CLOSERS_OF_CALLS
 from converter.parsing.tool_marks import BY_OPENER, TOOL_MARKS
 
 # what may stand before a fence: blanks, and the marks of quotations and lists
@@ -48,7 +49,8 @@ _TEMPLATE = rf"""
 class Here:
     """The facts that count at a place. `head`: only blanks before; `closer`: what ended the thought
     before those; `bare`: a closer may tell that what came before was a thought; `stray`: one closes
-    nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside.
+    nothing; `offered`: so do tool calls; `called`: one stands before, blanks aside; `inside`: it
+    ended a thought.
     """
 
     head: bool
@@ -57,6 +59,7 @@ class Here:
     stray: bool = False
     offered: bool = False
     called: bool = False
+    inside: bool = False
 
 
 @cache
@@ -65,7 +68,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
     rows = [
         (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
     ]
-    closers = any_of(_bare_closers(families))
+    closers = any_of(_lone_closers(families, here))
     frames = [
         row.answer_tags[0]
         for row in families
@@ -96,14 +99,19 @@ def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
 def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
     """An end of a reply that is no text: the beginning of a mark that is never prose."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
-    marks += _bare_closers(families) if here.bare or here.stray else []
-    marks += _text_tools(families, here) if here.offered else []
+    marks += _lone_closers(families, here) if here.bare or here.stray else []
+    marks += CLOSERS_OF_CALLS if here.inside else ()
+    marks += _text_tools(families, here)
     torn = tuple(mark for row in families for mark in row.torn)
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
     parts = any_of(part for part in cut if part.startswith(torn) and GAP not in part)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
-    parts += _calls_begun(torn)
+    parts += [f"(?!{_START}){part}" for part in _calls_begun(torn)]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
+
+
+_START = re.escape("<|start|>assistant")
+"""A mark by itself, with which headers of calls begin where calls count."""
 
 
 def _calls_begun(torn: tuple[str, ...]) -> list[str]:
@@ -128,8 +136,8 @@ def _gap_begun(mark: str, condition: str = "") -> str:
     return rf"{re.escape(head)}{condition}(?!\w){_WORDS}(?:<\|constrain\|>{_WORDS})?(?:{some})?"
 
 
-def _bare_closers(families: Sequence[ThinkTags]) -> list[str]:
-    rows = [row for row in families if row.bare_close_means_thinking]
+def _lone_closers(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    rows = [row for row in families if row.bare_close_means_thinking or here.inside]
     return [mark for row in rows for mark in row.closers if mark not in row.ignored]
 
 

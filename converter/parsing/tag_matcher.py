@@ -8,11 +8,13 @@ from functools import lru_cache
 from converter.parsing.families import TABLE
 from converter.parsing.mark_search import Mark, MarkSearch, head_of
 from converter.parsing.think_tags import ThinkTags
+from converter.parsing.tool_calls.forms import CLOSERS as CALL_CLOSERS
 from converter.parsing.tool_marks import OPENERS_IN_TEXT, openers_in_thought
 
 AUTO = "auto"
 _BY_NAME = {family.name: family for family in TABLE}
 _ATTRIBUTE_BLANKS = " \t\r\n"
+_CALL_OVER = dict.fromkeys(CALL_CLOSERS, Mark.TOOL_END)
 
 
 def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
@@ -160,8 +162,7 @@ def _kinds_by_state(
     another.
     """
     silent = {mark: Mark.SILENT for row in families for mark in row.ignored}
-    openers = {mark: Mark.OPEN for row in families for mark in row.openers if not row.only_at_start}
-    first = {mark: Mark.OPEN for row in families for mark in row.openers if row.only_at_start}
+    openers, first = _openers(families)
     closing = {mark: Mark.CLOSE for row in families for mark in row.closers}
     bare, unmatched = _unopened(families)
     tools = dict.fromkeys(ending, Mark.TOOL)
@@ -171,6 +172,7 @@ def _kinds_by_state(
     return {
         "head": answering | bare | first,
         "called": answering | bare | first | tools,
+        "called inside": _CALL_OVER | closing | answering | first | tools,
         "ended": answering | bare | first | unmatched,
         "behind": answering | first | unmatched,
         "answering": answering | unmatched,
@@ -178,8 +180,15 @@ def _kinds_by_state(
         "undecided": answering | bare,
         "undecided behind": answering | bare | first,
         "beginning": tools | words | closing | first,
-        "thinking": tools | closing,
+        **dict.fromkeys(("thinking", "resumed"), tools | closing),
     }
+
+
+def _openers(families: tuple[ThinkTags, ...]) -> tuple[dict[str, Mark], dict[str, Mark]]:
+    """Return the openers that count anywhere, and those that count at the start alone."""
+    first = {mark: Mark.OPEN for row in families for mark in row.openers if row.only_at_start}
+    openers = {mark: Mark.OPEN for row in families for mark in row.openers if mark not in first}
+    return openers, first
 
 
 def _unopened(families: tuple[ThinkTags, ...]) -> tuple[dict[str, Mark], dict[str, Mark]]:

@@ -17,7 +17,9 @@ from converter.parsing.json_extent import JsonExtent
 from converter.parsing.mark_search import Mark, MarkSearch
 from converter.parsing.tag_matcher import TagSet, within_call
 from converter.parsing.think_states import (
+    BEHIND_CALL,
     FIRST_STATE,
+    IN_CALL,
     IN_TEXT,
     IN_THOUGHT,
     NEXT_STATE,
@@ -139,7 +141,7 @@ class ThinkParser:
 
     def _looked_for(self) -> MarkSearch:
         """Return the marks that count here."""
-        if self._state is State.CALLING:
+        if self._state in IN_CALL:
             return within_call(self._call.close, self._call.before)
         if self._opened and self._state in IN_THOUGHT:
             return self._tags.within(*self._opened, head=self._state is State.OPENED)
@@ -201,14 +203,14 @@ class ThinkParser:
         self._say(buffer[begin:place])
         if end is not None:
             self._value = None
-            if self._state is State.CALLING:
+            if self._state in IN_CALL:
                 self._step(Mark.TOOL_END)
         return place
 
     def _is_torn(self) -> bool:
         """Tell whether what is held is the beginning of a mark that is never prose."""
         held = self._held
-        begun = held.startswith(self._tags.torn) and self._state is not State.CALLING
+        begun = held.startswith(self._tags.torn) and self._state not in IN_CALL
         in_code = self._state in IN_TEXT and begun and self._code.inside()
         return begun and not in_code and self._marks.is_torn(held)
 
@@ -227,7 +229,7 @@ class ThinkParser:
         if mark is Mark.TOOL_OVER:
             return self._take_next(buffer, begin)
         if mark is Mark.TOOL_END:
-            self._say(literal)
+            self._out.append(Text(literal, self._choice))
         self.unmatched_closer = self.unmatched_closer or mark is Mark.UNMATCHED
         if mark is Mark.OPEN and self._state is not State.OPENED:
             self._opened = (self._tags.opened_by[literal], suffix)
@@ -321,7 +323,8 @@ class ThinkParser:
             self._out += self._thought.feed(self._settle_guess())
         if mark in (Mark.CLOSE, Mark.TOOL):
             self._out += self._thought.end()
-        if self.tells_late_closers and (self._state, mark) == (State.CALLED, Mark.CLOSE):
+        late = mark is Mark.CLOSE and self._state in BEHIND_CALL
+        if late and self.tells_late_closers:
             self._out.append(LateCloser(self._choice))
         if mark in (Mark.FRAME, Mark.FRAME_END):
             self._frame_end = self._answer_tags[1] if mark is Mark.FRAME else ""
@@ -333,6 +336,8 @@ class ThinkParser:
 
     def _go(self, mark: Mark) -> None:
         self._state = NEXT_STATE[self._state, mark]
+        if self._state is State.RESUMED:
+            self._guess = Guess()
         self._marks = self._looked_for()
 
     def _settle_before(self, mark: Mark) -> None:
@@ -354,13 +359,21 @@ class ThinkParser:
             return
         if self._state in SILENT_SO_FAR and not text.isspace():
             self._answer_tags = _NONE
+            if self._state is State.CALLED_INSIDE:
+                text = self._say_blanks(text)
             self._go(Mark.WORDS)
         self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
         self._code.feed(text)
-        if self._call.before and self._state is State.CALLING:
+        if self._call.before and self._state in IN_CALL:
             self._follow(text)
         if self._state in IN_THOUGHT:
             self._out += self._thought.feed(self._guess.feed(text) if self._guess else text)
             return
         said = Text(text, self._choice)
         (self._before if self._state in UNDECIDED else self._out).append(said)
+
+    def _say_blanks(self, text: str) -> str:
+        """Give out the blanks before words of a thought that may go on; return the words."""
+        words = text.lstrip()
+        self._say(text[: len(text) - len(words)])
+        return words

@@ -4,6 +4,9 @@ An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thoug
 THINKING -> (its closer) -> BEHIND. One that the chat template has opened begins at BEGINNING. A
 whole reply of which nothing is known goes the way of an answer through states of its own, because
 the first mark tells whether what came before it was a thought.
+
+A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
+RESUMED -> (its closer) -> ENDED. Without a closer what stands there was the answer.
 """
 
 import enum
@@ -38,7 +41,10 @@ class State(enum.Enum):
     OPENED = "opened"  # in a thought whose opener came; it has said nothing yet
     THINKING = "thinking"
     CALLING = "calling"  # in a tool call that the model wrote into its text
+    CALLING_INSIDE = "calling inside"  # in one that ended a thought
     CALLED = "called"  # behind one: another may follow, and a closer here closes nothing
+    CALLED_INSIDE = "called inside"
+    RESUMED = "resumed"  # words behind it: a thought, if its closer comes
 
 
 FIRST_STATE = {
@@ -57,12 +63,16 @@ IN_TEXT = (
     State.ANSWERING,
     *UNDECIDED,
 )
-IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING)
+IN_THOUGHT = (State.BEGINNING, State.OPENED, State.THINKING, State.RESUMED)
+IN_CALL = (State.CALLING, State.CALLING_INSIDE)
+BEHIND_CALL = (State.CALLED, State.CALLED_INSIDE, State.RESUMED)
+_OPENING = (*IN_TEXT, State.CALLED_INSIDE)
 NEXT_STATE = {
-    **{(state, Mark.OPEN): State.OPENED for state in IN_TEXT},
-    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in IN_TEXT},
-    **{(state, Mark.WHOLE): State.BEHIND for state in IN_TEXT},
-    **{(state, Mark.TOOL): State.CALLING for state in (*IN_TEXT, *IN_THOUGHT)},
+    **{(state, Mark.OPEN): State.OPENED for state in _OPENING},
+    **{(state, Mark.WITH_ATTRIBUTES): State.THINKING for state in _OPENING},
+    **{(state, Mark.WHOLE): State.BEHIND for state in _OPENING},
+    **{(state, Mark.TOOL): State.CALLING for state in IN_TEXT},
+    **{(state, Mark.TOOL): State.CALLING_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
     # what came before was a thought
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
@@ -75,6 +85,7 @@ NEXT_STATE = {
     (State.HEAD, Mark.CLOSE): State.HEAD,
     (State.UNDECIDED_HEAD, Mark.CLOSE): State.HEAD,
     (State.CALLED, Mark.CLOSE): State.CALLED,
+    (State.CALLED_INSIDE, Mark.CLOSE): State.CALLED,
     (State.ENDED, Mark.CLOSE): State.ENDED,
     (State.ENDED, Mark.UNMATCHED): State.ENDED,
     (State.ENDED, Mark.SILENT): State.ENDED,
@@ -84,6 +95,7 @@ NEXT_STATE = {
     (State.ANSWERING, Mark.UNMATCHED): State.BEHIND,
     (State.HEAD, Mark.SILENT): State.HEAD,
     (State.CALLED, Mark.SILENT): State.CALLED,
+    (State.CALLED_INSIDE, Mark.SILENT): State.CALLED,
     (State.BEHIND, Mark.SILENT): State.BEHIND,
     (State.ANSWERING, Mark.SILENT): State.BEHIND,
     (State.UNDECIDED_HEAD, Mark.SILENT): State.UNDECIDED_HEAD,
@@ -97,6 +109,10 @@ NEXT_STATE = {
     (State.ANSWERING, Mark.FRAME_END): State.BEHIND,
     (State.CALLING, Mark.TOOL_END): State.CALLED,
     (State.CALLING, Mark.TOOL_OVER): State.CALLED,
+    (State.CALLING_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
+    (State.CALLING_INSIDE, Mark.TOOL_OVER): State.CALLED_INSIDE,
+    (State.CALLED_INSIDE, Mark.TOOL_END): State.CALLED_INSIDE,
+    (State.CALLED_INSIDE, Mark.WORDS): State.RESUMED,
     (State.CALLED, Mark.WORDS): State.ANSWERING,
     (State.HEAD, Mark.WORDS): State.ANSWERING,
     (State.BEHIND, Mark.WORDS): State.ANSWERING,

@@ -32,7 +32,7 @@ def test_bytes_stay_when_nothing_may_begin_a_mark(given: Recording, same: bool) 
 
 def test_the_oracle_reads_as_the_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
     law_5(streamed("[a]t[/a]b", options={"tags": ["[a] [/a]"]}), 0)
-    monkeypatch.setattr("laws.oracle.read", lambda *_: [])
+    monkeypatch.setattr("laws.oracle.read", lambda *_, **__: [])
     with pytest.raises(
         BrokenLawError, match="against the oracle: event 1\n  expected: text ''\n  got:      text b"
     ):

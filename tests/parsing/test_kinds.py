@@ -155,7 +155,7 @@ def test_it_is_read_alike_whole_streamed_and_cut_anywhere(reply: Reply, start: M
 @pytest.mark.parametrize(("reply", "start"), ROWS)
 def test_the_oracle_reads_the_same(reply: Reply, start: Mode) -> None:
     families = _families(reply.model)
-    blocks = oracle.read(reply.said, families, STARTS[start], tools_offered=True)
+    blocks = oracle.read(reply.said, families, STARTS[start], tools_offered=True, stopped=True)
     assert [(block.kind, block.text) for block in blocks] == [
         ("thinking" if kind else "text", words) for kind, words in reply.message
     ]

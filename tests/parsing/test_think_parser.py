@@ -8,7 +8,7 @@ import pytest
 from converter.model.events import LateCloser
 from converter.parsing.families import TABLE
 from converter.parsing.tag_matcher import choose, tag_set
-from converter.parsing.think_parser import ThinkParser
+from converter.parsing.think_parser import STOP, ThinkParser
 from converter.parsing.think_states import Mode
 from converter.parsing.think_tags import ThinkTags
 from converter.parsing.thought import UNREADABLE_CONFIDENCE
@@ -35,6 +35,7 @@ class Row:
     message: Sequence[Block]
     start: Mode = Mode.ANSWERING
     tools_offered: bool = False
+    finish: str = STOP
 
 
 CALL = '<tool_call>{"name": "run"}</tool_call>'
@@ -143,6 +144,14 @@ ROWS = [
     Row("14 nor does code hide them", "<think>```\na<|tool_call_begin|>b", [thinking("```\na"), text("<|tool_call_begin|>b")]),
     Row("14 marks in a call are the call's", '<think>a<tool_call>{"b": "<think></think>"}</tool_call>', [thinking("a"), text('<tool_call>{"b": "<think></think>"}</tool_call>')]),
     Row("14 the closer behind a call goes", f"<think>a{CALL}\n</think>b", [thinking("a"), text(CALL + "\nb")]),
+    Row("14 behind a call a thought goes on", f"<think>a\n{CALL}\nb\n</think>\nc", [thinking("a"), text(CALL + "\n"), thinking("b"), text("\nc")]),
+    Row("14 one that the template opened, too", f"a{CALL} b</think>c", [thinking("a"), text(CALL + " "), thinking("b"), text("c")], BEGUN),
+    Row("14 without a closer that was the answer", f"<think>a{CALL}\nb<think>c", [thinking("a"), text(f"{CALL}\nb"), thinking("c")]),
+    Row("14 cut off, nobody knows: thinking", f"<think>a{CALL}\nb", [thinking("a"), text(CALL + "\n"), thinking("b")], finish="length"),
+    Row("14 up to the next call it is a thought", f"<think>a{CALL}b{CALL}c</think>d", [thinking("a"), text(CALL), thinking("b"), text(CALL), thinking("c"), text("d")]),
+    Row("14 a call's closer said again is the call's", f"<think>a{CALL}\n</tool_call>\nb</think>c", [thinking("a"), text(CALL + "\n</tool_call>\n"), thinking("b"), text("c")]),
+    Row("14 a long one is a thought but for its end", f"<think>a{CALL}{'b ' * 300}\n\nc", [thinking("a"), text(CALL), thinking("b " * 300), text("c")]),
+    Row("14 behind a call in the answer words are text", f"{CALL}b</think>c", [text(f"{CALL}b</think>c")], tools_offered=True),
     Row("14 thoughts between calls", f"<think>a{CALL}<think>b{CALL}", [thinking("a"), text(CALL), thinking("b"), text(CALL)]),
     Row("14 a call behind a call", f"<think>a{CALL}\n<tool_call><think>b</tool_call>c", [thinking("a"), text(f"{CALL}\n<tool_call><think>b</tool_call>c")]),
     Row("14 half a mark", "<think>a<tool_ca</think>b", [thinking("a<tool_ca"), text("b")]),
@@ -189,24 +198,28 @@ def parse(
     tags: Sequence[ThinkTags] | None = None,
     attributes: bool = True,
     tools_offered: bool = False,
+    finish: str = STOP,
 ) -> list[Block]:
     families = choose(["auto"]) if tags is None else tuple(tags)
     parser = ThinkParser(tag_set(families, attributes, tools_offered), start)
     said = [event for piece in pieces for event in parser.feed(piece)]
-    return blocks_of(said + parser.flush())
+    return blocks_of(said + parser.flush(finish))
+
+
+def read_row(row: Row, pieces: Sequence[str]) -> list[Block]:
+    return parse(pieces, row.start, tools_offered=row.tools_offered, finish=row.finish)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule(row: Row) -> None:
-    assert parse([row.said], row.start, tools_offered=row.tools_offered) == row.message
+    assert read_row(row, [row.said]) == row.message
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.rule)
 def test_rule_holds_wherever_the_text_is_cut(row: Row) -> None:
-    assert parse(row.said, row.start, tools_offered=row.tools_offered) == row.message
+    assert read_row(row, row.said) == row.message
     for place in range(len(row.said)):
-        pieces = [row.said[:place], row.said[place:]]
-        assert parse(pieces, row.start, tools_offered=row.tools_offered) == row.message
+        assert read_row(row, [row.said[:place], row.said[place:]]) == row.message
 
 
 @pytest.mark.parametrize("family", TABLE, ids=lambda family: family.name)
