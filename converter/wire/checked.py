@@ -1,7 +1,8 @@
 """Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from converter.model.conversation import RequestError
 
@@ -20,7 +21,8 @@ class Fields:
 
     `null` counts as absent, as in the Messages API. Types are exact: `true` is no integer. Each
     reader raises `RequestError` with the place of the field (`messages.0.content.1.text`) when its
-    value is of another type, or absent though required.
+    value is of another type, or absent though required. `unread` yields the fields that no reader
+    asked for.
     """
 
     def __init__(self, value: object, place: str = "") -> None:
@@ -28,6 +30,7 @@ class Fields:
             raise RequestError(place, "Input should be an object")
         self.place = place
         self.values = value
+        self._read: dict[str, list[Fields]] = {}  # each field asked for, and the objects in it
 
     def place_of(self, name: str) -> str:
         """The path to a field of this object."""
@@ -37,9 +40,22 @@ class Fields:
         """Return the error to raise when this field is wrong."""
         return RequestError(self.place_of(name), problem)
 
+    def value(self, name: str) -> Any:
+        """The field, of whatever type; None when it is absent."""
+        self._read.setdefault(name, [])
+        return self.values.get(name)
+
+    def unread(self) -> Iterator[tuple[str, object]]:
+        """The fields that nobody asked for, in this object and in those read from it."""
+        for name, value in self.values.items():
+            if name not in self._read:
+                yield name, value
+            for inner in self._read.get(name, ()):
+                yield from inner.unread()
+
     def optional[T](self, name: str, kind: type[T]) -> T | None:
         """The field, or None when it is absent."""
-        value = self.values.get(name)
+        value = self.value(name)
         if value is None or type(value) is kind:
             return value
         raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
@@ -53,7 +69,7 @@ class Fields:
 
     def number(self, name: str) -> float | None:
         """The field as a finite number, or None when it is absent."""
-        value = self.values.get(name)
+        value: float | None = self.value(name)
         if value is None or (type(value) in (int, float) and math.isfinite(value)):
             return value
         raise self.error(name, "Input should be a valid number")
@@ -73,10 +89,17 @@ class Fields:
 
     def child(self, name: str) -> "Fields | None":
         """The object in this field, or None when it is absent."""
-        value = self.optional(name, dict)
-        return None if value is None else Fields(value, self.place_of(name))
+        return None if self.optional(name, dict) is None else self.inner(name)
+
+    def inner(self, name: str) -> "Fields":
+        """The object in this field, which must be there."""
+        inner = Fields(self.value(name), self.place_of(name))
+        self._read[name] = [inner]
+        return inner
 
     def children(self, name: str) -> "list[Fields]":
         """The objects of the array in this field; none when it is absent."""
         items = self.optional(name, list) or []
-        return [Fields(item, f"{self.place_of(name)}.{index}") for index, item in enumerate(items)]
+        place = self.place_of(name)
+        self._read[name] = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
+        return self._read[name]

@@ -75,3 +75,18 @@ def test_a_number_is_finite(value: float) -> None:
 def test_an_item_that_is_no_object_is_refused() -> None:
     with pytest.raises(RequestError, match=r"items\.1: Input should be an object"):
         Fields({"items": [{}, 1]}).children("items")
+
+
+def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:
+    fields = Fields(BODY)
+    fields.required("text", str)
+    fields.optional("absent", str)
+    fields.children("items")[0].required("x", int)
+    assert fields.inner("inner").optional("y", str) is None
+    left = {"whole": 3, "flag": True, "nothing": None, "ratio": 0.5}
+    assert list(fields.unread()) == [*left.items(), ("x", 1), ("x", 2)]
+
+
+def test_an_inner_object_must_be_there() -> None:
+    with pytest.raises(RequestError, match="absent: Input should be an object"):
+        Fields(BODY).inner("absent")
