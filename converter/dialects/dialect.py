@@ -2,14 +2,15 @@
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
-from converter.model.conversation import Conversation, RequestError
+from converter.model.conversation import Block, Conversation, RequestError
 from converter.model.events import Event, Text, Thinking, WordKind
 from converter.model.memory import Memory
+from converter.wire.checked import Fields
 from converter.wire.sse import SSE, Frame, Framing
 
 
@@ -146,6 +147,8 @@ class Requests:
     """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
     natively_refused: Callable[[Body], RequestError | None] = lambda _: None
     """Tells why a request must not go to a server's own endpoint."""
+    blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
+    """Readers of what a message may hold, by type: people are shown a request by them as well."""
     omits_thinking: Callable[[Body], bool] = lambda _: False
     """Tells whether a request that goes on as it came wants no thinking shown."""
 

@@ -1,6 +1,6 @@
 """The dialects that the addon speaks, in one table; everybody else loops over it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
@@ -8,6 +8,8 @@ from converter.dialects.endpoints import Endpoint
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
 from converter.dialects.openai_chat.messages import RequestSettings, join_texts
 from converter.dialects.responses import RESPONSES
+from converter.model.conversation import Block
+from converter.wire.checked import Fields
 from converter.wire.sse import Framing
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Form",
     "ReplyContext",
     "RequestSettings",
+    "block_readers",
     "by_headers",
     "by_name",
     "find",
@@ -62,6 +65,12 @@ def find(method: str, path: str) -> tuple[Endpoint, str] | None:
             if (prefix := endpoint.prefix_of(method, path)) is not None:
                 return endpoint, prefix
     return None
+
+
+def block_readers() -> dict[str, Callable[[Fields], Block]]:
+    """Return the readers of every dialect's blocks, by type; of two, the one of the first."""
+    rows = [dialect.requests.blocks for dialect in reversed(DIALECTS)]
+    return {kind: reader for readers in rows for kind, reader in readers.items()}
 
 
 def framings() -> set[Framing]:

@@ -95,6 +95,28 @@ SOURCE = {"type": "base64", "media_type": "image/png", "data": PICTURE}
             },
             [Media("document"), TextPart("w"), TextPart("c", "context")],
         ),
+        (
+            {
+                "type": "search_result",
+                "title": "T",
+                "source": "http://h",
+                "content": [{"type": "text", "text": "w"}],
+            },
+            [
+                Media("search_result", title="T"),
+                TextPart("w", "search_result"),
+                TextPart("http://h", "context"),
+            ],
+        ),
+        ({"type": "tool_reference", "tool_name": "look"}, [TextPart("Tool: look")]),
+        (
+            {"type": "computer_screenshot", "image_url": "https://h/c.png", "x": 1},
+            [Media("image", place="https://h/c.png"), Field("x", 1)],
+        ),
+        (
+            {"type": "input_file", "file_data": "data:text/plain;base64,SGk=", "filename": "a"},
+            [Media("file", title="a"), TextPart("Hi", "file")],
+        ),
     ],
 )
 def test_a_block_is_read(block: dict[str, Any], parts: list[object]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from converter.dialects.anthropic import models, threads
+from converter.dialects.anthropic.blocks import RESULT_BLOCKS, ROLE_BLOCKS
 from converter.dialects.anthropic.decoder import NAME, AnthropicDecoder
 from converter.dialects.anthropic.encoder import AnthropicStreamEncoder, AnthropicWholeEncoder
 from converter.dialects.anthropic.errors import error_body, error_reply
@@ -103,6 +104,7 @@ ANTHROPIC = Dialect(
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
         native_option="messages",
         natively_refused=_natively_refused,
+        blocks=RESULT_BLOCKS | ROLE_BLOCKS["user"] | ROLE_BLOCKS["assistant"],
         omits_thinking=omits_thinking,
         refers=(b'"thread"',),
     ),

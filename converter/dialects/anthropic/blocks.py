@@ -60,7 +60,7 @@ def read_blocks[B](
     `left_out`. RequestError, at the block's `type`, for one that belongs elsewhere, and without
     `left_out` for any that has no reader.
     """
-    content = owner.values.get(name)
+    content = owner.value(name)
     if isinstance(content, str):
         return (TextBlock(content),)
     if content is not None and not isinstance(content, list):

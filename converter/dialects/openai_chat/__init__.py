@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from converter.dialects.dialect import Answers, Dialect, Form, Label, Requests, WireForm
 from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.openai_chat import message_reader
 from converter.dialects.openai_chat.decoder import OpenAIDecoder
 from converter.dialects.openai_chat.encoder import OpenAIStreamEncoder, OpenAIWholeEncoder
 from converter.dialects.openai_chat.errors import error_body, error_reply
@@ -38,6 +39,7 @@ OPENAI_CHAT = Dialect(
         read=lambda body, _mapped, _purpose, _memory: read(body),
         path="/v1/chat/completions",
         example={"max_tokens": 200, "messages": [{"role": "user", "content": "12 * 7"}]},
+        blocks=message_reader.PARTS,
     ),
     Answers(error_body, error_reply),
     # /v1 is left out by a base URL that ends in it

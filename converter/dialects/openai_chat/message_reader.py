@@ -89,13 +89,13 @@ class Messages:
         if custom := entry.child("custom"):
             said = custom.optional("input", str) or ""
             return ToolUse(name, custom.required("name", str), {CUSTOM_INPUT: said})
-        function = Fields(entry.values.get("function"), entry.place_of("function"))
+        function = entry.inner("function")
         return ToolUse(
-            name, function.required("name", str), read_arguments(function.values.get("arguments"))
+            name, function.required("name", str), read_arguments(function.value("arguments"))
         )
 
     def _parts(self, message: Fields) -> tuple[Part, ...]:
-        content = message.values.get("content")
+        content = message.value("content")
         if content is None or content == "":
             return ()
         if isinstance(content, str):
@@ -106,8 +106,8 @@ class Messages:
 
     def _part(self, part: Fields) -> Part | None:
         kind = part.optional("type", str) or "text"
-        if kind in _PARTS:
-            return _PARTS[kind](part)
+        if kind in PARTS:
+            return PARTS[kind](part)
         self.left_out.add(kind)
         return None
 
@@ -136,36 +136,34 @@ def _refusal(part: Fields) -> TextBlock:
 
 def _thinking(part: Fields) -> ThinkingBlock:
     """Mistral's API: a list of text parts; others: a string."""
-    return ThinkingBlock(words_of(part.values.get("thinking") or part.values.get("text")))
+    return ThinkingBlock(words_of(part.value("thinking") or part.value("text")))
 
 
 def _image(part: Fields) -> Image:
-    value = part.values.get("image_url")
+    value = part.value("image_url")
     if isinstance(value, str):  # llama.cpp and Ollama take the bare string as well
         return Image(source_of(value))
-    image = Fields(value, part.place_of("image_url"))
+    image = part.inner("image_url")
     return Image(source_of(image.required("url", str)), image.optional("detail", str) or "")
 
 
 def _audio(part: Fields) -> Sound:
-    audio = Fields(part.values.get("input_audio"), part.place_of("input_audio"))
+    audio = part.inner("input_audio")
     kind = audio.optional("format", str) or "wav"
     return Sound(Data(f"audio/{kind}", audio.required("data", str)))
 
 
 def _linked(part: Fields) -> Document:
     """vLLM's `audio_url` and `video_url`."""
-    name = part.required("type", str)
-    return Document(
-        source_of(Fields(part.values.get(name), part.place_of(name)).required("url", str))
-    )
+    linked = part.inner(part.required("type", str))
+    return Document(source_of(linked.required("url", str)))
 
 
 def _file(part: Fields) -> Document:
-    return document_of(Fields(part.values.get("file"), part.place_of("file")))
+    return document_of(part.inner("file"))
 
 
-_PARTS: dict[str, Callable[[Fields], Part]] = {
+PARTS: dict[str, Callable[[Fields], Part]] = {
     "text": _text,
     "input_text": _text,
     "output_text": _text,

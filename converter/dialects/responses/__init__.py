@@ -16,7 +16,14 @@ from converter.dialects.dialect import (
 )
 from converter.dialects.endpoints import Endpoint, Purpose
 from converter.dialects.reasoning_fields import Mapped
-from converter.dialects.responses import compaction, errors, kept_answers, state, thoughts
+from converter.dialects.responses import (
+    compaction,
+    errors,
+    item_parts,
+    kept_answers,
+    state,
+    thoughts,
+)
 from converter.dialects.responses.context import ResponseContext
 from converter.dialects.responses.decoder import NAME, ResponsesDecoder
 from converter.dialects.responses.encoder import ResponsesStreamEncoder, ResponsesWholeEncoder
@@ -99,6 +106,7 @@ RESPONSES = Dialect(
         refers=(b'"previous_response_id"', b'"conversation"', b'"item_reference"', b'{"id":'),
         native_option="responses",
         native=thoughts.mend,
+        blocks=item_parts.PARTS,
     ),
     Answers(
         error=errors.write,

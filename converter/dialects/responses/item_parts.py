@@ -11,7 +11,7 @@ type Part = TextBlock | Image | Sound | Document
 
 def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
     """Return the parts of a field that is a string or a list; none when it is absent."""
-    content = item.values.get(name)
+    content = item.value(name)
     if content is None:
         return []
     if isinstance(content, str):
@@ -19,8 +19,8 @@ def read_parts(item: Fields, name: str, left_out: set[str]) -> list[Part]:
     parts: list[Part] = []
     for part in item.children(name):
         kind = part.optional("type", str) or "input_text"
-        if kind in _PARTS:
-            parts.append(_PARTS[kind](part))
+        if kind in PARTS:
+            parts.append(PARTS[kind](part))
         else:
             left_out.add(kind)
     return parts
@@ -42,7 +42,7 @@ def _audio(part: Fields) -> Sound:
     return Sound(Data(f"audio/{kind}", audio.optional("data", str) or ""))
 
 
-_PARTS: dict[str, Callable[[Fields], Part]] = {
+PARTS: dict[str, Callable[[Fields], Part]] = {
     **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), _text),
     "refusal": lambda part: TextBlock(part.optional("refusal", str) or ""),
     "input_image": _image,
