@@ -1,14 +1,12 @@
 """The items of a Responses request, read: one reader per type, to blocks of a conversation.
 
-A call and its output that OpenAI's servers ran in an earlier turn (web search, MCP, ...) are a
-tool's call and result like any other: the model reads what it once did. What has no meaning for
-another server is left out and named once.
+Calls that only OpenAI's servers make (web search, a computer, ...), and their outputs, are left out
+and named once, as is all else that has no meaning for another server.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from converter.dialects.openai_parts import read_arguments
 from converter.dialects.responses import compaction, thoughts
 from converter.dialects.responses.item_parts import Part, read_parts
 from converter.dialects.responses.tools import CALL_KINDS, KIND_OF_ITEM, Toolbox
@@ -21,7 +19,6 @@ from converter.model.conversation import (
     ToolUse,
     Turn,
 )
-from converter.wire import json_text
 from converter.wire.checked import Fields
 
 ROLES: dict[str, Role] = {
@@ -59,12 +56,10 @@ class Items:
             self._say(role, read_parts(item, "content", self.left_out))
         elif kind == "reasoning":
             self._say("assistant", _thoughts(item, self.left_out))
-        elif kind in KIND_OF_ITEM or kind in _OTHER_CALLS:
+        elif kind in KIND_OF_ITEM:
             self._call(item, kind)
         elif kind in _OUTPUTS:
             self._say("user", [self._result(item, kind)])
-        elif kind in _SERVER_CALLS:
-            self._server_call(item, kind)
         elif kind == compaction.ITEM:
             self._compaction(item)
         elif kind not in SILENT:
@@ -83,7 +78,7 @@ class Items:
             self.turns.append(Turn(role, words))
 
     def _call(self, item: Fields, kind: str) -> None:
-        name, given = _other_use(item, kind) if kind in _OTHER_CALLS else self._use(item, kind)
+        name, given = self._use(item, kind)
         call = item.optional("call_id", str) or item.optional("id", str) or ""
         self._calls |= dict.fromkeys((call, item.optional("id", str) or call), call)
         self._say("assistant", [ToolUse(call, name, given)])
@@ -101,14 +96,6 @@ class Items:
         content = _OUTPUTS[kind](item, self)
         failed = item.values.get("status") == "failed"
         return ToolResult(self._calls.get(call_id, call_id), tuple(content), failed)
-
-    def _server_call(self, item: Fields, kind: str) -> None:
-        name, keys, outputs = _SERVER_CALLS[kind]
-        call = item.optional("id", str) or f"{kind}_{len(self.turns)}"
-        given = _given(item, keys)
-        self._say("assistant", [ToolUse(call, item.optional("name", str) or name, given)])
-        content = [part for key in outputs for part in _found(item.values.get(key))]
-        self._say("user", [ToolResult(call, tuple(content), bool(item.values.get("error")))])
 
     def _compaction(self, item: Fields) -> None:
         """Read a compaction of our own; another can only be read where it was made."""
@@ -148,8 +135,6 @@ def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
 
 
 def _output(item: Fields, items: Items) -> list[Part]:
-    if isinstance(item.values.get("output"), dict):  # a computer's screenshot
-        return read_parts(Fields({"output": [item.values["output"]]}), "output", items.left_out)
     return read_parts(item, "output", items.left_out)
 
 
@@ -165,64 +150,8 @@ def _names(tool: Fields, toolbox: Toolbox) -> list[str]:
     return [toolbox.flat(str(inner.values.get("name")), name) for inner in tool.children("tools")]
 
 
-def _shell(item: Fields, items: Items) -> list[Part]:
-    if isinstance(item.values.get("output"), str):
-        return _output(item, items)
-    return [TextBlock(_shell_words(output)) for output in item.children("output")]
-
-
-def _shell_words(output: Fields) -> str:
-    outcome = output.child("outcome") or Fields({})
-    code = outcome.values.get("exit_code")
-    end = "timed out" if outcome.values.get("type") == "timeout" else f"exit code {code}"
-    texts = (output.optional("stdout", str), output.optional("stderr", str))
-    return "\n".join((*(text for text in texts if text), f"[{end}]"))
-
-
-def _patch(item: Fields, items: Items) -> list[Part]:
-    return _output(item, items) or [TextBlock(item.optional("status", str) or "completed")]
-
-
 _OUTPUTS: dict[str, Callable[[Fields, Items], list[Part]]] = {
     "function_call_output": _output,
     "custom_tool_call_output": _output,
-    "computer_call_output": _output,
-    "local_shell_call_output": _output,
     "tool_search_output": _found_tools,
-    "shell_call_output": _shell,
-    "apply_patch_call_output": _patch,
-    "program_output": lambda item, _: [TextBlock(item.optional("result", str) or "")],
 }
-
-
-# Calls that OpenAI's servers ran.
-
-
-def _given(item: Fields, keys: Iterable[str]) -> Mapping[str, object]:
-    given = {key: value for key in keys if (value := item.values.get(key)) is not None}
-    return read_arguments(given["arguments"]) if "arguments" in given else given
-
-
-def _other_use(item: Fields, kind: str) -> tuple[str, Mapping[str, object]]:
-    name, keys = _OTHER_CALLS[kind]
-    return name, _given(item, keys)
-
-
-def _found(value: object) -> Iterator[Part]:
-    """Return what a call gave: text, or whatever it is, as JSON."""
-    if isinstance(value, str):
-        yield TextBlock(value)
-    elif value:
-        yield TextBlock(json_text.write(value).decode())
-
-
-_SERVER_CALLS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "web_search_call": ("web_search", ("action",), ()),
-    "file_search_call": ("file_search", ("queries",), ("results",)),
-    "code_interpreter_call": ("code_interpreter", ("code",), ("outputs",)),
-    "image_generation_call": ("image_generation", ("revised_prompt",), ("status",)),
-    "mcp_call": ("mcp", ("arguments",), ("output", "error")),
-}
-"""Type -> the tool's name, the fields that were its input, and those that are its output."""
-_OTHER_CALLS = {"computer_call": ("computer", ("action",)), "program": ("program", ("code",))}
-"""Calls whose outputs are items of their own."""

@@ -256,7 +256,7 @@ def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     given = {name for name, value in request.values.items() if value not in (None, False, [], {})}
     rows = (
         ("fields left out, which a chat server does not know", given - known),
-        ("tools left out, which only OpenAI's servers can run", set(toolbox.left_out)),
+        ("tools left out, which a chat server does not know", set(toolbox.left_out)),
         ("items left out, which only OpenAI's servers can use", items),
     )
     for words, names in rows:

@@ -2,10 +2,9 @@
 reply.
 
 Chat completions know functions with flat names and nothing else. A namespace is joined with its
-tools' names; a tool that takes free text becomes a function of one string; the shell and patch
-tools, which clients run themselves, become functions with the fields of their calls. Codex 0.169
-refuses a call whose name, namespace or kind is not the one it offered, so the reply needs the way
-back.
+tools' names; a tool that takes free text becomes a function of one string, a search for tools one
+of a query. Codex 0.169 refuses a call whose name, namespace or kind is not the one it offered, so
+the reply needs the way back.
 """
 
 import json
@@ -38,24 +37,11 @@ class ToolName:
     namespace: str = ""
 
 
-def _schema(required: tuple[str, ...], **properties: Mapping[str, object]) -> Mapping[str, object]:
-    return {"type": "object", "properties": properties, "required": list(required)}
-
-
-_STRING = {"type": "string"}
-_STRINGS = {"type": "array", "items": _STRING}
-_INTEGER = {"type": "integer"}
-_QUERY = _schema(("query",), query=_STRING)
-_COMMANDS = _schema(
-    ("commands",), commands=_STRINGS, timeout_ms=_INTEGER, max_output_length=_INTEGER
-)
-_COMMAND = _schema(("command",), command=_STRINGS, working_directory=_STRING, timeout_ms=_INTEGER)
-_OPERATION = _schema(
-    ("type", "path"),
-    type={"type": "string", "enum": ["create_file", "update_file", "delete_file"]},
-    path=_STRING,
-    diff={**_STRING, "description": "What to create or update: a V4A diff, without file headers."},
-)
+_QUERY: Mapping[str, object] = {
+    "type": "object",
+    "properties": {"query": {"type": "string"}},
+    "required": ["query"],
+}
 
 
 @dataclass(slots=True)
@@ -92,7 +78,9 @@ class Toolbox:
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
         build = _BUILDERS.get(kind, _BUILDERS["function"])
-        description = "\n\n".join(text for text in (about, _description(entry)) if text)
+        description = "\n\n".join(
+            text for text in (about, entry.optional("description", str)) if text
+        )
         self.tools.append(build(flat, description, entry))
 
     def _free(self, flat: str) -> str:
@@ -133,17 +121,7 @@ def flat_name(name: str, namespace: str = "") -> str:
 
 def _is_clients(kind: str, entry: Fields) -> bool:
     """Tell whether the client runs the tool itself."""
-    if kind == "tool_search":
-        return entry.values.get("execution") == "client"
-    environment = entry.values.get("environment")
-    place = environment.get("type") if isinstance(environment, dict) else "local"
-    return kind != "shell" or place == "local"
-
-
-def _description(entry: Fields) -> str:
-    return entry.optional("description", str) or _DESCRIPTIONS.get(
-        str(entry.values.get("type")), ""
-    )
+    return kind != "tool_search" or entry.values.get("execution") == "client"
 
 
 def _function(name: str, description: str, entry: Fields) -> Tool:
@@ -160,26 +138,17 @@ def _custom(name: str, description: str, entry: Fields) -> Tool:
     return Tool(name, CUSTOM_SCHEMA, description.strip())
 
 
-def _of(schema: Mapping[str, object]) -> Callable[[str, str, Fields], Tool]:
-    return lambda name, description, entry: Tool(
-        name, entry.optional("parameters", dict) or schema, description
-    )
+def _search(name: str, description: str, entry: Fields) -> Tool:
+    parameters = entry.optional("parameters", dict) or _QUERY
+    return Tool(name, parameters, description or _SEARCH)
 
 
 _BUILDERS: dict[str, Callable[[str, str, Fields], Tool]] = {
     "function": _function,
     "custom": _custom,
-    "tool_search": _of(_QUERY),
-    "shell": _of(_COMMANDS),
-    "local_shell": _of(_COMMAND),
-    "apply_patch": _of(_OPERATION),
+    "tool_search": _search,
 }
-_DESCRIPTIONS = {
-    "tool_search": "Search for more tools; those found can be called afterwards.",
-    "shell": "Run shell commands on the user's machine and return their output.",
-    "local_shell": "Run one command on the user's machine and return its output.",
-    "apply_patch": "Create, update or delete one file on the user's machine.",
-}
+_SEARCH = "Search for more tools; those found can be called afterwards."
 
 
 # Kinds of calls that clients run: from an item of the history to a function's input, and from a
@@ -237,64 +206,6 @@ def _write_search(_: ToolName, given: Mapping[str, object]) -> Item:
     return {"execution": "client", "arguments": dict(given)}
 
 
-def _read_shell(item: Fields) -> Mapping[str, object]:
-    return _said(item.child("action"))
-
-
-def _write_shell(_: ToolName, given: Mapping[str, object]) -> Item:
-    return {
-        "action": {
-            "commands": _strings(given.get("commands") or given.get("command")),
-            "timeout_ms": _integer(given.get("timeout_ms")),
-            "max_output_length": _integer(given.get("max_output_length")),
-        }
-    }
-
-
-def _write_local_shell(_: ToolName, given: Mapping[str, object]) -> Item:
-    action: Item = {"type": "exec", "command": _strings(given.get("command")), "env": {}}
-    if isinstance(folder := given.get("working_directory"), str):
-        action["working_directory"] = folder
-    if (limit := _integer(given.get("timeout_ms"))) is not None:
-        action["timeout_ms"] = limit
-    return {"action": action}
-
-
-def _read_patch(item: Fields) -> Mapping[str, object]:
-    return _said(item.child("operation"))
-
-
-def _write_patch(_: ToolName, given: Mapping[str, object]) -> Item:
-    kind = given.get("type")
-    operation: Item = {"type": kind if kind in _OPERATIONS else "update_file"}
-    operation["path"] = str(given.get("path") or "")
-    if operation["type"] != "delete_file":
-        operation["diff"] = str(given.get("diff") or "")
-    return {"operation": operation}
-
-
-_OPERATIONS = ("create_file", "update_file", "delete_file")
-
-
-def _said(fields: Fields | None) -> Mapping[str, object]:
-    values = fields.values if fields else {}
-    return {
-        name: value
-        for name, value in values.items()
-        if value not in (None, {}) and (name, value) != ("type", "exec")
-    }
-
-
-def _strings(value: object) -> list[str]:
-    """Return a list of strings; models write a single one bare."""
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return [entry if isinstance(entry, str) else json.dumps(entry) for entry in values]
-
-
-def _integer(value: object) -> int | None:
-    return value if type(value) is int else None
-
-
 CALL_KINDS = {
     "function": CallKind(
         "function_call", "function_call_output", "fc", _read_function, _write_function
@@ -304,13 +215,6 @@ CALL_KINDS = {
     ),
     "tool_search": CallKind(
         "tool_search_call", "tool_search_output", "tsc", _read_function, _write_search
-    ),
-    "shell": CallKind("shell_call", "shell_call_output", "sh", _read_shell, _write_shell),
-    "local_shell": CallKind(
-        "local_shell_call", "local_shell_call_output", "lsh", _read_shell, _write_local_shell
-    ),
-    "apply_patch": CallKind(
-        "apply_patch_call", "apply_patch_call_output", "apc", _read_patch, _write_patch
     ),
 }
 """The kinds of `ToolName`."""

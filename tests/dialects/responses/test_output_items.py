@@ -16,7 +16,7 @@ ITEMS: dict[str, OutputItem] = {
     "reasoning": Reasoning("1", 3, encrypted=False),
     "function_call": FunctionCall("1", 3, "c", ToolName("function", "f", "n")),
     "custom_tool_call": OtherCall("1", 3, "c", ToolName("custom", "f", "n")),
-    "shell_call": OtherCall("1", 3, "c", ToolName("shell", "shell")),
+    "tool_search_call": OtherCall("1", 3, "c", ToolName("tool_search", "tool_search")),
 }
 
 

@@ -61,9 +61,7 @@ def test_a_request_of_codex_becomes_one_that_every_template_takes() -> None:
     assert context.encrypted
     assert context.repeats
     assert not read({"model": "m", "input": "hi"})[1].repeats
-    assert conversation.notes == (
-        "tools left out, which only OpenAI's servers can run: web_search",
-    )
+    assert conversation.notes == ("tools left out, which a chat server does not know: web_search",)
 
 
 def test_lm_studios_check_is_a_request_like_any_other() -> None:

@@ -10,9 +10,6 @@ SAID: dict[str, dict[str, Any]] = {
     "function": {"a": 1},
     "custom": {"input": "text"},
     "tool_search": {"query": "q", "limit": 3},
-    "shell": {"commands": ["ls"], "timeout_ms": 5},
-    "local_shell": {"command": ["ls", "-l"], "working_directory": "/w", "timeout_ms": 5},
-    "apply_patch": {"type": "update_file", "path": "p", "diff": "+a"},
 }
 
 
@@ -46,25 +43,3 @@ def test_a_custom_tools_text_is_found_wherever_the_model_put_it(
     given: dict[str, Any], text: str
 ) -> None:
     assert free_text(given) == text
-
-
-@pytest.mark.parametrize(
-    ("kind", "given", "written"),
-    [
-        (
-            "shell",
-            {"command": "ls"},
-            {"action": {"commands": ["ls"], "timeout_ms": None, "max_output_length": None}},
-        ),
-        ("local_shell", {"command": "ls"}, {"action": {"type": "exec", "command": ["ls"], "env": {}}}),
-        (
-            "apply_patch",
-            {"path": "p", "diff": "d"},
-            {"operation": {"type": "update_file", "path": "p", "diff": "d"}},
-        ),
-    ],
-)  # fmt: skip
-def test_a_call_that_models_write_carelessly_has_the_clients_form(
-    kind: str, given: dict[str, Any], written: dict[str, Any]
-) -> None:
-    assert CALL_KINDS[kind].write(ToolName(kind, kind), given) == written
