@@ -53,21 +53,23 @@ class Toolbox:
     _names: dict[str, ToolName] = field(default_factory=dict)
     _flat: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def offer(self, entry: Fields) -> None:
-        """Offer one entry of a request's tools, which may be a whole namespace."""
+    def offer(self, entry: Fields, namespace: str = "", about: str = "") -> None:
+        """Offer one entry of a request's tools, which may be a whole namespace; `about` tells what
+        that is for.
+        """
         kind = entry.optional("type", str) or "function"
-        if kind == "namespace":
+        if kind == "namespace" and not namespace:
             self._offer_all(entry)
-        elif kind not in _BUILDERS or not _is_clients(kind, entry):
-            self.left_out.append(kind)
+        elif kind in _BUILDERS and _is_clients(kind, entry):
+            self._add(kind, entry, namespace, about)
         else:
-            self._add(kind, entry, "", "")
+            self.left_out.append(kind)
 
     def _offer_all(self, entry: Fields) -> None:
         namespace = entry.required("name", str)
         about = entry.optional("description", str) or ""
         for tool in entry.children("tools"):
-            self._add(tool.optional("type", str) or "function", tool, namespace, about)
+            self.offer(tool, namespace, about)
             about = ""  # once is enough
 
     def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
@@ -77,11 +79,9 @@ class Toolbox:
         flat = self._free(flat_name(name, namespace))
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
-        build = _BUILDERS.get(kind, _BUILDERS["function"])
-        description = "\n\n".join(
-            text for text in (about, entry.optional("description", str)) if text
-        )
-        self.tools.append(build(flat, description, entry))
+        descriptions = (about, entry.optional("description", str))
+        description = "\n\n".join(text for text in descriptions if text)
+        self.tools.append(_BUILDERS[kind](flat, description, entry))
 
     def _free(self, flat: str) -> str:
         """Return the name, changed if another tool has it."""

@@ -104,6 +104,14 @@ def test_a_tool_of_openais_servers_is_left_out_by_name(tool: dict[str, Any]) -> 
     assert (toolbox.tools, toolbox.left_out) == ([], [tool["type"]])
 
 
+@pytest.mark.parametrize("kind", ["web_search", "namespace"])
+def test_a_namespaces_tool_of_another_kind_is_left_out(kind: str) -> None:
+    """Offered as a function, its call had no form to come back in."""
+    inner = {"type": kind, "name": "x"}
+    toolbox = offered({"type": "namespace", "name": "n", "tools": [inner]})
+    assert (toolbox.tools, toolbox.left_out) == ([], [kind])
+
+
 def test_a_search_for_tools_is_a_function_of_its_kind() -> None:
     toolbox = offered({"type": "tool_search", "execution": "client"})
     (made,) = toolbox.tools
