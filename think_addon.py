@@ -46,6 +46,7 @@ from converter.shell.watch.live_view import LiveView
 from converter.shell.watch.metrics_endpoint import MetricsEndpoint
 from converter.shell.watch.terminal.printer import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller
+from converter.shell.watch.traces import Traces
 from converter.shell.watch.views import Views
 
 KEPT_BY = ("save_stream_file", "hardump")
@@ -63,11 +64,12 @@ class ThinkAddon:
         self._in_force: dict[str, object] = {}
         self._filter: flowfilter.TFilter | None = None
         self._live, self._metrics = LiveView(), MetricsEndpoint()
+        self._traces = Traces(self._metrics)
         self._terminal, self._recorder = Terminal(), Recorder()
         self._doors = Doorkeeper()
         known = KnownServers()
         client = UpstreamClient(known)
-        heard = (self._live, self._terminal, self._recorder, self._metrics)
+        heard = (self._live, self._terminal, self._recorder, self._metrics, self._traces)
         self._requests = RequestSteps(known, client, self._settings)
         audience = Audience(ThoughtTeller(), *heard)
         self._replies = ReplySteps(known, client, audience, self._chosen)
@@ -79,6 +81,7 @@ class ThinkAddon:
             self._terminal,
             self._recorder,
             self._metrics,
+            self._traces,
             Commands(self._recorder),
             Page(self._recorder),
             FlowKeeper(lambda: self._settings.limits),
@@ -96,6 +99,7 @@ class ThinkAddon:
             self._settings, self._filter = options.chosen()
             self._in_force = options.in_force()
             self._metrics.open(self._settings.metrics, self._settings.hosts)
+            self._traces.open(self._settings.traces, self._settings.traces_words)
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None
         if updated & {"think_limits", *(f"think_memory{part}" for part in ("", "_days", "_key"))}:

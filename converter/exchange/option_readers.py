@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from converter.model.initial_state import InitialState
 from converter.parsing.tag_matcher import AUTO
@@ -115,6 +116,20 @@ def read_metrics(written: object) -> MetricsPlace | None:
             raise ValueError(f"expected a port from 1 to 65535, got {port}")
         return MetricsPlace(host.strip("[]") or "127.0.0.1", int(port))
     return MetricsPlace(file=read_path(written)) if str(written) else None
+
+
+def read_collector(written: object) -> str:
+    """Return the URL that spans are sent to, with OTLP's usual path if it has none; empty for none.
+    No error says the URL, which may hold a key.
+    """
+    if not written:
+        return ""
+    url = urlsplit(str(written))
+    good = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    if not good or "@" in url.netloc:
+        raise ValueError("expected http://HOST:PORT or https://HOST/PATH, without a user")
+    path = "/v1/traces" if url.path in ("", "/") else url.path
+    return url._replace(path=path, fragment="").geturl()
 
 
 MEGABYTE = 1024 * 1024

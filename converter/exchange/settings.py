@@ -17,6 +17,7 @@ from converter.exchange.option_readers import (
     Ping,
     names,
     one_of,
+    read_collector,
     read_days,
     read_fields,
     read_folder,
@@ -163,6 +164,8 @@ OPTIONS = (
     ),
     Option("print", bool, False, "print thinking and answers in the terminal, as they come", bool),
     Option("metrics", str, "", "port, address or file for Prometheus", read_metrics),
+    Option("traces", str, "", "URL of an OpenTelemetry collector", read_collector),
+    Option("traces_words", bool, False, "send the words of replies there too", bool),
     Option(
         "native",
         Sequence[str],
@@ -233,6 +236,8 @@ NOT_RECORDED = (
     "record",
     "print",
     "metrics",
+    "traces",
+    "traces_words",
     "flows",
     "ping",
     "hosts",
@@ -304,6 +309,8 @@ class Settings:
     record: str
     print: bool
     metrics: MetricsPlace | None
+    traces: str
+    traces_words: bool
     native: frozenset[str]
     limits: MemoryLimits
     memory: str

@@ -2,6 +2,7 @@
 
 import bisect
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -80,10 +81,11 @@ class Series:
 
 
 class Metrics:
-    """Counts by model and server."""
+    """Counts by model and server. `spans`: those for a collector, by what became of them."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}
+        self.spans = Counter[str]()
 
     def add(self, reply: CountedReply, outcome: str, mended: Iterable[str]) -> None:
         """Count a reply; `mended`: the addon's notes about it."""
@@ -126,6 +128,13 @@ class Metrics:
             yield from _family(f"{name}_seconds", meaning, "histogram")
             for labels, series in self._labelled():
                 yield from _histogram(f"think_{name}_seconds", labels, series.times[name])
+        yield from self._span_lines()
+
+    def _span_lines(self) -> Iterator[str]:
+        if self.spans:
+            yield from _family("spans", "Spans for a collector by what became of them", "counter")
+        for outcome, count in sorted(self.spans.items()):
+            yield f'think_spans_total{{outcome="{outcome}"}} {count}'
 
     def _labelled(self) -> Iterator[tuple[str, Series]]:
         for (model, server), series in sorted(self._series.items()):

@@ -220,6 +220,20 @@ MOST_RECORDINGS = Bound(
     "scrubbing takes longer than a fast server's small replies",
     "not kept, with a line in the log",
 )
+MOST_SPANS = Bound(
+    500,
+    "spans",
+    "spans that wait for a collector",
+    "the replies of a minute while it starts anew",
+    "dropped, and counted in the metrics",
+)
+TRACED_WORDS = Bound(
+    128 * _K,
+    _CHARACTERS,
+    "words of a reply in a span",
+    "collectors take some megabytes at once",
+    "the rest is not told",
+)
 MOST_HOOKS = Bound(
     1000,
     "calls",

@@ -73,3 +73,24 @@ def test_metrics_are_in_a_file(tmp_path: Path) -> None:
 def test_a_port_that_is_none_is_refused(port: str) -> None:
     with pytest.raises(ValueError, match=f"1 to 65535, got {port}"):
         readers.read_metrics(port)
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    {
+        "": "",
+        "http://localhost:4318": "http://localhost:4318/v1/traces",
+        "https://host/": "https://host/v1/traces",
+        "https://host/api/public/otel?a=b": "https://host/api/public/otel?a=b",
+    }.items(),
+)
+def test_a_collector_is_a_url(written: str, url: str) -> None:
+    assert readers.read_collector(written) == url
+
+
+@pytest.mark.parametrize(
+    "written", ["localhost:4318", "grpc://a:4317", "http://", "http://me:key@a", "http://a:0"]
+)
+def test_what_is_no_collector_is_refused_without_its_words(written: str) -> None:
+    with pytest.raises(ValueError, match=r"^expected http://HOST:PORT or [^@]*$"):
+        readers.read_collector(written)

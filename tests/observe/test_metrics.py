@@ -146,3 +146,12 @@ def test_earlier_thoughts_are_counted() -> None:
         "restored": 3,
         "unknown": 1,
     }
+
+
+def test_spans_are_counted_where_there_is_a_collector() -> None:
+    metrics = counted(STREAMED)
+    assert "think_spans_total" not in metrics.text()
+    metrics.spans.update({"sent": 3, "dropped": 0})
+    read = samples(metrics)
+    assert read["think_spans_total", frozenset({("outcome", "sent")})] == 3
+    assert read["think_spans_total", frozenset({("outcome", "dropped")})] == 0

@@ -33,6 +33,7 @@ from converter.shell.watch.metrics_endpoint import MetricsEndpoint
 from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
 from converter.shell.watch.terminal.printer import Terminal
 from converter.shell.watch.thought_hook import ThoughtTeller, append, report
+from converter.shell.watch.traces import Traces
 
 AT_A_TIME = 500
 """Events of a whole reply that are printed before others have their turn: some 5 milliseconds."""
@@ -48,11 +49,13 @@ class Audience:
     terminal: Terminal
     recorder: Recorder
     metrics: MetricsEndpoint
+    traces: Traces
 
     def hear(self, flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter, events: str) -> None:
         """Pass on what the rewriter's last call told the client. `events`: a file for thoughts."""
         self.thoughts.call(rewriter.thoughts)
         append(events, rewriter.thoughts)
+        self.traces.hear(record, rewriter.events)
         if record.printed:
             self.terminal.heard(flow, rewriter.events)
 
@@ -62,6 +65,7 @@ class Audience:
         """Pass on what a whole reply of so many bytes told; others have their turn meanwhile."""
         self.thoughts.call(rewriter.thoughts)
         await aside(size, partial(append, events, rewriter.thoughts))
+        self.traces.hear(record, rewriter.events)
         for few in _few(rewriter.events if record.printed else ()):
             self.terminal.heard(flow, few)
             await asyncio.sleep(0)
@@ -72,6 +76,7 @@ class Audience:
         self.terminal.ended(flow, record)
         self.recorder.ended(flow)
         self.metrics.ended(flow, record)
+        self.traces.ended(flow, record)
 
 
 class ReplySteps:

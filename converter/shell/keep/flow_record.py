@@ -30,6 +30,7 @@ from converter.shell.messages import body
 
 if TYPE_CHECKING:
     from converter.shell.hooks.tap import Tap
+    from converter.shell.watch.spans import Words
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
@@ -50,7 +51,8 @@ class FlowRecord:
     `request`, `awaited` and `rewriter`: the steps of the exchange. `server`: what the server is;
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
-    that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply.
+    that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
+    that a span tells.
     """
 
     exchange: Exchange
@@ -69,6 +71,7 @@ class FlowRecord:
     head: Response | None = None
     memory: Memory | None = None
     tap: "Tap | None" = None
+    words: "Words | None" = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

@@ -295,9 +295,9 @@ def test_others_have_their_turn_while_a_long_reply_is_printed(
     async def printing() -> None:
         record = SimpleNamespace(printed=True)
         terminal = SimpleNamespace(heard=lambda _, events: printed.append(f"{len(events)} events"))
-        nobody = SimpleNamespace(call=lambda _: None)
+        nobody = SimpleNamespace(call=lambda _: None, hear=lambda *_: None)
         made: Any = reply_steps.Audience
-        audience = made(nobody, nobody, terminal, nobody, nobody)
+        audience = made(nobody, nobody, terminal, nobody, nobody, nobody)
         rewriter = SimpleNamespace(thoughts=[], events=[*"abcde"])
         other = asyncio.ensure_future(_others(printed))
         await audience.hear_whole(None, record, rewriter, "", 0)
