@@ -135,12 +135,16 @@ class _Reader:
             elif found[0] in "[{" and self._begins_value(place):
                 place = self._behind_value(place)
             else:
-                place = found.end()
+                place = place + 1 if found["thought"] else found.end()
         return "", None
 
     def _kind(self, found: re.Match[str]) -> str:
         kinds = ("torn", "tool", "thought", "stray", "bare", "frame", "silent")
         kind = next((name for name in kinds if found[name]), "")
+        before = self.rest[: found.start()][-64:]
+        addressed = re.search(r"\bto=[\w.-]+\s*\Z", before) and found[0].startswith("<|channel|>")
+        if kind == "thought" and addressed:
+            return ""
         called = kind != "tool" or begins_call(self.rest, 0, found.start(), not self.resumes)
         return kind if called else "no call"
 

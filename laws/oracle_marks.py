@@ -21,7 +21,7 @@ _GAP = rf"(?=\W)(?!<\|message){_WORDS}(?:<\|constrain\|>{_WORDS})?"
 _QUOTES = "\"'`“‘«‹„「『(["
 _CLOSER = "|".join(re.escape(mark) for mark in CLOSERS)
 _CALL = re.compile(
-    rf"\s*(?:(?:{_CLOSER})\s*)?(?:[\[{{]|<[^/])|"
+    rf"\s*(?:(?:{_CLOSER})\s*)?+(?:[\[{{]|<[^/])|"
     r"\w[\w.-]*\s*[\[{(]|\w[\w.-]*\s*<[^/]|\w[\w.-]*[^\S\n]*\n"
 )
 _CALL_AT_BREAK = re.compile(r"\w|[^\S\n]*\n\s*\w")
@@ -68,6 +68,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
     rows = [
         (number, row) for number, row in enumerate(families) if here.head or not row.only_at_start
     ]
+    marks, torn = _marks_here(families, here), tuple(mark for row in families for mark in row.torn)
     closers = any_of(_lone_closers(families, here))
     frames = [
         row.answer_tags[0]
@@ -75,8 +76,8 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
         if row.answer_tags and here.head and here.closer in row.closers
     ]
     groups = {
-        "worded": _worded(families),
-        "torn": _torn(families, here),
+        "worded": _worded(marks, torn),
+        "torn": _torn(marks, torn),
         "tool": any_of(_text_tools(families, here)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],
         "stray": closers if here.stray else [],
@@ -96,37 +97,32 @@ def _dropped(families: Sequence[ThinkTags], here: Here) -> list[str]:
     return [] if here.bare or here.stray else [mark for row in rows for mark in row.closers]
 
 
-def _torn(families: Sequence[ThinkTags], here: Here) -> list[str]:
-    """An end of a reply that is no text: the beginning of a mark that is never prose."""
+def _marks_here(families: Sequence[ThinkTags], here: Here) -> list[str]:
+    """Every mark that may begin at the end of a reply."""
     marks = [mark for row in families for mark in (*row.openers, *row.ignored)]
     marks += _lone_closers(families, here) if here.bare or here.stray else []
     marks += CLOSERS_OF_CALLS if here.inside else ()
-    marks += _text_tools(families, here)
-    torn = tuple(mark for row in families for mark in row.torn)
-    cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
-    parts = any_of(part for part in cut if part.startswith(torn) and GAP not in part)
+    return marks + _text_tools(families, here)
+
+
+def _torn(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+    """An end of a reply that is no text: the beginning of a mark that is never prose."""
+    parts = _cut(marks, torn)
     parts += [_gap_begun(mark, r"(?!\s*[^\s<])") for mark in marks if GAP in mark]
-    parts += [f"(?!{_START}){part}" for part in _calls_begun(torn)]
     return [rf"(?:{'|'.join(parts)})\Z"] if torn else []
 
 
-_START = re.escape("<|start|>assistant")
-"""A mark by itself, with which headers of calls begin where calls count."""
-
-
-def _calls_begun(torn: tuple[str, ...]) -> list[str]:
-    """Beginnings of a call's header, which is no answer's."""
-    marks = [row.open for row in TOOL_MARKS if row.in_thoughts and row.open.startswith(torn)]
+def _cut(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
+    """Beginnings of marks without a gap."""
     cut = {mark[:length] for mark in marks for length in range(1, len(mark))}
-    return any_of(part for part in cut if part.startswith(torn))
+    return any_of(part for part in cut if part.startswith(torn) and GAP not in part)
 
 
-def _worded(families: Sequence[ThinkTags]) -> list[str]:
+def _worded(marks: Sequence[str], torn: tuple[str, ...]) -> list[str]:
     """An end of a reply that may be an answer whose header lacks its last token."""
-    marks = [mark for row in families for mark in (*row.openers, *row.ignored) if GAP in mark]
-    calls = "|".join(_calls_begun(tuple(mark for row in families for mark in row.torn)))
-    no_call = rf"(?!(?:{calls or '(?!)'})\Z)"
-    return [no_call + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in marks]
+    others = rf"(?!(?:{'|'.join(_cut(marks, torn)) or '(?!)'})\Z)"
+    gaps = [mark for mark in marks if GAP in mark]
+    return [others + _gap_begun(mark, r"(?=\s*[^\s<])") + r"\Z" for mark in gaps]
 
 
 def _gap_begun(mark: str, condition: str = "") -> str:
@@ -292,7 +288,7 @@ def untorn(
     for place in range(len(text)):
         count = [*marks, *first] if not text[:place].strip() else marks
         if any(_begins(mark, text[place:]) for mark in count):
-            worded = any(re.match(found, text[place:]) for found in _worded(families))
+            worded = any(re.match(found, text[place:]) for found in _worded(count, torn))
             return text[:place] if text.startswith(torn, place) and not worded else text
     return text
 

@@ -83,6 +83,7 @@ FAMILIES = (
             "<|call|>",
         ),
         torn=("<|start|>", "<|channel|>"),
+        not_behind=r"\bto=[\w.-]+\s*\Z",  # a recipient: the header is a call's
     ),
     ThinkTags(
         "solar",

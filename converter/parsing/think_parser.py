@@ -217,8 +217,7 @@ class ThinkParser:
     def _take(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         """Act on the mark at `begin:end`; return where to go on, None while it is not decided."""
         mark, literal, suffix = self._marks.read(buffer[begin:end])
-        in_text = mark is not Mark.FRAME_END and self._state in IN_TEXT
-        if (in_text and self._code.inside()) or (self._state, mark) not in NEXT_STATE:
+        if (self._state, mark) not in NEXT_STATE or self._is_words(mark, literal):
             return self._ordinary(buffer, begin)
         if mark is Mark.FRAME_END:
             return self._take_frame_end(buffer, begin, end, last)
@@ -235,6 +234,14 @@ class ThinkParser:
             self._opened = (self._tags.opened_by[literal], suffix)
         self._step(mark, literal)
         return end
+
+    def _is_words(self, mark: Mark, literal: str) -> bool:
+        """Tell whether a mark is text, by its place."""
+        if self._state not in IN_TEXT or mark is Mark.FRAME_END:
+            return False
+        row = self._tags.opened_by.get(literal)
+        words = mark is Mark.OPEN and row is not None and row.not_behind
+        return bool(words and re.search(words, self._before_mark)) or self._code.inside()
 
     def _take_attributes(self, buffer: str, begin: int, end: int, last: bool) -> int | None:
         found = attribute_tag(buffer, begin, end)

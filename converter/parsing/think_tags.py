@@ -24,7 +24,8 @@ class ThinkTags:
     switch the row on. `ambiguous_in_prose`: an answer may say the marks and mean nothing by it.
     `attributes`: has forms with attributes. `only_at_start`: the opener counts only where a message
     begins. `bare_close_means_thinking`: a closer without an opener tells of a whole reply that it
-    began inside a thought. `unmatched_close_is_text`: one in a text is shown.
+    began inside a thought. `unmatched_close_is_text`: one in a text is shown. `not_behind`: a
+    regular expression, behind words that it finds the openers are text.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ThinkTags:
     only_at_start: bool = False
     bare_close_means_thinking: bool = True
     unmatched_close_is_text: bool = True
+    not_behind: str = ""
 
     def __hash__(self) -> int:
         """Return a number by the name: caches look families up for each reply."""

@@ -84,6 +84,8 @@ REPLIES: dict[str, dict[str, Said]] = {
         "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>commentary to=assistant<|channel|>final<|message|>so": [WHY, SO],
         "<|start|><|channel|>analysis<|message|>why<|end|><|start|><|channel|>final<|message|>so<|end|>": [WHY, SO],
         "<|channel|>analysis<|message|>why<|end|><|call|>so<|return|>": [WHY, SO],
+        " to=functions.run<|channel|>analysis <|constrain|>json<|message|>{}": [("", " to=functions.run<|channel|>analysis <|constrain|>json<|message|>{}")],
+        "into=run<|channel|>analysis <|constrain|>json<|message|>why<|end|>so": [("", "into=run"), WHY, SO],
         "<|channel|>analysis<|message|>why<|end|><|start|>": [WHY],
         "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>fin": [WHY],
         "<|channel|>analysis<|message|>why<|channel|>commentary to=functions.run<|message|>{}<|call|>": [
@@ -388,7 +390,14 @@ TOOL_TEXTS = [
     '"',
     "run",
 ]
-HEADERS = ["<|channel|>final ", "<|channel|>analysis\n", "<|constrain|>", "<|message|>", "to="]
+HEADERS = [
+    " to=functions.f",
+    "<|channel|>final ",
+    "<|channel|>analysis\n",
+    "<|constrain|>",
+    "<|message|>",
+    "to=",
+]
 NAMED_SUFFIXES = ["<think:a>", "</think:a>", "<think:b1>", "</think:b1>", "<think:"]
 
 
