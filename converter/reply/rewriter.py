@@ -62,10 +62,9 @@ class Rewriter:
         self._form = client_form or server_form
         expected = expected or Expected()
         whole = Form.WHOLE in (server_form, self._form)
-        self._pipeline = Pipeline(settings, server, server_form, expected, whole=whole)
-        text = replace(expected, initial=InitialState.TEXT)
-        begun = replace(settings, start=InitialState.TEXT)
-        self._second_pipeline = partial(Pipeline, begun, server, server_form, text, whole=whole)
+        self._settings, self._expected = settings, expected
+        self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
+        self._pipeline = self._pipeline_of(settings=settings, expected=expected)
         self._label = server.label.reply
         context = replace(context, fields=settings.fields, signature=settings.signature)
         self._encoder = client.wire.encoders[self._form](context)
@@ -191,8 +190,12 @@ class Rewriter:
         self.made += self.hurried
         self._second = SecondReply(self.summary.usage, self.made)
         self._told_before = self._pipeline.take_thoughts()
+        settings = replace(self._settings, start=InitialState.TEXT)
+        expected = replace(self._expected, initial=InitialState.TEXT)
         frames = None if self.pauses else self._pipeline
-        self._pipeline = self._second_pipeline(findings=self.findings, frames=frames)
+        self._pipeline = self._pipeline_of(
+            settings=settings, expected=expected, findings=self.findings, frames=frames
+        )
         self.end, self._fast = ReplyEnd(self._label), self._fast_path()
         self.end.feed([Start("", "")])  # the client's reply has begun
         return []
