@@ -1,7 +1,7 @@
 """The second step of an exchange: its request, read."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter.dialects.offered_tools import call_ids, offered
@@ -30,6 +30,7 @@ from converter.observe.thought_events import conversation_id
 from converter.parsing.folding import unfolded
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
+from converter.servers.chat_templates import HistoryPlace
 from converter.servers.known_servers import KnownServers, Upstream
 from converter.servers.model_names import OFF, Row
 from converter.servers.profiles import EFFORT_CEILINGS, Server, thinking_fields
@@ -169,55 +170,62 @@ class ReadRequest:
         chosen = self.exchange.settings.history
         history = chosen.read_by(conversation.model, server)
         settings = RequestSettings(history.place, chosen.order, server, parses)
-        body, notes = request_writer.write(conversation, settings)
-        request = replace(self, body=body, notes=(*self.notes, *notes))
-        if memory is not None and not any(map(_thinks, conversation.turns)):
-            request = request.restored(memory, server, join_texts)
-        switched = earlier_thoughts.switched(request.body, history)
-        return replace(request, body=switched).with_tools()
+        made, notes = request_writer.write(conversation, settings)
+        dropped = memory is not None and not any(map(_thinks, conversation.turns))
+        body, earlier = self._restored(made, history, memory if dropped else None, join_texts)
+        return self._sent(earlier_thoughts.switched(body, history), notes, earlier)
 
     def wants_thoughts(self, model: str) -> bool:
         """Tell whether thoughts that a client drops are put back for this model."""
         chosen = self.exchange.settings
         return chosen.restore != "off" and chosen.history.is_wanted(model)
 
-    def restored(
-        self,
-        memory: Memory,
-        server: Server | None,
-        join: Callable[[Iterable[str]], str] = "".join,
-    ) -> "ReadRequest":
-        """Return the request with the thoughts that its client has dropped, if its model wants
-        them. `memory`: those that are kept, of all clients.
+    def restored(self, memory: Memory, server: Server | None) -> "ReadRequest":
+        """Return a chat completion with the thoughts that its client has dropped, if its model
+        wants them. `memory`: those that are kept, of all clients.
         """
-        exchange, model = self.exchange, str(self.body.get("model") or "")
-        if not memory.keeps or not self.wants_thoughts(model):
+        history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
+        body, earlier = self._restored(self.body, history, memory, "".join)
+        if earlier is NO_EARLIER:
             return self
-        history = exchange.settings.history.read_by(model, server)
-        own = memory.of(exchange.owner)
-        body, earlier = earlier_thoughts.restore(self.body, history, own, join)
-        notes = (*self.notes, *earlier.notes)
-        if not earlier.restored:
-            return replace(self, earlier=earlier, notes=notes)
-        body = earlier_thoughts.switched(body, history)
-        return replace(self, body=body, earlier=earlier, notes=notes, mended=True)
+        if earlier.restored:
+            body = earlier_thoughts.switched(body, history)
+        notes, mended = (*self.notes, *earlier.notes), self.mended or bool(earlier.restored)
+        return replace(self, body=body, earlier=earlier, notes=notes, mended=mended)
 
-    def with_tools(self) -> "ReadRequest":
-        """Return the request with what its tools ask of the addon: to read their calls from text,
-        to tell of them in words.
+    def _restored(
+        self,
+        body: Body,
+        history: HistoryPlace,
+        memory: Memory | None,
+        join: Callable[[Iterable[str]], str],
+    ) -> tuple[Body, Earlier]:
+        model = str(body.get("model") or "")
+        if memory is None or not memory.keeps or not self.wants_thoughts(model):
+            return body, NO_EARLIER
+        return earlier_thoughts.restore(body, history, memory.of(self.exchange.owner), join)
+
+    def _sent(
+        self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
+    ) -> "ReadRequest":
+        """Return the request with this body and what its tools ask of the addon: to read their
+        calls from text, to tell of them in words.
         """
-        ids = call_ids(self.body)
-        doubled = [name for name, times in Counter(ids).items() if times > 1]
-        notes = tuple(DOUBLED.format(id=name) for name in doubled[:MOST_DOUBLED])
-        request = replace(self, call_ids=frozenset(ids), notes=(*self.notes, *notes))
+        ids = call_ids(body)
+        doubled = [name for name, times in Counter(ids).items() if times > 1] if ids else []
+        told = (DOUBLED.format(id=name) for name in doubled[:MOST_DOUBLED])
         settings = self.exchange.settings
-        tools = offered(self.body) if settings.tools != "off" else None
+        tools = offered(body) if settings.tools != "off" else None
         tells = settings.tools == "told" and not self.exchange.native
-        rewritten = tools_prompt.add(self.body) if tells else None
-        if tools is None and rewritten is None:
-            return request
+        rewritten = tools_prompt.add(body) if tells else None
         return replace(
-            request, body=rewritten or self.body, tools=tools, tells_tools=rewritten is not None
+            self,
+            body=rewritten or body,
+            call_ids=frozenset(ids),
+            notes=(*self.notes, *notes, *earlier.notes, *told),
+            tools=tools,
+            tells_tools=rewritten is not None,
+            earlier=earlier,
         )
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
@@ -231,7 +239,7 @@ class ReadRequest:
 
 
 def _thinks(turn: Turn) -> bool:
-    return any(isinstance(block, ThinkingBlock | RedactedThinking) for block in turn.blocks)
+    return any(isinstance(block, (ThinkingBlock, RedactedThinking)) for block in turn.blocks)
 
 
 def note(exchange: Exchange, body: bytes) -> ReadRequest:
@@ -251,14 +259,13 @@ def note(exchange: Exchange, body: bytes) -> ReadRequest:
         mended = unfolded(mended)
     request = ReadRequest(
         exchange,
-        mended,
         context=conversation_id(fields),
         asks_to_think=fields.get("reasoning_effort") not in (None, "none"),
         budget=next(budgets, None),
         omits_thinking=exchange.native and exchange.client.requests.omits_thinking(fields),
         mended=mended is not fields,
     )
-    return request.with_tools()
+    return request._sent(mended)
 
 
 def read(exchange: Exchange, body: bytes, memory: Memory | None = None) -> ReadRequest:
