@@ -6,7 +6,6 @@ writes reaches the terminal as a control character or escape sequence.
 """
 
 from collections.abc import Iterable
-from functools import singledispatch
 
 from converter.observe.printable import (
     fits,
@@ -140,42 +139,23 @@ def _indented(text: str) -> str:
     return _INDENT + visible(without_base64(text)).replace("\n", f"\n{_INDENT}") if text else ""
 
 
-@singledispatch
 def _lines(part: Part) -> list[_Styled]:
     """Return a part that is shown at once, in lines, each with its style."""
-    raise TypeError(part)
-
-
-@_lines.register
-def _tool_call(part: CallPart) -> list[_Styled]:
-    return [
-        (one_line(f"→ {part.name} {part.note}".rstrip()), CYAN),
-        (_indented(laid_out(part.arguments)), PLAIN),
-    ]
-
-
-@_lines.register
-def _tool_result(part: ResultPart) -> list[_Styled]:
-    head = " ".join(filter(None, ("←", "failed" if part.error else "", part.name, part.id)))
-    return [(one_line(head), RED if part.error else CYAN), (_indented(part.text), PLAIN)]
-
-
-@_lines.register
-def _media(part: Media) -> list[_Styled]:
-    return [(one_line(f"[{part.kind} {part.words}]"), CYAN)]
-
-
-@_lines.register
-def _field(part: Field) -> list[_Styled]:
-    words = in_words.of(part.value) if fits(part.value) else json_of(part.value)
-    return [(visible(without_base64(f"{part.name}: {words}")), DIM)]
-
-
-@_lines.register
-def _failure(part: FailurePart) -> list[_Styled]:
-    return [(visible(" ".join(filter(None, ("error", part.kind))) + f": {part.message}"), RED)]
-
-
-@_lines.register
-def _raw(part: Raw) -> list[_Styled]:
-    return [(visible(without_base64(part.text)), PLAIN)]
+    match part:
+        case CallPart():
+            head = one_line(f"→ {part.name} {part.note}".rstrip())
+            return [(head, CYAN), (_indented(laid_out(part.arguments)), PLAIN)]
+        case ResultPart():
+            about = ("←", "failed" if part.error else "", part.name, part.id)
+            head = one_line(" ".join(filter(None, about)))
+            return [(head, RED if part.error else CYAN), (_indented(part.text), PLAIN)]
+        case Media():
+            return [(one_line(f"[{part.kind} {part.words}]"), CYAN)]
+        case Field(name, value):
+            words = in_words.of(value) if fits(value) else json_of(value)
+            return [(visible(without_base64(f"{name}: {words}")), DIM)]
+        case FailurePart():
+            head = " ".join(filter(None, ("error", part.kind)))
+            return [(visible(f"{head}: {part.message}"), RED)]
+        case Raw() | TextPart() | ThinkingPart():
+            return [(visible(without_base64(part.text)), PLAIN)]

@@ -9,9 +9,8 @@ highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
 """
 
 import re
-from collections.abc import Iterable
-from functools import singledispatch
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from converter.observe.printable import (
     compact,
@@ -138,13 +137,11 @@ def _scalar_of(name: str, *about: str, text: str) -> str:
     return f"# {one_line(' '.join(known))}\n" + _scalar(name, text)
 
 
-@singledispatch
 def _part(part: Part) -> str:
     """Return a part's lines."""
-    raise TypeError(part)
+    return _PARTS[type(part)](part)
 
 
-@_part.register
 def _thinking(part: ThinkingPart) -> str:
     note = f"  # {one_line(part.note)}" if part.note else ""
     return f"thinking:{note}\n" + _comment(visible(trimmed(part.text)))
@@ -155,12 +152,6 @@ def _comment(text: str) -> str:
     return "".join(f"{_BLOCK}#│ {line}".rstrip() + "\n" for line in lines)
 
 
-@_part.register
-def _text(part: TextPart) -> str:
-    return _scalar(part.place or "text", visible(without_data(part.text)))
-
-
-@_part.register
 def _tool_call(part: CallPart) -> str:
     given = object_of(part.arguments)
     if not given or not _KEY.fullmatch(part.name) or not all(map(_is_label, given)):
@@ -185,33 +176,24 @@ def _argument(given: tuple[str, object]) -> str:
     return _row(name, value)
 
 
-@_part.register
-def _tool_result(part: ResultPart) -> str:
-    return _scalar_of(
-        "failed" if part.error else "result",
-        part.name,
-        part.id,
-        text=visible(without_data(part.text)),
-    )
-
-
-@_part.register
-def _media(part: Media) -> str:
-    return f"{_key(part.kind)}: {_value(part.words)}\n"
-
-
-@_part.register
 def _field(part: Field) -> str:
     if len(part.name) <= _LONGEST_KEY:
         return _row(part.name, part.value)
     return _scalar("field", visible(without_base64(f"{part.name}: {json_of(part.value)}")))
 
 
-@_part.register
-def _failure(part: FailurePart) -> str:
-    return _scalar_of("error", part.kind, text=visible(part.message))
+def _tool_result(part: ResultPart) -> str:
+    kind, text = "failed" if part.error else "result", visible(without_data(part.text))
+    return _scalar_of(kind, part.name, part.id, text=text)
 
 
-@_part.register
-def _raw(part: Raw) -> str:
-    return _scalar("unread", visible(without_base64(part.text)))
+_PARTS: Mapping[type[Part], Callable[[Any], str]] = {
+    ThinkingPart: _thinking,
+    TextPart: lambda part: _scalar(part.place or "text", visible(without_data(part.text))),
+    CallPart: _tool_call,
+    ResultPart: _tool_result,
+    Media: lambda part: f"{_key(part.kind)}: {_value(part.words)}\n",
+    Field: _field,
+    FailurePart: lambda part: _scalar_of("error", part.kind, text=visible(part.message)),
+    Raw: lambda part: _scalar("unread", visible(without_base64(part.text))),
+}
