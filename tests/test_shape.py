@@ -43,8 +43,7 @@ DIALECTS = {"anthropic", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {
-    "converter.recordings.as_flow",  # mitmproxy.io and plain values only
-    "converter.recordings.flow_file",
+    "converter.recordings.flow_file",  # mitmproxy.io and plain values only
     "converter.command.announcement",  # a script of mitmproxy's
     "converter.command.programs",  # they start mitmproxy
     "converter.command.workers",

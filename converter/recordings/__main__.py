@@ -6,15 +6,13 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from converter.recordings import expectation, flow_file, listing
-from converter.recordings.arguments import BAD_USE, FAILED, INTERRUPTED, parser
+from converter.recordings import expectation, flow_file, listing, server
+from converter.recordings.arguments import BAD_USE, FAILED, INTERRUPTED, parser, with_options
 from converter.recordings.expectation import Expectation
 from converter.recordings.golden import golden, one_line
 from converter.recordings.library import Library
-from converter.recordings.options import with_options
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import dialects_of
-from converter.recordings.request import request_of
 
 
 def main(arguments: list[str] | None = None, name: str = "think-addon record") -> int:
@@ -109,7 +107,7 @@ def _list(library: Library, chosen: argparse.Namespace) -> int:
 def _show(library: Library, chosen: argparse.Namespace) -> int:
     recording = library.load(chosen.name)
     if chosen.request:
-        print(request_of(recording))
+        print(server.request_of(recording))
         return 0
     dialects = [
         dialect for dialect in dialects_of(recording) if chosen.client in (None, dialect.name)
@@ -147,12 +145,9 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _serve(library: Library, chosen: argparse.Namespace) -> int:
-    # the other commands need no server
-    from converter.recordings import pace, server  # noqa: PLC0415
-
     served = Library(chosen.folder) if chosen.folder else library
     try:
-        speed = pace.read_pace(chosen.pace)
+        speed = server.read_pace(chosen.pace)
     except ValueError as error:
         raise RecordingError(f"--pace: {error}") from None
     recordings, _ = _tried(_names(served, []), served.load)

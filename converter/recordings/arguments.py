@@ -1,11 +1,16 @@
-"""The arguments of `python -m converter.recordings`."""
+"""The arguments of `python -m converter.recordings`, and options as they write them."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from converter.dialects.table import DIALECTS
+from converter.exchange import settings
+from converter.recordings.recording import RecordingError
 
+_PREFIX = "think_"
+_OPTIONS = {option.name: option for option in settings.OPTIONS}
 FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
 """Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
 
@@ -77,3 +82,33 @@ def _add_folder(parser: argparse.ArgumentParser, default: object) -> None:
     """Add `--dir`, before the command or behind it: where it stands last, it is read last."""
     folder = "folder of the recordings (recordings)"
     parser.add_argument("--dir", type=Path, default=default, help=folder)
+
+
+def with_options(known: Mapping[str, object], written: Sequence[str]) -> dict[str, object]:
+    """Return the options with those that are written; of a sequence all that is written is its
+    value. Raises RecordingError.
+    """
+    chosen = dict(known)
+    given: dict[str, list[str]] = {}
+    for words in written:
+        name, equals, value = words.removeprefix(_PREFIX).partition("=")
+        if name not in settings.RECORDED or not equals:
+            allowed = ", ".join(_PREFIX + each for each in settings.RECORDED)
+            hint = settings.REPLACED.get(name, f"expected NAME=VALUE with one of {allowed}")
+            raise RecordingError(f"{hint}, got {words!r}")
+        given.setdefault(name, []).append(value)
+    chosen |= {name: _value(name, values) for name, values in given.items()}
+    try:
+        settings.read(chosen)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
+    return chosen
+
+
+def _value(name: str, values: list[str]) -> object:
+    kind = _OPTIONS[name].type
+    if kind is bool:
+        return values[-1].lower() == "true"
+    if kind is int:
+        return int(values[-1]) if values[-1].isdecimal() else values[-1]
+    return values[-1] if kind is str else [value for value in values if value]

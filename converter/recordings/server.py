@@ -11,20 +11,20 @@ that it reads a reply as it did.
 """
 
 import json
+import shlex
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic, sleep
 from typing import Self
 
 from converter.dialects.reasoning_fields import words_of
 from converter.exchange.exchange import is_stream
 from converter.model.initial_state import InitialState
 from converter.observe.printable import one_line
-from converter.recordings.pace import paced
 from converter.recordings.recording import Answered, Chunk, Recording
 from converter.recordings.request_match import endpoint_of, fit, read_body, same_prompt
 from converter.servers.profiles import GENERIC, by_name
@@ -32,6 +32,10 @@ from converter.servers.profiles import GENERIC, by_name
 HOST = "127.0.0.1"
 PORT = 8000
 """Where recordings say that their server was, so that mitmproxy's client replay finds this one."""
+SERVED_AT = f"http://{HOST}:{PORT}"
+"""Where `serve` listens when nobody has said otherwise."""
+FAST = float("inf")
+_PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
 _EXAMPLES = 3
 _SHORT = 40
@@ -198,7 +202,7 @@ class _RecordedHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer as it was recorded."""
-        arrived = time.monotonic()
+        arrived = monotonic()
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         recording = self.server.match(self.command, self.path, body)
         if recording:
@@ -245,3 +249,39 @@ class _RecordedHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's)
         """Say nothing: the proxy in front tells of requests."""
+
+
+def read_pace(written: str) -> float:
+    """Return how many times as fast as recorded: `recorded` is 1, `fast` waits for nothing. Raises
+    ValueError.
+    """
+    try:
+        pace = _PACES.get(written) or float(written)
+    except ValueError:
+        pace = 0
+    if not pace > 0:
+        raise ValueError(
+            f"{written!r} is no pace: recorded, fast, or how many times as fast as recorded"
+        )
+    return pace
+
+
+def paced(chunks: Sequence[Chunk], arrived: float, pace: float) -> Iterator[bytes]:
+    """Yield the chunks, each at its time. `arrived`: when the request came, monotonic."""
+    for chunk in chunks:
+        wait = arrived + chunk.at / pace - monotonic()
+        if wait > 0:
+            sleep(wait)
+        yield chunk.data
+
+
+def request_of(recording: Recording) -> str:
+    """Return a curl command that sends the client's request to where recordings are served."""
+    request = recording.asked
+    address = f"{SERVED_AT}/{recording.name}{request.path}"
+    words = ["curl", "-sN", address]
+    if request.method != "GET":
+        words += ["-X", request.method] if request.method != "POST" else []
+        words += ["-H", "content-type: application/json"]
+        words += ["-d", request.body.decode(errors="replace")]
+    return shlex.join(words)

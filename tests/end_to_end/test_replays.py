@@ -13,10 +13,9 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
 from converter.recordings import flow_file
-from converter.recordings.pace import FAST
 from converter.recordings.recording import Answered, Recording
 from converter.recordings.replay import replayed
-from converter.recordings.server import RecordedServer
+from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client, read_anthropic_stream
 from tests.support.harness import ADDON, MITMDUMP, Program, start_proxy
 from tests.support.made_recordings import EVENT_STREAM, MESSAGES, asked, question, recording

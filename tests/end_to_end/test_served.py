@@ -14,10 +14,9 @@ import pytest
 from converter.dialects.table import OPENAI_CHAT
 from converter.exchange import settings
 from converter.recordings.library import Library
-from converter.recordings.pace import FAST
 from converter.recordings.recording import REPLY_ID, RecordedRequest, Recording
 from converter.recordings.replay import replayed
-from converter.recordings.server import RecordedServer
+from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.harness import TESTS, Proxy, start_proxy
 from tests.support.recorded import FOLDER

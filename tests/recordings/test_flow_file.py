@@ -14,7 +14,7 @@ from mitmproxy.io import FlowWriter, tnetstring
 from mitmproxy.test import tflow
 
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect, Form
-from converter.recordings import as_flow, flow_file
+from converter.recordings import flow_file
 from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.redact.redactor import redacted
 from tests.recordings.conftest import Capture
@@ -34,7 +34,7 @@ def saved(*flows: Flow) -> bytes:
 
 
 def changed(change: Callable[[HTTPFlow], object]) -> bytes:
-    flow = as_flow.to_flow(CLEAN)
+    flow = flow_file.to_flow(CLEAN)
     change(flow)
     return saved(flow)
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_opened_says_why(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_ours_in_a_capture_is_passed_over() -> None:
-    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), as_flow.to_flow(CLEAN)) + note(
+    capture = saved(tflow.ttcpflow(), tflow.tflow(resp=True), flow_file.to_flow(CLEAN)) + note(
         '{"version": 1, "replayed": true}'
     )
     assert flow_file.loads(capture, "hello") == CLEAN

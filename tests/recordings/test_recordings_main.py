@@ -14,7 +14,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT
-from converter.recordings import as_flow
+from converter.recordings import flow_file
 from converter.recordings.__main__ import _COMMANDS, main
 from converter.recordings.library import Library
 from converter.recordings.redact.redactor import redacted
@@ -157,7 +157,7 @@ def test_what_this_version_cannot_read_costs_one_line_and_no_other(
     what: str, kept: Path, capsys: Output
 ) -> None:
     client = ANTHROPIC if what == "a Messages request" else OPENAI_CHAT
-    flow = as_flow.to_flow(redacted(exchange(name="bad", client=client)))
+    flow = flow_file.to_flow(redacted(exchange(name="bad", client=client)))
     _damage(flow, what)
     with (kept / "bad.mitm").open("wb") as file:
         FlowWriter(file).add(flow)

@@ -9,10 +9,9 @@ from http.client import HTTPConnection, IncompleteRead
 
 import pytest
 
-from converter.recordings import pace as paces
-from converter.recordings.pace import FAST
+from converter.recordings import server as paces
 from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
-from converter.recordings.server import RecordedServer
+from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
 from tests.support.made_recordings import (
     CHAT,

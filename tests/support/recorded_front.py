@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from converter.recordings.library import Library
-from converter.recordings.pace import FAST
-from converter.recordings.server import RecordedServer
+from converter.recordings.server import FAST, RecordedServer
 from tests.support.harness import Proxy, start_proxy
 from tests.support.recorded import FOLDER
 

@@ -7,11 +7,11 @@ same Token each time: whoever decides about tokens decides once for each.
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import batched
-
-from converter.recordings.redact.weaving import woven
+from itertools import accumulate, batched
 
 type Path = tuple[str | None, ...]
 
@@ -172,3 +172,31 @@ def _value(raw: bytes) -> str | float | None:
     except ValueError:
         return None  # an escape that JSON does not know, or a number of too many digits
     return value
+
+
+def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
+    """Return a gap, what is written, a gap ... and a gap."""
+    both = [b""] * (len(gaps) + len(written))
+    both[::2], both[1::2] = gaps, written
+    return both
+
+
+def moved(before: Sequence[bytes], after: Sequence[bytes], borders: Sequence[int]) -> list[int]:
+    """Return where each of the borders is, now that the pieces of a body are others; one in a new
+    piece stays in it.
+    """
+    starts, now = [0, *accumulate(map(len, before))], [0, *accumulate(map(len, after))]
+    pieces = []
+    for border in borders:
+        at = bisect_right(starts, border) - 1
+        inner = border - starts[at]
+        pieces.append(now[at] + (min(inner, len(after[at])) if inner else 0))
+    return pieces
+
+
+def written(text: str) -> bytes:
+    """Return a string as JSON; bytes that were no UTF-8 stay what they were."""
+    try:
+        return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return json.dumps(text).encode()

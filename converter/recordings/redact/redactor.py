@@ -6,20 +6,34 @@ rewriter makes of a redacted reply is the redacted reply of the client.
 """
 
 import re
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
+from converter.dialects.anthropic.request_reader import BILLING_LINES
 from converter.dialects.endpoints import Endpoint
-from converter.dialects.table import find
+from converter.dialects.table import by_headers, find
 from converter.exchange import settings
 from converter.exchange.exchange import is_stream
-from converter.recordings.recording import Answered, RecordedRequest, Recording, RecordingError
-from converter.recordings.redact.allow_list import REQUEST, kept
+from converter.recordings.recording import (
+    Answered,
+    Chunk,
+    RecordedRequest,
+    Recording,
+    RecordingError,
+)
+from converter.recordings.redact.allow_list import HEADERS, PROTOCOL, QUERY, REQUEST, is_kept, kept
 from converter.recordings.redact.json_tokens import (
     Path,
+    Token,
+    moved,
+    pieces,
     tokens,
+    woven,
+    written,
 )
 from converter.recordings.redact.normaliser import Normaliser
-from converter.recordings.redact.redaction import Redaction, content_type_of, prefix_of
 from converter.recordings.redact.scrubber import Scrubber, is_path
 from converter.recordings.redact.secrets import secrets_of_body, secrets_of_headers, secrets_of_link
 from converter.recordings.replay import replayed
@@ -31,6 +45,9 @@ _LISTED_FIELDS: set[Path] = {
 }
 _A_PATH = re.compile(rb'"(?:model|model_path|id|root|name)"\s*:\s*"(?:[/~\\]|[A-Za-z]:)')
 """A model that is a path, perhaps: to know costs less than to cut all up."""
+_CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)(?:.*?;\s*(charset=[\w-]+))?")
+_MODELS_PATH = "/v1/models"
+"""The only endpoint with a free part: a model's name behind it."""
 
 
 def redacted(recording: Recording) -> Recording:
@@ -106,3 +123,162 @@ def _models(recording: Recording) -> set[str]:
         for token in models
         if token.path in _MODEL_FIELDS | _LISTED_FIELDS and is_path(str(token.value))
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The tools that redact the parts of one exchange, in the order in which they were sent."""
+
+    scrubber: Scrubber
+    normaliser: Normaliser
+
+    def asked(self, request: RecordedRequest) -> RecordedRequest:
+        """Return a request with nothing in it that is not on the list."""
+        path, _, query = request.path.removeprefix(prefix_of(request)).partition("?")
+        known = _MODELS_PATH if path.startswith(_MODELS_PATH) else path
+        path = (
+            known
+            + self.scrubber.text(path.removeprefix(known))
+            + (f"?{QUERY}" if QUERY in query.split("&") else "")
+        )
+        return RecordedRequest(
+            request.method, path, self._headers(request), self._request(request.body)
+        )
+
+    def _headers(self, request: RecordedRequest) -> Mapping[str, str]:
+        passed = {
+            name: request.headers[name]
+            for name in HEADERS
+            if is_kept(name, request.headers.get(name))
+        }
+        replaced = {name: self.scrubber.text(value) for name, value in passed.items()}
+        # a value may be too long now
+        headers = {name: value for name, value in replaced.items() if is_kept(name, value)}
+        known = find(request.method, request.path)
+        if known and known[0].lists_models and by_headers(request.headers).label.version[0]:
+            # a header tells which dialect the client speaks, though its key does not stay
+            headers.setdefault(*by_headers(request.headers).label.version)
+        return headers
+
+    def _request(self, body: bytes) -> bytes:
+        fields = kept(json_text.read_or_none(body), REQUEST)
+        if not isinstance(fields, dict):
+            return b""
+        if "system" in fields:
+            fields["system"] = _unbilled(fields["system"])
+        clean, _ = self.body(json_text.write(fields), stream=False)
+        return json_text.write(json_text.read(clean))
+
+    def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
+        """Return what the client got, redacted; `chunks` are the server's, redacted."""
+        got, answered = recording.got, recording.answered
+        if (got.body, got.content_type) == (recording.body, answered.content_type):
+            # passed on as it came, as most streams are
+            body = b"".join(chunk.data for chunk in chunks)
+        else:
+            body, _ = self.body(got.body, is_stream(got.content_type, got.body))
+        return Answered(got.status, content_type_of(got.content_type), body)
+
+    def chunks(self, chunks: Sequence[Chunk], stream: bool) -> tuple[Chunk, ...]:
+        """Cut the redacted body where the original was cut."""
+        ends = list(accumulate(len(chunk.data) for chunk in chunks))
+        body, borders = self.body(b"".join(chunk.data for chunk in chunks), stream, ends)
+        times = accumulate((round(max(chunk.at, 0.0), 3) for chunk in chunks), max)
+        cut = (body[start:end] for start, end in pairwise([0, *borders]))
+        return tuple(Chunk(at, data) for at, data in zip(times, cut, strict=True) if data)
+
+    def body(
+        self, body: bytes, stream: bool, borders: Sequence[int] = ()
+    ) -> tuple[bytes, list[int]]:
+        """Return a body redacted, and where the borders are in it."""
+        before = pieces(body, stream)
+        gaps = {gap: self._between(gap) for gap in set(before.gaps)}
+        after = woven([gaps[gap] for gap in before.gaps], self._written(before.tokens, stream))
+        return b"".join(after), moved(before.all(), after, borders) if borders else []
+
+    def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
+        """Return what to write for each token: the same for the same one, unless it holds a part of
+        a secret.
+        """
+        texts = {token: str(token.value) for token in tokens}
+        alone = {
+            token: self._new(
+                token, text if stream and not token.name else self.scrubber.hidden(text)
+            )
+            for token, text in texts.items()
+        }
+        new = [alone[token] for token in tokens]
+        for place, hidden in self._parts_of_secrets(tokens, texts) if stream else ():
+            new[place] = self._new(tokens[place], hidden)
+        return new
+
+    def _parts_of_secrets(
+        self, tokens: Sequence[Token], texts: Mapping[Token, str]
+    ) -> Iterator[tuple[int, str]]:
+        """Return the strings of a stream that a secret, or a part of a place, stands in: without;
+        frames may cut it anywhere.
+        """
+        paths: defaultdict[Path, list[int]] = defaultdict(list)
+        for place, token in enumerate(tokens):
+            if not token.name:
+                paths[token.path].append(place)
+        for places in paths.values():
+            parts = [texts[tokens[place]] for place in places]
+            clean = self.scrubber.hidden_over(parts)
+            if clean is not parts:
+                yield from (
+                    (place, new)
+                    for place, old, new in zip(places, parts, clean, strict=True)
+                    if new != old
+                )
+
+    def _new(self, token: Token, hidden: str) -> bytes:
+        """Return what to write for a token, of which this is left without secrets."""
+        value = self.normaliser.of(token)
+        if value == token.value and token.value not in PROTOCOL:
+            if isinstance(value, str):
+                value = self.scrubber.renamed(hidden)
+            elif hidden != str(value):
+                value = 0
+        if value == token.value:
+            return token.raw
+        return written(value) if isinstance(value, str) else str(value).encode()
+
+    def _between(self, gap: bytes) -> bytes:
+        """Return what is no JSON, redacted: a page, a comment, a string that was cut short."""
+        text = gap.decode("utf-8", "surrogateescape")
+        return (
+            self.scrubber.text(text).encode("utf-8", "surrogateescape")
+            if text.strip(" \t\r\n,:{}[]")
+            else gap
+        )
+
+
+def _unbilled(system: object) -> object:
+    """Return the system text without the line that Claude Code makes new for each request; no
+    server is sent it.
+    """
+    if isinstance(system, str):
+        return BILLING_LINES.sub("", system)
+    if not isinstance(system, list):
+        return system
+    return [
+        {**block, "text": BILLING_LINES.sub("", block["text"])} if _has_text(block) else block
+        for block in system
+    ]
+
+
+def _has_text(block: object) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("text"), str)
+
+
+def prefix_of(request: RecordedRequest) -> str:
+    """Return what stands before the endpoint in a path."""
+    known = find(request.method, request.path)
+    return known[1] if known else ""
+
+
+def content_type_of(written: str) -> str:
+    """Return a content type without anything that a server may have added to it."""
+    match = _CONTENT_TYPE.match(written)
+    return "; ".join(part for part in match.groups() if part) if match else ""

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.recordings.redact.json_tokens import pieces, tokens
-from converter.recordings.redact.weaving import moved, written
+from converter.recordings.redact.json_tokens import moved, pieces, tokens, written
 from tests.support.frames import data
 
 VALUES = st.recursive(

@@ -18,7 +18,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons
 
 from converter.dialects.table import DIALECTS
-from converter.recordings.as_flow import to_flow
+from converter.recordings.flow_file import to_flow
 from converter.recordings.library import Library
 from converter.recordings.recording import Recording
 from converter.shell.record import recorder, recording_work

@@ -15,8 +15,8 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowWriter
 
 from converter.recordings import expectation
-from converter.recordings.as_flow import to_flow
 from converter.recordings.expectation import Expectation
+from converter.recordings.flow_file import to_flow
 from converter.recordings.library import Library
 from converter.recordings.recording import RecordingError
 from converter.shell.record import recording_work

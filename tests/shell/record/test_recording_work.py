@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from converter.recordings import expectation
-from converter.recordings.as_flow import to_flow
 from converter.recordings.expectation import Expectation
+from converter.recordings.flow_file import to_flow
 from converter.recordings.library import Library
 from converter.recordings.recording import RecordingError
 from converter.shell.record.recording_work import NothingToKeepError, Order, keep, make_folder

@@ -13,8 +13,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.test import taddons, tflow
 
 from converter.recordings.notes import METADATA
-from converter.shell.watch.views import LINES, ThinkingView, Views, newest
-from converter.transcript.beginning import TEXT_LIMIT
+from converter.shell.watch.views import LINES, TEXT_LIMIT, ThinkingView, Views, newest
 from tests.support import recorded
 from tests.support.addon_flows import (
     ASKED,

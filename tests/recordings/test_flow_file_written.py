@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.io import FlowReader
 
 from converter.dialects.table import ANTHROPIC
-from converter.recordings import as_flow, flow_file
+from converter.recordings import flow_file
 from converter.recordings.redact.redactor import redacted
 from tests.support.raw_exchanges import STREAMS, exchange
 
@@ -31,19 +31,19 @@ def test_mitmproxy_shows_the_client_s_side_and_reverts_to_the_server_s() -> None
 
 
 def test_a_reply_that_was_not_changed_has_nothing_to_revert_to() -> None:
-    assert not as_flow.to_flow(redacted(exchange(STREAMS["no usage at all"]))).modified()
+    assert not flow_file.to_flow(redacted(exchange(STREAMS["no usage at all"]))).modified()
 
 
 def test_recordings_of_two_names_are_two_flows_in_a_viewer() -> None:
     assert (
-        as_flow.to_flow(CLEAN).id
-        == as_flow.to_flow(CLEAN).id
-        != as_flow.to_flow(replace(CLEAN, name="other")).id
+        flow_file.to_flow(CLEAN).id
+        == flow_file.to_flow(CLEAN).id
+        != flow_file.to_flow(replace(CLEAN, name="other")).id
     )
 
 
 def test_a_flow_s_summary_is_told_again() -> None:
-    summary = json.loads(as_flow.to_flow(CLEAN).metadata["think"])["summary"]
+    summary = json.loads(flow_file.to_flow(CLEAN).metadata["think"])["summary"]
     assert (summary["thoughts"], summary["thinking"], summary["text"], summary["end"]) == (
         1,
         4,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from converter.transcript import beginning as module
+from converter.shell.watch import views as module
+from converter.shell.watch.views import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
 from converter.transcript import reply
-from converter.transcript.beginning import LINES_LIMIT, TEXT_LIMIT, beginning, both_ends
 from converter.transcript.turns import TextPart, ThinkingPart
 from tests.support.frames import stream, whole
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.pace import FAST, read_pace
+from converter.recordings.server import FAST, read_pace
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.options import with_options
+from converter.recordings.arguments import with_options
 from converter.recordings.recording import RecordingError
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.command.saved_reply import Converting, Headless
 from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.exchange import settings
 from converter.transcript import reply
-from converter.transcript.saved import Converting, Headless
 from tests.support.frames import data, stream, whole
 from tests.support.native_streams import STREAMS
 from tests.support.strategies import cut, law

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from converter.recordings import request
+from converter.recordings import server as request
 from converter.recordings.library import Library
-from converter.recordings.pace import FAST
-from converter.recordings.request import SERVED_AT, request_of
-from converter.recordings.server import RecordedServer
+from converter.recordings.server import FAST, SERVED_AT, RecordedServer, request_of
 
 LIBRARY = Library(Path(__file__).parents[2] / "recordings")
 

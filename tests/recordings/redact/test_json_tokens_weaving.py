@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.recordings.redact.weaving import moved, woven, written
+from converter.recordings.redact.json_tokens import moved, woven, written
 
 
 def test_gaps_and_tokens_take_turns() -> None:
