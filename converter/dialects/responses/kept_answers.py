@@ -1,22 +1,32 @@
 """Answers that need no model: what is kept of responses and conversations, and refusals of what a
-proxy has not.
+proxy has not. Clients show conversations, add to them, and take an item out again, as the sessions
+of the Agents SDK do.
 
 A WebSocket is refused with status 426: Codex 0.169 then goes on with POST at once, while 404, 405
 and 5xx cost it 6.5 seconds and 400 its turn.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import parse_qsl
 
 from converter.dialects.dialect import Body, OwnRequest
-from converter.dialects.responses import conversations, state
+from converter.dialects.responses import state
 from converter.dialects.responses.errors import error_body
+from converter.dialects.responses.item_parts import with_id
 from converter.dialects.responses.output_items import Json
-from converter.dialects.responses.state import UnknownError
+from converter.dialects.responses.state import (
+    LINE,
+    REMOVED,
+    UnknownError,
+    items_of,
+    names_of,
+    no_conversation,
+)
 from converter.model.conversation import RequestError
 from converter.model.memory import Memory
 from converter.wire import json_text
+from converter.wire.checked import Fields
 
 NO_SOCKET = "This server answers over HTTP: POST the request instead of opening a WebSocket."
 NO_STREAM = "This response cannot be streamed because it was not created with background=true."
@@ -55,11 +65,6 @@ def _refused(message: str, status: int) -> tuple[int, Body]:
     return status, error_body(message, status)
 
 
-def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
-    body = json_text.read(asking.body or b"{}")
-    return conversations.create(memory, body, f"conv_{asking.id}", asking.created_at)
-
-
 def _retrieve(memory: Memory, asking: OwnRequest, key: str) -> Json:
     response = state.retrieve(memory, key)
     if _query(asking).get("stream") == "true":
@@ -72,23 +77,82 @@ def _cancel(memory: Memory, _: OwnRequest, key: str) -> Json:
     raise RequestError("", NO_CANCEL)
 
 
+def _create(memory: Memory, asking: OwnRequest, _: str) -> Json:
+    """Begin a conversation with the items that the request brings."""
+    body, key = json_text.read(asking.body or b"{}"), f"conv_{asking.id}"
+    own = _own(body, key)
+    conversation = {
+        "id": key,
+        "object": "conversation",
+        "created_at": asking.created_at,
+        "metadata": Fields(body).optional("metadata", dict) or {},
+    }
+    value = json_text.write({"conversation": conversation, "input": own})
+    memory.keep(key, value, names=[LINE + key, *names_of(own)])
+    return conversation
+
+
+def _conversation(memory: Memory, key: str) -> Json:
+    """Return a conversation that was created here."""
+    value = memory.get(key)
+    conversation = state.read(value).get("conversation") if value else None
+    if not isinstance(conversation, dict):
+        raise no_conversation(key)
+    return conversation
+
+
+def _delete(memory: Memory, key: str) -> Json:
+    """Drop a conversation's beginning, so that it cannot go on."""
+    _conversation(memory, key)
+    memory.forget(key)
+    return {"id": key, "object": "conversation.deleted", "deleted": True}
+
+
+def _items(memory: Memory, key: str) -> list[Json]:
+    """Return all that was said, the oldest first."""
+    history = memory.history(memory.find(LINE + key))
+    if not history:
+        raise no_conversation(key)
+    return [item for item in items_of(history) if isinstance(item, dict)]
+
+
+def _item(memory: Memory, place: str) -> Json:
+    key, name = place.split("/items/")
+    for item in _items(memory, key):
+        if item.get("id") == name:
+            return item
+    raise UnknownError("", f"Item with id '{name}' not found.")
+
+
 def _add(memory: Memory, asking: OwnRequest, key: str) -> Json:
-    added = conversations.add(memory, key, json_text.read(asking.body), asking.id)
-    return _listed(added, more=False)
+    """Let the conversation go on with the items that the request brings."""
+    entry = f"{key}_{asking.id}"
+    own = _own(json_text.read(asking.body), entry)
+    _conversation(memory, key)
+    _append(memory, key, entry, {"input": own}, names_of(own))
+    return _listed(own, more=False)
 
 
-def _item(memory: Memory, _: OwnRequest, key: str) -> Json:
-    conversation, name = key.split("/items/")
-    return conversations.item(memory, conversation, name)
+def _remove(memory: Memory, asking: OwnRequest, place: str) -> Json:
+    """Take an item out, and return the conversation."""
+    key, name = place.split("/items/")
+    _item(memory, place)
+    _append(memory, key, f"{key}_{asking.id}", {REMOVED: name})
+    return _conversation(memory, key)
 
 
-def _remove(memory: Memory, asking: OwnRequest, key: str) -> Json:
-    conversation, name = key.split("/items/")
-    return conversations.remove(memory, conversation, name, asking.id)
+def _append(memory: Memory, key: str, entry: str, value: Json, names: Iterable[str] = ()) -> None:
+    memory.keep(entry, json_text.write(value), key, names, LINE + key)
 
 
-def _list(items_of: Callable[[Memory, str], list[Json]]) -> _Row:
-    return lambda memory, asking, key: _page(items_of(memory, key), _query(asking))
+def _own(body: object, name: str) -> list[Json]:
+    given = Fields(body).optional("items", list) or []
+    own = [with_id(item, f"{name}_in{at}") for at, item in enumerate(given)]
+    return [item for item in own if isinstance(item, dict)]
+
+
+def _list(read: Callable[[Memory, str], list[Json]]) -> _Row:
+    return lambda memory, asking, key: _page(read(memory, key), _query(asking))
 
 
 def _page(items: list[Json], query: Mapping[str, str]) -> Json:
@@ -120,7 +184,7 @@ def _kept(show: Callable[[Memory, str], Json]) -> _Row:
     return lambda memory, _, key: show(memory, key)
 
 
-_RESPONSE, _CONVERSATION = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
+_RESPONSE, _CONVERSATIONS = r"/responses/(?P<key>[^/]+)", r"/conversations/(?P<key>[^/]+)"
 _ITEM = r"/conversations/(?P<key>[^/]+/items/[^/]+)"
 _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
     (method, re.compile(pattern + r"\Z"), row)
@@ -130,11 +194,11 @@ _ROWS: tuple[tuple[str, re.Pattern[str], _Row], ...] = tuple(
         ("DELETE", _RESPONSE, _kept(state.delete)),
         ("GET", _RESPONSE + "/input_items", _list(state.input_of)),
         ("POST", r"/(?P<key>conversations)", _create),
-        ("GET", _CONVERSATION, _kept(conversations.retrieve)),
-        ("DELETE", _CONVERSATION, _kept(conversations.delete)),
-        ("GET", _CONVERSATION + "/items", _list(conversations.items)),
-        ("POST", _CONVERSATION + "/items", _add),
-        ("GET", _ITEM, _item),
+        ("GET", _CONVERSATIONS, _kept(_conversation)),
+        ("DELETE", _CONVERSATIONS, _kept(_delete)),
+        ("GET", _CONVERSATIONS + "/items", _list(_items)),
+        ("POST", _CONVERSATIONS + "/items", _add),
+        ("GET", _ITEM, _kept(_item)),
         ("DELETE", _ITEM, _remove),
     )
 )

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses import conversations
+from converter.dialects.dialect import OwnRequest
+from converter.dialects.responses.kept_answers import answer
 from converter.dialects.responses.state import (
     BOTH,
     UnknownError,
@@ -59,7 +60,8 @@ def test_two_may_go_on_from_the_same_response() -> None:
 @pytest.mark.parametrize("form", ["conv_1", {"id": "conv_1"}])
 def test_a_conversation_grows_by_itself(form: object) -> None:
     kept = memory()
-    conversations.create(kept, {"items": [{"role": "user", "content": "zero"}]}, "conv_1", 5)
+    begun = b'{"items": [{"role": "user", "content": "zero"}]}'
+    assert answer(OwnRequest("POST", "/v1/conversations", begun, "1", 5), kept)[0] == 200
     turn(kept, "a", input="one", conversation=form)
     items = turn(kept, "b", input="two", conversation=form)
     assert kinds(items) == [("message", "user"), *TURN, ("message", "user")]
