@@ -8,8 +8,7 @@ from typing import Any
 
 from converter.dialects.reasoning_fields import is_said
 from converter.model import events
-from converter.transcript.blocks import part_of
-from converter.transcript.items import parts_of_item
+from converter.transcript.blocks import part_of, parts_of_item
 from converter.transcript.turns import CallPart, FailurePart, Field, Part, TextPart, ThinkingPart
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})

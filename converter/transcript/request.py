@@ -1,6 +1,6 @@
 """A request as a person reads it, of any dialect: tolerant, where the dialects' readers are not."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, ReasoningMerger, is_said, words_of
 from converter.exchange import settings
@@ -11,9 +11,17 @@ from converter.parsing.reading import Expected
 from converter.reply.pipeline import reading_of
 from converter.reply.stages import Stages
 from converter.transcript.accumulator import Accumulator
-from converter.transcript.blocks import json_of, left_over, part_of, parts_of, plain
+from converter.transcript.blocks import (
+    Body,
+    Split,
+    json_of,
+    left_over,
+    part_of,
+    parts_of,
+    plain,
+    turns_of,
+)
 from converter.transcript.facts import of
-from converter.transcript.items import turns_of
 from converter.transcript.turns import (
     CallPart,
     Field,
@@ -26,9 +34,6 @@ from converter.transcript.turns import (
     Transcript,
 )
 from converter.wire import json_text
-
-type Fields = Mapping[str, object]
-type Split = Callable[[str], list[Part]]
 
 _DEFAULTS = settings.read()
 _KNOWN = ("role", "content", "tool_calls", "function_call", "tool_call_id", "refusal")
@@ -55,7 +60,7 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     return Transcript(rest=(body.decode(errors="backslashreplace"),))
 
 
-def _request(body: Fields, chosen: Settings) -> Transcript:
+def _request(body: Body, chosen: Settings) -> Transcript:
     split = _splitter(chosen, body.get("model"))
     systems = [body[name] for name in _SYSTEM if is_said(body.get(name))]
     turns = [ShownTurn("system", tuple(parts_of(system))) for system in systems]
@@ -69,7 +74,7 @@ def _request(body: Fields, chosen: Settings) -> Transcript:
     return Transcript(tuple(turns), asked_for)
 
 
-def _asked(body: Fields) -> tuple[dict[str, object], list[Part]]:
+def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
     """Return the settings that can be told in a line, and the others."""
     short: dict[str, object] = {}
     long: list[Part] = []
@@ -142,7 +147,7 @@ def _turn(message: object, split: Split) -> ShownTurn:
     return ShownTurn(role, tuple(parts))
 
 
-def _result(message: Fields) -> Iterator[Part]:
+def _result(message: Body) -> Iterator[Part]:
     """A turn that holds what a tool gave."""
     id_, name = message.get("tool_call_id"), message.get("name")
     content = plain(parts_of(message.get("content")))
@@ -152,11 +157,11 @@ def _result(message: Fields) -> Iterator[Part]:
     yield from left_over(message, ("role", "content", *_strings(message, "tool_call_id", "name")))
 
 
-def _strings(message: Fields, *names: str) -> list[str]:
+def _strings(message: Body, *names: str) -> list[str]:
     return [name for name in names if isinstance(message.get(name), str)]
 
 
-def _said(message: Fields, split: Split | None) -> Iterator[Part]:
+def _said(message: Body, split: Split | None) -> Iterator[Part]:
     thoughts, taken = _thoughts(message)
     content = parts_of(message.get("content"))
     native = bool(thoughts) or any(isinstance(part, ThinkingPart) for part in content)
@@ -175,7 +180,7 @@ def _said(message: Fields, split: Split | None) -> Iterator[Part]:
     yield from left_over(message, (*_KNOWN, *taken, *(["name"] if not message.get("name") else [])))
 
 
-def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
+def _thoughts(message: Body) -> tuple[list[Part], list[str]]:
     """Return the thinking that stands in fields of its own, and their names; what two of them say
     is told once.
     """
@@ -185,7 +190,7 @@ def _thoughts(message: Fields) -> tuple[list[Part], list[str]]:
     return [ThinkingPart(words) for words in fresh], list(thoughts)
 
 
-def _calls(message: Fields) -> Iterator[Part]:
+def _calls(message: Body) -> Iterator[Part]:
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else [calls] if is_said(calls) else []:
         yield from _call(call)

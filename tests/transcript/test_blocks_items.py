@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from converter.observe.printable import in_json
 from converter.transcript import request, terminal, text
-from converter.transcript.items import parts_of_item, turns_of
+from converter.transcript.blocks import parts_of_item, turns_of
 from converter.transcript.turns import (
     CallPart,
     Field,
