@@ -159,13 +159,12 @@ type Item = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """`item` and `output`: types of the call and of its output. `prefix`: of item ids; Codex 0.169
-    keeps only ids that begin with `rs_`, `msg_`, `fc_` and `ctc_`. `read` gives the function's
-    input, `write` the fields of a reply's item from the tool and the input.
+    """`item`: the type of the call. `prefix`: of item ids; Codex 0.169 keeps only ids that begin
+    with `rs_`, `msg_`, `fc_` and `ctc_`. `read` gives the function's input, `write` the fields of a
+    reply's item from the tool and the input.
     """
 
     item: str
-    output: str
     prefix: str
     read: Callable[[Fields], Mapping[str, object]]
     write: Callable[[ToolName, Mapping[str, object]], Item]
@@ -207,15 +206,9 @@ def _write_search(_: ToolName, given: Mapping[str, object]) -> Item:
 
 
 CALL_KINDS = {
-    "function": CallKind(
-        "function_call", "function_call_output", "fc", _read_function, _write_function
-    ),
-    "custom": CallKind(
-        "custom_tool_call", "custom_tool_call_output", "ctc", _read_custom, _write_custom
-    ),
-    "tool_search": CallKind(
-        "tool_search_call", "tool_search_output", "tsc", _read_function, _write_search
-    ),
+    "function": CallKind("function_call", "fc", _read_function, _write_function),
+    "custom": CallKind("custom_tool_call", "ctc", _read_custom, _write_custom),
+    "tool_search": CallKind("tool_search_call", "tsc", _read_function, _write_search),
 }
 """The kinds of `ToolName`."""
 KIND_OF_ITEM = {row.item: kind for kind, row in CALL_KINDS.items()}
