@@ -15,7 +15,7 @@ import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import monotonic, sleep
@@ -25,8 +25,8 @@ from converter.dialects.reasoning_fields import words_of
 from converter.exchange.exchange import is_stream
 from converter.model.initial_state import InitialState
 from converter.observe.printable import one_line
-from converter.recordings.recording import Answered, Chunk, Recording
-from converter.recordings.request_match import endpoint_of, fit, read_body, same_prompt
+from converter.recordings.recording import Answered, Chunk, RecordedRequest, Recording
+from converter.recordings.redact.allow_list import REQUEST, kept
 from converter.servers.profiles import GENERIC, by_name
 
 HOST = "127.0.0.1"
@@ -39,6 +39,12 @@ _PACES = {"recorded": 1.0, "fast": FAST}
 _OPENER = "<think>"
 _EXAMPLES = 3
 _SHORT = 40
+_MUST_FIT = ("messages", "input", "instructions", "tools", "stream", "system")
+_PROMPT = ("messages", "tools")
+_IDS = ("id", "tool_call_id", "tool_use_id", "call_id")
+"""Recordings have other ids than the requests they were made of."""
+
+type Body = Mapping[str, object]
 
 
 class RecordedServer(ThreadingHTTPServer):
@@ -285,3 +291,48 @@ def request_of(recording: Recording) -> str:
         words += ["-H", "content-type: application/json"]
         words += ["-d", request.body.decode(errors="replace")]
     return shlex.join(words)
+
+
+def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
+    """Tell how well a request is the one that was recorded: 0 for not at all."""
+    if (sent.method, endpoint_of(sent.path)) != (method, endpoint_of(path)):
+        return 0
+    request, known = read_body(body), read_body(sent.body)
+    if not _same(request, known, _MUST_FIT):
+        return 0
+    return 1 + sum(request.get(name) == value for name, value in known.items())
+
+
+def _same(request: Body, known: Body, names: Sequence[str]) -> bool:
+    def said(body: Body, name: str) -> object:
+        return _comparable(kept(body.get(name), REQUEST[name]))  # a recording holds no more
+
+    return all(said(request, name) == said(known, name) for name in names)
+
+
+def same_prompt(request: Body, known: Body) -> bool:
+    """Tell whether two requests have the same messages and tools."""
+    return _same(request, known, _PROMPT)
+
+
+def endpoint_of(path: str) -> str:
+    """Return the path without its query."""
+    return path.partition("?")[0].rstrip("/")
+
+
+def read_body(body: bytes) -> Body:
+    """Return a request's fields; what is no JSON object is one field."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {"": body}  # a body that is none fits its like
+    return value if isinstance(value, dict) else {"": value}
+
+
+def _comparable(value: object) -> object:
+    """Return a value without ids; no wish for a stream is the wish for none."""
+    if isinstance(value, Mapping):
+        return {name: _comparable(item) for name, item in value.items() if name not in _IDS}
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    return value or None
