@@ -1,7 +1,7 @@
 """Reading parsed JSON with its place in mind: whatever is wrong is said with the path to it."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from converter.model.conversation import RequestError
@@ -44,6 +44,11 @@ class Fields:
         """The field, of whatever type; None when it is absent."""
         self._read.setdefault(name, [])
         return self.values.get(name)
+
+    @property
+    def asked(self) -> Set[str]:
+        """The names of all fields that somebody asked for, there or not."""
+        return self._read.keys()
 
     def unread(self) -> Iterator[tuple[str, object]]:
         """The fields that nobody asked for, in this object and in those read from it."""

@@ -83,6 +83,7 @@ def test_what_nobody_asked_for_is_unread_in_inner_objects_as_well() -> None:
     fields.optional("absent", str)
     fields.children("items")[0].required("x", int)
     assert fields.inner("inner").optional("y", str) is None
+    assert fields.asked == {"text", "absent", "items", "inner"}
     left = {"whole": 3, "flag": True, "nothing": None, "ratio": 0.5}
     assert list(fields.unread()) == [*left.items(), ("x", 1), ("x", 2)]
 

@@ -47,32 +47,8 @@ SILENT = frozenset(
     }
 )
 """Fields of the API that mean nothing to a local server and that nobody misses."""
-READ = frozenset(
-    {
-        "background",
-        "conversation",
-        "input",
-        "instructions",
-        "max_output_tokens",
-        "model",
-        "parallel_tool_calls",
-        "previous_response_id",
-        "prompt",
-        "reasoning",
-        "stream",
-        "temperature",
-        "text",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_p",
-        "truncation",
-        "user",
-    }
-)
-"""Fields that are read."""
-
-
+_OF_MEMORY = frozenset({"conversation", "input", "previous_response_id"})
+"""Fields that are read by whoever completes the history."""
 EFFORTS = {
     "minimal": "low",
     "low": "low",
@@ -196,7 +172,7 @@ def _choice(
     request: Fields, toolbox: Toolbox, notes: list[str]
 ) -> tuple[ToolChoice | None, list[Tool]]:
     """Return the choice, and the tools that it allows."""
-    value = request.values.get("tool_choice")
+    value = request.value("tool_choice")
     if value is None:
         return None, toolbox.tools
     if isinstance(value, str):
@@ -242,7 +218,7 @@ def _format(request: Fields) -> Fields:
 
 def _extensions(request: Fields, form: Fields) -> dict[str, object]:
     fields = {name: value for name, value in request.values.items() if name in SERVER_FIELDS}
-    stop = {"stop": request.values["stop"]} if request.values.get("stop") else {}
+    stop = {"stop": request.value("stop")} if request.value("stop") else {}
     if form.values.get("type") == "json_object":
         return {**fields, **stop, "response_format": {"type": "json_object"}}
     return fields | stop
@@ -252,7 +228,8 @@ def _extensions(request: Fields, form: Fields) -> dict[str, object]:
 
 
 def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
-    known = READ | SILENT | SERVER_FIELDS | {"stop"}
+    truncation = request.value("truncation")
+    known = request.asked | _OF_MEMORY | SILENT | SERVER_FIELDS
     given = {name for name, value in request.values.items() if value not in (None, False, [], {})}
     rows = (
         ("fields left out, which a chat server does not know", given - known),
@@ -262,7 +239,7 @@ def _notes(request: Fields, toolbox: Toolbox, items: set[str]) -> Iterable[str]:
     for words, names in rows:
         if names:
             yield f"{words}: {', '.join(sorted(names))}"
-    if request.values.get("truncation") == "auto":
+    if truncation == "auto":
         yield "truncation left out: a history too long is answered with an error"
     effort = _effort(request)
     if effort not in ("", "none", *EFFORTS):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from converter.dialects.responses.request_reader import READ, SILENT, read
+from converter.dialects.responses.request_reader import SILENT, read
 from converter.dialects.server_fields import SERVER_FIELDS
 from converter.model.conversation import Conversation
 
@@ -36,6 +36,11 @@ def test_what_is_left_out_is_named(fields: dict[str, Any], words: str) -> None:
     assert note.startswith(words)
 
 
-def test_a_field_is_read_or_means_nothing_here() -> None:
-    assert not READ & SILENT
-    assert not (READ | SILENT) & SERVER_FIELDS
+def test_a_field_that_means_nothing_here_means_nothing_to_servers() -> None:
+    assert not SILENT & SERVER_FIELDS
+
+
+def test_a_history_that_a_memory_completed_is_not_left_out() -> None:
+    body = {"model": "m", "input": "Hi", "previous_response_id": "resp_1", "conversation": None}
+    conversation, _ = read(body, [{"role": "user", "content": "Hi"}])
+    assert conversation.notes == ()
