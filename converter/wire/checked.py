@@ -25,12 +25,14 @@ class Fields:
     asked for.
     """
 
+    __slots__ = ("_read", "place", "values")
+
     def __init__(self, value: object, place: str = "") -> None:
         if not isinstance(value, dict):
             raise RequestError(place, "Input should be an object")
         self.place = place
         self.values = value
-        self._read: dict[str, list[Fields]] = {}  # each field asked for, and the objects in it
+        self._read: dict[str, Sequence[Fields]] = {}  # each field asked for, and the objects in it
 
     def place_of(self, name: str) -> str:
         """The path to a field of this object."""
@@ -42,7 +44,7 @@ class Fields:
 
     def value(self, name: str) -> Any:
         """The field, of whatever type; None when it is absent."""
-        self._read.setdefault(name, [])
+        self._read.setdefault(name, ())
         return self.values.get(name)
 
     @property
@@ -60,7 +62,8 @@ class Fields:
 
     def optional[T](self, name: str, kind: type[T]) -> T | None:
         """The field, or None when it is absent."""
-        value = self.value(name)
+        self._read.setdefault(name, ())
+        value = self.values.get(name)
         if value is None or type(value) is kind:
             return value
         raise self.error(name, f"Input should be {TYPE_NAMES[kind]}")
@@ -99,12 +102,13 @@ class Fields:
     def inner(self, name: str) -> "Fields":
         """The object in this field, which must be there."""
         inner = Fields(self.value(name), self.place_of(name))
-        self._read[name] = [inner]
+        self._read[name] = (inner,)
         return inner
 
     def children(self, name: str) -> "list[Fields]":
         """The objects of the array in this field; none when it is absent."""
         items = self.optional(name, list) or []
         place = self.place_of(name)
-        self._read[name] = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
-        return self._read[name]
+        inner = [Fields(item, f"{place}.{index}") for index, item in enumerate(items)]
+        self._read[name] = inner
+        return inner
