@@ -14,6 +14,7 @@ _FORMATS = (
     ("text", "format"),
 )
 """Where a request says that its answer is to be JSON: chat completions, Messages, Responses."""
+_NAMES = frozenset(path[0] for path in _FORMATS)
 
 
 def offered(body: Mapping[str, object]) -> Tools | None:
@@ -77,7 +78,7 @@ def wants_json(body: Mapping[str, object]) -> bool:
     """Tell whether the answer is to be JSON, so that an object in it is no call, and a tag in a
     string of it none.
     """
-    return any(_of(body, path) in _JSON for path in _FORMATS)
+    return not _NAMES.isdisjoint(body) and any(_of(body, path) in _JSON for path in _FORMATS)
 
 
 def _of(body: Mapping[str, object], path: Sequence[str]) -> object:

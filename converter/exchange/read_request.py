@@ -150,8 +150,9 @@ class ReadRequest:
     def reply_context(self) -> ReplyContext:
         """The facts that the reply takes from the request."""
         conversation, exchange = self.conversation, self.exchange
-        own, at = conversation.own if conversation else None, exchange.created_at
-        return ReplyContext(self.model, exchange.id, self.shown, created_at=at, own=own)
+        own, options = conversation.own if conversation else None, exchange.settings
+        words = options.fields, options.signature
+        return ReplyContext(self.model, exchange.id, self.shown, *words, exchange.created_at, own)
 
     @property
     def hides_thinking(self) -> bool:

@@ -28,7 +28,7 @@ class ThinkStage:
     def __init__(self, reading: Reading, choice: int, findings: Findings) -> None:
         self._reader: _ChoiceReader | None = _ChoiceReader(reading, choice)
         self._choice = choice
-        self._families = reading.families
+        self._reading = reading
         self._again = RepeatedThought(())
         self._findings = findings
 
@@ -60,7 +60,7 @@ class ThinkStage:
         held: Sequence[Event] = []
         if self._reader:
             held = self.close()
-            self._again = RepeatedThought(self._families, self._reader.unsaid)
+            self._again = RepeatedThought(self._reading.families, self._reader.unsaid)
             self._reader = None
         self._again.hear(event.text)
         return held

@@ -25,8 +25,7 @@ from converter.servers.model_names import renamed_frame
 from converter.wire.bounds import MOST_FAULTS, fault_of
 from converter.wire.sse import Frame
 
-NO_CONTEXT = ReplyContext()
-"""Of a reply whose request nobody knows."""
+_WORDS = frozenset((Text, Thinking))
 
 
 class Rewriter:
@@ -54,7 +53,7 @@ class Rewriter:
         client_form: Form | None = None,
         *,
         server: Dialect = COMMON,
-        context: ReplyContext = NO_CONTEXT,
+        context: ReplyContext | None = None,
         expected: Expected | None = None,
     ) -> None:
         self._client = client
@@ -66,7 +65,7 @@ class Rewriter:
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
         self._pipeline = self._pipeline_of(settings=settings, expected=expected)
         self._label = server.label.reply
-        context = replace(context, fields=settings.fields, signature=settings.signature)
+        context = context or ReplyContext(fields=settings.fields, signature=settings.signature)
         self._encoder = client.wire.encoders[self._form](context)
         self._splices = settings.fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
@@ -267,7 +266,7 @@ class Rewriter:
         made = self._pipeline.feed(self.end.feed(read))
         events = self._noted(self._second.feed(made) if self._second else made)
         self._spoiled.count(came, frame, read)
-        self.made += any(isinstance(event, Text | Thinking) for event in read)
+        self.made += not _WORDS.isdisjoint(map(type, read))
         passes = (
             self._same_dialect and not self._second and frame.is_body == (self._form is Form.WHOLE)
         )

@@ -217,9 +217,11 @@ class Stages:
         if self._failed:
             return [event] if isinstance(event, End) else []
         made = self._of(event)
-        failed = next((at for at, one in enumerate(made) if isinstance(one, Failure)), None)
-        self._failed = failed is not None
-        return made if failed is None else made[: failed + 1]
+        kinds = [*map(type, made)]
+        if Failure not in kinds:
+            return made
+        self._failed = True
+        return made[: kinds.index(Failure) + 1]
 
     def _of(self, event: Event) -> Sequence[Event]:
         match event:
