@@ -204,7 +204,7 @@ class Stages:
         self._reading = reading
         self._chains: dict[int, _Chain] = {}
         self._thoughts: list[ThoughtEvent] = []
-        self._failed = False
+        self._failed = self._is_open = False
         task = _NO_NAME.sub("", reading.expected.task)[-_SUFFIX:]
         self._name = task or "0"
         self._ids = CallIds(reading.expected.call_ids, self._name)
@@ -226,6 +226,7 @@ class Stages:
     def _of(self, event: Event) -> Sequence[Event]:
         match event:
             case Text() | Thinking() | ThinkingEnd() | ToolCall() | Finish():
+                self._is_open = True
                 return self._chain(event.choice).feed(event)
             case End() | Failure():
                 return [*self.close(), event]
@@ -233,9 +234,10 @@ class Stages:
                 return [event]
 
     def close(self) -> list[Event]:
-        """Return what is held in any choice."""
-        if self._failed:
+        """Return what is held in any choice, if anything came since the last time."""
+        if self._failed or not self._is_open:
             return []
+        self._is_open = False
         return [event for chain in self._chains.values() for event in chain.close()]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
