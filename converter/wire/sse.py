@@ -62,6 +62,7 @@ class Cutter(Protocol):
 class Framing:
     """A form of streams. `cutter` makes what cuts one, `write` writes a frame from its data and the
     name of its event. `begins`: a beginning that no whole body has. `ends`: the ends of a frame.
+    `bare`: a frame is its data alone, so that it looks like a whole body.
     """
 
     content_type: str
@@ -69,6 +70,7 @@ class Framing:
     write: Callable[[bytes, str], bytes]
     begins: re.Pattern[bytes]
     ends: tuple[bytes, ...]
+    bare: bool = False
 
     def is_named(self, content_type: str) -> bool:
         """Tell whether a reply is called a stream of this form."""
@@ -76,7 +78,13 @@ class Framing:
 
 
 class FrameDecoder:
-    """Bytes in, frames out, cut anywhere. `close` gives out a last frame without its blank line."""
+    """Bytes in, frames out, cut anywhere. `close` gives out a last frame without its blank line.
+
+    `ends`: what ends a frame, `longest` the most bytes of it; `parse` reads one.
+    """
+
+    ends = _BLANK_LINE
+    longest = _LONGEST_BLANK_LINE
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit = limit
@@ -97,21 +105,25 @@ class FrameDecoder:
         come = chunk
         if self._buffer:
             self._buffer += chunk
-            blank_line = _BLANK_LINE.search(self._buffer, self._searched)
-            come = bytes(self._buffer) if blank_line else b""
+            end_of_frame = self.ends.search(self._buffer, self._searched)
+            come = bytes(self._buffer) if end_of_frame else b""
         begin, raws = 0, list[bytes]()
-        for end in _BLANK_LINE.finditer(come, self._searched):
+        for end in self.ends.finditer(come, self._searched):
             raws.append(come[begin : end.end()])
             begin = end.end()
         if come:  # else all of it waits on in the buffer
             self._buffer[:] = come[begin:]
-        self._searched = max(0, len(self._buffer) - _LONGEST_BLANK_LINE + 1)
+        self._searched = max(0, len(self._buffer) - self.longest + 1)
         return raws
 
     def read(self, raw: bytes) -> Frame:
         """Return the frame that was cut."""
         oversized, self._oversized = self._oversized or len(raw) > self._limit, False
-        return Frame(raw, None, oversized=True) if oversized else read_frame(raw)
+        return Frame(raw, None, oversized=True) if oversized else self.parse(raw)
+
+    def parse(self, raw: bytes) -> Frame:
+        """Return the frame that these bytes are."""
+        return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
         """Return what is held beyond the limit, as a piece that cannot be read."""
@@ -124,8 +136,8 @@ class FrameDecoder:
         return [self.read(rest)] if rest else []
 
     def _oversized_piece(self) -> Frame:
-        # a blank line's beginning may be among the last bytes
-        cut = len(self._buffer) - _LONGEST_BLANK_LINE + 1
+        # the beginning of an end may be among the last bytes
+        cut = len(self._buffer) - self.longest + 1
         piece = bytes(self._buffer[:cut])
         del self._buffer[:cut]
         self._searched = 0
