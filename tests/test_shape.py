@@ -39,7 +39,7 @@ FLOORS = (
 )
 """A module imports from floors below its own, and from its own room."""
 RANK = {name: rank for rank, names in enumerate(FLOORS) for name in names}
-DIALECTS = {"anthropic", "openai_chat", "responses"}
+DIALECTS = {"anthropic", "ollama", "openai_chat", "responses"}
 _OF_A_DIALECT = tuple(f"converter.dialects.{name}" for name in DIALECTS)
 SHELL = {"think_addon", "shell"}
 PROXY_ALLOWED = {

@@ -4,10 +4,11 @@ type helps where they do not say.
 
 import re
 
-from converter.dialects.table import Dialect, Form, recognise
+from converter.dialects.table import Dialect, Form, framings, recognise
 from converter.exchange.exchange import is_stream
 from converter.wire import json_text
 from converter.wire.bounds import BODY_LIMIT
+from converter.wire.ndjson import LineDecoder
 from converter.wire.sse import Frame, FrameDecoder
 
 _STREAM = re.compile(rb"(?:data|event|id|retry)?:")
@@ -22,7 +23,9 @@ def form_of(beginning: bytes, content_type: str = "", *, last: bool = False) -> 
     if _STREAM.match(seen):
         return Form.STREAM
     if seen[:1] in (b"{", b"["):
-        return Form.WHOLE
+        bare = [framing for framing in framings() if framing.bare]
+        lines = any(each.is_named(content_type) or each.begins.match(seen) for each in bare)
+        return Form.STREAM if lines else Form.WHOLE
     if len(seen) < _LONGEST_NAME and not last:
         return None
     return Form.STREAM if is_stream(content_type) else Form.WHOLE
@@ -55,6 +58,8 @@ class Recogniser:
         self._held += chunk
         if self.form is None:
             self.form = form_of(bytes(self._held[:HEAD]), content_type, last=last)
+            if self.form is Form.STREAM and self._held.lstrip().startswith(b"{"):
+                self._frames = LineDecoder(BODY_LIMIT)
         if self.dialect is None and self.form is Form.STREAM:
             self.dialect = next(filter(None, map(_dialect_of, self._new_frames(last))), None)
         elif self.dialect is None and last:

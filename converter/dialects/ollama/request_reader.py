@@ -1,0 +1,193 @@
+"""A request of Ollama's API, read: `/api/chat`, and `/api/generate` as one turn."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from converter.dialects.ollama.encoder import GENERATE
+from converter.dialects.openai_parts import NO_PARAMETERS, read_arguments
+from converter.model.conversation import (
+    Block,
+    Conversation,
+    Data,
+    Image,
+    Role,
+    Sampling,
+    TextBlock,
+    ThinkingBlock,
+    ThinkingSwitch,
+    Tool,
+    ToolResult,
+    ToolUse,
+    Turn,
+)
+from converter.wire.checked import Fields
+
+_PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "UklG": "image/webp"}
+"""Kinds of pictures by their first bytes, in base64."""
+_READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
+_GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
+"""Options that have the same name in a chat completion."""
+_NO_PLACE = ("suffix", "raw", "context", "template", "logprobs")
+"""Fields that change the reply, and that no chat completion has."""
+
+
+def read(body: object) -> Conversation:
+    """Return what the request asks; `body` is its parsed JSON. Raises RequestError."""
+    request = Fields(body)
+    options = request.child("options") or Fields({}, "options")
+    generates = "messages" not in request.values and "prompt" in request.values
+    turns = _generated(request) if generates else _chat(request)
+    thinking, effort = _thinking(request)
+    limit = options.number("num_predict")
+    stream = request.optional("stream", bool)
+    head = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    return Conversation(
+        model=request.required("model", str),
+        turns=turns[head:],
+        system=tuple(getattr(block, "text", "") for turn in turns[:head] for block in turn.blocks),
+        max_tokens=int(limit) if limit and limit > 0 else None,
+        tools=tuple(map(_tool, request.children("tools"))),
+        stop_sequences=_stop(options),
+        sampling=_sampling(options),
+        stream=stream is not False,
+        thinking=thinking,
+        effort=effort,
+        output_schema=_format(request) or None,
+        extensions=_extensions(request, options),
+        notes=_notes(request, options),
+        own=GENERATE if generates else None,
+    )
+
+
+def _notes(request: Fields, options: Fields) -> tuple[str, ...]:
+    unsaid = (name for name in _NO_PLACE if request.values.get(name))
+    names = [*sorted(options.values.keys() - _READ - _GOES_ON), *unsaid]
+    return (f"no server takes it with a request: {', '.join(names)}",) if names else ()
+
+
+def _generated(request: Fields) -> tuple[Turn, ...]:
+    system = request.optional("system", str)
+    asked = Turn("user", (TextBlock(request.required("prompt", str)), *_pictures(request)))
+    return (Turn("system", (TextBlock(system),)), asked) if system else (asked,)
+
+
+def _chat(request: Fields) -> tuple[Turn, ...]:
+    request.required("messages", list)
+    messages = _Messages()
+    for message in request.children("messages"):
+        messages.add(message)
+    return tuple(messages.turns)
+
+
+@dataclass(slots=True)
+class _Messages:
+    """Messages, read one by one. `waiting`: the name and id of each call without a result."""
+
+    turns: list[Turn] = field(default_factory=list)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    calls: int = 0
+
+    def add(self, message: Fields) -> None:
+        role = message.one_of("role", tuple(_ROLES))
+        turn_role, read = _ROLES[role]
+        self.turns.append(Turn(turn_role, read(self, message)))
+
+    def said(self, message: Fields) -> tuple[Block, ...]:
+        words = message.optional("content", str)
+        return (*((TextBlock(words),) if words else ()), *_pictures(message))
+
+    def assistant(self, message: Fields) -> tuple[Block, ...]:
+        thought = message.optional("thinking", str)
+        thoughts = (ThinkingBlock(thought),) if thought else ()
+        calls = tuple(map(self._call, message.children("tool_calls")))
+        return (*thoughts, *self.said(message), *calls)
+
+    def _call(self, entry: Fields) -> ToolUse:
+        self.calls += 1
+        function = Fields(entry.values.get("function"), entry.place_of("function"))
+        name = function.required("name", str)
+        call = entry.optional("id", str) or f"call_{self.calls}"
+        self.waiting.append((name, call))
+        return ToolUse(call, name, read_arguments(function.values.get("arguments")))
+
+    def result(self, message: Fields) -> tuple[Block, ...]:
+        """Read a result: of the call that it names, else of the next one of that tool, else of the
+        next one.
+        """
+        named = message.optional("tool_call_id", str)
+        tool = message.optional("tool_name", str) or message.optional("name", str)
+        asked = [call for name, call in self.waiting if tool in (None, name)]
+        call = named or next(iter([*asked, *(call for _, call in self.waiting)]), "call_0")
+        self.waiting = [entry for entry in self.waiting if entry[1] != call]
+        words = message.optional("content", str) or ""
+        return (ToolResult(call, (TextBlock(words),)),)
+
+
+_ROLES: Mapping[str, tuple[Role, Callable[[_Messages, Fields], tuple[Block, ...]]]] = {
+    "system": ("system", _Messages.said),
+    "user": ("user", _Messages.said),
+    "assistant": ("assistant", _Messages.assistant),
+    "tool": ("user", _Messages.result),
+}
+
+
+def _pictures(message: Fields) -> tuple[Image, ...]:
+    images = message.optional("images", list) or []
+    for at, image in enumerate(images):
+        if not isinstance(image, str):
+            raise message.error(f"images.{at}", "Input should be a valid string")
+    return tuple(Image(Data(_kind(image), image)) for image in images)
+
+
+def _kind(image: str) -> str:
+    found = (kind for begins, kind in _PICTURES.items() if image.startswith(begins))
+    return next(found, "image/png")
+
+
+def _thinking(request: Fields) -> tuple[ThinkingSwitch | None, str | None]:
+    match request.values.get("think"):
+        case None:
+            return None, None
+        case bool(on):
+            return ThinkingSwitch("enabled" if on else "disabled"), None
+        case ("low" | "medium" | "high" | "max") as effort:
+            return ThinkingSwitch("enabled"), effort
+        case _:
+            raise request.error("think", "Input should be true, false, low, medium, high or max")
+
+
+def _tool(tool: Fields) -> Tool:
+    function = tool.child("function") or tool
+    return Tool(
+        function.required("name", str),
+        function.optional("parameters", dict) or NO_PARAMETERS,
+        function.optional("description", str) or "",
+    )
+
+
+def _stop(options: Fields) -> tuple[str, ...]:
+    stop = options.values.get("stop")
+    strings = stop if isinstance(stop, list) else [stop]
+    return tuple(said for said in strings if isinstance(said, str) and said)
+
+
+def _sampling(options: Fields) -> Sampling:
+    top_k = options.number("top_k")
+    return Sampling(
+        options.number("temperature"),
+        options.number("top_p"),
+        None if top_k is None else int(top_k),
+    )
+
+
+def _format(request: Fields) -> Mapping[str, object]:
+    wanted = request.values.get("format")
+    if wanted in (None, "", "json"):
+        return {}
+    return Fields(wanted, "format").values
+
+
+def _extensions(request: Fields, options: Fields) -> dict[str, object]:
+    said = {name: options.values[name] for name in sorted(_GOES_ON & options.values.keys())}
+    json_wanted = request.values.get("format") == "json"
+    return {**said, **({"response_format": {"type": "json_object"}} if json_wanted else {})}
