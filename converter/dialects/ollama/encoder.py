@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from converter.dialects.block_writer import left_out
+from converter.dialects.block_writer import Blanks, left_out
 from converter.dialects.dialect import Encoder, ReplyContext
 from converter.dialects.ollama.errors import error_body
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
@@ -17,9 +17,11 @@ from converter.model.events import (
     Start,
     Text,
     Thinking,
+    ThinkingEnd,
     ToolCall,
     Usage,
 )
+from converter.parsing.thought import Thought
 from converter.wire import json_text
 from converter.wire.ndjson import NDJSON
 
@@ -27,6 +29,7 @@ type Line = dict[str, Any]
 
 GENERATE = "generate"
 """What the reader of a request to `/api/generate` leaves for its reply."""
+_JOINT = "\n\n"
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
 
@@ -42,6 +45,8 @@ class _Lines:
         self._at = _moment(context.created_at)
         self._over = False
         self._calls = ToolCalls()
+        self._thinking, self._blanks = Thought(), Blanks()
+        self._answering = self._thought_over = False
         self._call: tuple[ToolPiece, list[str]] | None = None
         self._count = self._cut = 0
         self._finish = "stop"
@@ -62,14 +67,22 @@ class _Lines:
         if self._over or getattr(event, "choice", 0) != 0:
             return
         match event:
-            case Text() if event.text:
-                yield self._line(content=event.text)
-            case Thinking() if event.text and self._context.shown:
-                yield self._line(thinking=event.text)
+            case Text():
+                yield from self._text(event.text)
+            case Thinking() if self._context.shown:
+                yield from self._thought(event.text)
+            case ThinkingEnd():
+                self._leave()
             case ToolCall():
+                self._leave()
                 yield from self._pieces(self._calls.feed(event))
                 if not self._calls.open:
                     yield from self._called()
+            case _:
+                yield from self._course(event)
+
+    def _course(self, event: Event) -> Iterator[Line]:
+        match event:
             case Failure():
                 self._over, self.failure = True, event.message
                 yield {"error": event.message}
@@ -77,6 +90,26 @@ class _Lines:
                 yield from self.close()
             case _:
                 self._note(event)
+
+    def _text(self, text: str) -> Iterator[Line]:
+        """Write words. An answer of nothing but blanks is none."""
+        said = text if self._answering else self._blanks.with_words(text)
+        if said:
+            self._leave()
+            self._answering = True
+            yield self._line(content=said)
+
+    def _thought(self, text: str) -> Iterator[Line]:
+        """Write a thought; all thoughts share a field, so a blank line parts them."""
+        for event in self._thinking.feed(text):
+            joint = _JOINT if self._thought_over else ""
+            self._answering = self._thought_over = False
+            self._blanks.clear()
+            yield self._line(thinking=joint + event.text)
+
+    def _leave(self) -> None:
+        """End the thought, if one is open."""
+        self._thought_over = bool(self._thinking.end()) or self._thought_over
 
     def _note(self, event: Event) -> None:
         match event:

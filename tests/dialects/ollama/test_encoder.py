@@ -12,7 +12,7 @@ from converter.dialects.ollama import OLLAMA
 from converter.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import Exchange
-from converter.model.events import Event, Failure, Own, Start, Text, ToolCall
+from converter.model.events import Event, Failure, Own, Start, Text, Thinking, ThinkingEnd, ToolCall
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.profiles import by_name
@@ -107,6 +107,18 @@ def _written(form: Form, events: Sequence[Event]) -> tuple[list[dict[str, Any]],
 def test_nothing_follows_an_error(form: Form) -> None:
     lines, _ = _written(form, [Start("1", "m"), Failure("broke off"), Text("more")])
     assert lines == [{"error": "broke off"}]
+
+
+@pytest.mark.parametrize("form", Form)
+def test_blanks_around_a_thought_go_and_two_thoughts_are_parted(form: Form) -> None:
+    thoughts: list[Event] = [Thinking("\nhm\n"), ThinkingEnd(), Thinking("so")]
+    said = [*thoughts, Text("\n\n"), Text("Yes"), Text("\n")]
+    lines, _ = _written(form, [Start("1", "m"), *said])
+    told = [line["message"] for line in lines]
+    assert "".join(message.get("thinking", "") for message in told) == "hm\n\nso"
+    assert "".join(message["content"] for message in told) == "\n\nYes\n"
+    lines, _ = _written(form, [Text("\n\n"), ToolCall(0, "c", "look", "{}", ends=True)])
+    assert not any(line["message"]["content"] for line in lines)
 
 
 def test_a_call_that_was_cut_is_left_out_with_a_note() -> None:
