@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
+from converter.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.recordings.recording import Recording
+from laws import ollama_words
 from laws.failures import BrokenLawError
 from laws.heard import ServerWords
 from laws.response_view import as_message, read_response
@@ -29,6 +30,8 @@ def message_of(recording: Recording, variant: Variant) -> dict[str, Any]:
 
 def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     """Return the same of a body. Raises BrokenLawError where the stream is not in order."""
+    if variant.client is OLLAMA:
+        return _ollama_message(body, variant)
     if variant.form is Form.WHOLE:
         message: dict[str, Any] = json.loads(body)
         return as_message(message) if variant.client is RESPONSES else message
@@ -39,6 +42,13 @@ def read_message(body: bytes, variant: Variant) -> dict[str, Any]:
     except AssertionError as error:
         raise BrokenLawError(str(variant), str(error)) from error
     return reader.message | ({"error": reader.error["error"]} if reader.error else {})
+
+
+def _ollama_message(body: bytes, variant: Variant) -> dict[str, Any]:
+    try:
+        return ollama_words.as_message(body, variant.form)
+    except AssertionError as error:
+        raise BrokenLawError(str(variant), str(error)) from error
 
 
 def completion_of(recording: Recording, variant: Variant) -> ServerWords:

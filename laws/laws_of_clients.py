@@ -1,12 +1,14 @@
 """Law 7: the official SDKs read a client's bytes, and see the message that a plain reader sees."""
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.recordings.recording import Recording
+from laws import ollama_words
 from laws.client_view import read_message, view_of_completion
 from laws.failures import BrokenLawError, compare
 from laws.heard import ServerWords
@@ -44,7 +46,7 @@ def readers() -> Any:
         from laws import sdk_reading  # noqa: PLC0415
     except ImportError as error:
         raise NotInstalledError(
-            f"law 7 needs the SDKs, pip install anthropic openai: {error}"
+            f"law 7 needs the SDKs, pip install anthropic ollama openai: {error}"
         ) from error
     return sdk_reading
 
@@ -153,7 +155,26 @@ def _check_responses(case: Case, variant: Variant, wire: Any, sdk: Any) -> None:
         )
 
 
+def _check_ollama(case: Case, variant: Variant, _: Any, sdk: Any) -> None:
+    body = body_of(case.recording, variant)
+    plain = read_message(body, variant)
+    if plain.get("error"):
+        return  # it is raised, whatever came before it
+    with _raising_nothing(variant, "ollama"):
+        replies = sdk.ollama_read(body, variant.form)
+    lines = b"\n".join(json.dumps(reply).encode() for reply in replies)
+    again = ollama_words.as_message(lines, variant.form)
+    compare(f"{variant}, the ollama package's words", _blocks(plain), _blocks(again))
+    ends = ("stop_reason", "usage")
+    compare(
+        f"{variant}, the ollama package's end",
+        [plain[name] for name in ends],
+        [again[name] for name in ends],
+    )
+
+
 _READERS = {
+    OLLAMA: _check_ollama,
     ANTHROPIC: _check_anthropic,
     OPENAI_CHAT: _check_openai,
     RESPONSES: _check_responses,

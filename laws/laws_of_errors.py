@@ -5,7 +5,7 @@ it raises nothing of ours.
 import json
 import warnings
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.exchange.exchange import Answer
 from converter.recordings.recording import Recording
 from converter.recordings.replay import for_client
@@ -17,6 +17,7 @@ from laws.variants import seeded_random
 _SHAPES = {
     ANTHROPIC: ("Anthropic client", ["message", "type"]),
     RESPONSES: ("Responses client", ["code", "message", "param", "type"]),
+    OLLAMA: ("Ollama client", []),
 }
 """What the errors hold that are written in a dialect's words."""
 
@@ -44,14 +45,23 @@ def error_4(recording: Recording, _: int) -> None:
     expected = recording.body if words else True
     compare("chat completions client", [recording.answered.status, expected], said)
     for client, (variant, names) in _SHAPES.items():
-        made = json.loads(answer(recording, client).body)
-        compare(variant, names, sorted(made.get("error", ())))
-        said = made["error"]["message"]
+        told_names, message = _error_of(answer(recording, client).body)
+        compare(variant, names, told_names or [])
         # too long a prompt is said in the API's words
-        if words and "tokens" not in words and words not in said:
+        if words and "tokens" not in words and words not in message:
             raise BrokenLawError(
-                variant, f"the server's words\n  expected: {words}\n  got:      {said}"
+                variant, f"the server's words\n  expected: {words}\n  got:      {message}"
             )
+
+
+def _error_of(body: bytes) -> tuple[list[str] | None, str]:
+    """Return the names of what an error holds, and its words; none of a body that is no error.
+    Ollama's are words alone.
+    """
+    error = json.loads(body).get("error")
+    if isinstance(error, str):
+        return [], error
+    return (sorted(error), str(error.get("message"))) if isinstance(error, dict) else (None, "")
 
 
 def _words(body: bytes) -> str:
@@ -66,11 +76,11 @@ def _words(body: bytes) -> str:
 
 def error_7(recording: Recording, _: int) -> None:
     """The SDKs raise the error of this status."""
-    for client, (variant, _names) in _SHAPES.items():
+    for client, (variant, _keys) in _SHAPES.items():
         made = answer(recording, client)
         with warnings.catch_warnings(action="ignore"):
             raised = _raised(client, made)
-        words = json.loads(made.body)["error"]["message"]
+        words = _error_of(made.body)[1]
         if words not in raised or made.status < 400:
             raise BrokenLawError(
                 variant,
@@ -82,6 +92,8 @@ def error_7(recording: Recording, _: int) -> None:
 
 def _raised(client: Dialect, made: Answer) -> str:
     sdk = readers()
+    if client is OLLAMA:
+        return str(sdk.ollama_error(made.body, made.status))
     if client is RESPONSES:
         return str(sdk.responses_error(sdk.Wire(), made.body, made.status))
     return str(sdk.anthropic_error(sdk.Wire(), made.body, Form.WHOLE, made.status))
@@ -93,5 +105,5 @@ def error_8(recording: Recording, drawn: int) -> None:
         answer(recording, OPENAI_CHAT, body)
         for client, (variant, keys) in _SHAPES.items():
             made = answer(recording, client, body)
-            if sorted(json.loads(made.body).get("error", ())) != keys:
+            if _error_of(made.body)[0] != keys:
                 raise BrokenLawError(f"{variant}, {name}", f"no error: {made.body[:200]!r}")

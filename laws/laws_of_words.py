@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from converter.dialects.table import OPENAI_CHAT, RESPONSES, Form
+from converter.dialects.table import OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.parsing.reading import Reading
 from converter.recordings.recording import Recording
 from laws.call_oracle import Call, same
@@ -24,7 +24,7 @@ from laws.failures import BrokenLawError, compare
 from laws.heard import CALLED, Heard, ServerWords
 from laws.limits import Case
 from laws.marks import Explanation, count, literal_marks, without_blanks
-from laws.variants import IN_BLOCKS, Variant, body_of, variants
+from laws.variants import IN_BLOCKS, IN_FIELDS, Variant, body_of, variants
 
 type Json = dict[str, Any]
 _CUT = ("length", "max_tokens")
@@ -62,7 +62,10 @@ def _check_message(case: Case, variant: Variant) -> None:
     message, heard = message_of(case.recording, variant), case.words.choice()
     if case.recording.awaited().request.shown and "content" in message:
         texts = (block.get("text", "") + block.get("thinking", "") for block in message["content"])
-        _explain(case, variant, heard, "".join(texts))
+        if variant.client is not OLLAMA:
+            _explain(case, variant, heard, "".join(texts))
+        elif message["words"]:  # a whole reply does not tell the order
+            _explain(case, variant, heard, message["words"])
     if message.get("error") or not case.words.complete:
         return
     called = _check_calls(case, variant, message)
@@ -105,7 +108,7 @@ def _check_stop(case: Case, variant: Variant, message: Json, called: bool) -> No
     told_stops = [said for name in _STOP_STRINGS for said in heard.others.get(name, ())]
     stops = [said for said in told_stops if said and isinstance(said, str)]
     stops = stops or (list(of_call) if len(of_call) == 1 else [])
-    stops = [] if variant.client is RESPONSES else stops  # it has no place for one
+    stops = [] if variant.client in (RESPONSES, OLLAMA) else stops  # it has no place for one
     compare(f"{variant}, the stop string", [*stops, None][:1], [message["stop_sequence"]])
 
 
@@ -213,7 +216,12 @@ def _check_blocks(case: Case, variant: Variant, reading: Reading) -> None:
     shown = case.recording.awaited().request.shown
     told_blocks = [each for each in message["content"] if each["type"] in ("text", "thinking")]
     got = [(block["type"], block[block["type"]]) for block in told_blocks]
-    expected = anthropic_blocks(parts(case.words.choice(), reading), shown)
+    found = parts(case.words.choice(), reading)
+    expected = anthropic_blocks(found, shown)
+    if variant.client in IN_FIELDS:  # blanks around a thought are nobody's words there
+        both = zip(("thinking", "text"), openai_words(found), strict=True)
+        expected = [block for block in both if block[1].strip() and (shown or block[0] == "text")]
+        expected, got = ([(kind, text.strip()) for kind, text in each] for each in (expected, got))
     compare(f"{variant}, against the oracle", expected, got)
 
 
@@ -227,7 +235,7 @@ def law_6(recording: Recording, _: int) -> None:
         for choice, texts in _told_texts(recording, variant):
             found = parts(case.words.choice(choice), reading)
             blocks: Sequence[str] = [said for _, said in anthropic_blocks(found)]
-            blocks = openai_words(found) if variant.client is OPENAI_CHAT else blocks
+            blocks = openai_words(found) if variant.client in IN_FIELDS else blocks
             for mark in literal_marks(reading.families):
                 _check_mark(f"{variant}, choice {choice}", mark, texts, blocks)
 

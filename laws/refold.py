@@ -4,8 +4,8 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect
-from laws import response_pieces
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect
+from laws import ollama_words, response_pieces
 from laws.recut import NATIVE_WORDS, Cut, Json, frame_of
 from laws.server_words import frames, value_of
 
@@ -19,6 +19,7 @@ _DONE = b"data: [DONE]\n\n"
 
 def fold(body: bytes, dialect: Dialect) -> bytes:
     """Return the stream as the one body that its server would have sent."""
+    body = ollama_words.as_events(body) if dialect is OLLAMA else body
     values = [value for frame in frames(body) if (value := value_of(frame)) is not None]
     return json.dumps(_FOLDS[dialect](values)).encode()
 
@@ -106,6 +107,7 @@ _FOLDS: Mapping[Dialect, Callable[[list[Json]], Json]] = {
     OPENAI_CHAT: _fold_openai,
     ANTHROPIC: _fold_anthropic,
     RESPONSES: response_pieces.fold,
+    OLLAMA: ollama_words.fold,
 }
 
 
@@ -116,6 +118,8 @@ def unfold(body: bytes, dialect: Dialect, cut: Cut) -> bytes:
     value: Json = json.loads(body)
     if dialect is ANTHROPIC:
         return b"".join(map(frame_of, _native_events(value, cut)))
+    if dialect is OLLAMA:
+        return ollama_words.as_lines(b"".join(map(frame_of, ollama_words.unfold(value, cut))))
     if dialect is RESPONSES:
         return b"".join(map(frame_of, response_pieces.unfold(value, cut)))
     return b"".join([*map(frame_of, _chunks(value, cut)), _DONE])

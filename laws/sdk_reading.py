@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic
+import httpx
 import httpx2
+import ollama
 import openai
 from anthropic.types import Message, RawMessageStreamEvent
 from openai.types.responses import Response, ResponseStreamEvent
@@ -192,6 +194,26 @@ def responses_error(wire: Wire, body: bytes, status: int, form: Form = Form.WHOL
         list(answer if form is Form.STREAM else ())
     except openai.APIError as error:
         return str(error.body.get("message")) if isinstance(error.body, dict) else ""
+    return ""
+
+
+def ollama_read(body: bytes, form: Form, status: int = 200) -> list[dict[str, Any]]:
+    """Return every reply that the `ollama` package yields. Raises its ResponseError."""
+    kind = "application/x-ndjson" if form is Form.STREAM else "application/json"
+    answer = httpx.Response(status, headers={"content-type": kind}, content=body)
+    client = ollama.Client(transport=httpx.MockTransport(lambda _: answer))
+    if form is Form.WHOLE:
+        return [client.chat("small", _QUESTION).model_dump(exclude_none=True)]
+    parts = client.chat("small", _QUESTION, stream=True)
+    return [part.model_dump(exclude_none=True) for part in parts]
+
+
+def ollama_error(body: bytes, status: int) -> str:
+    """Return the words of the error that the package raises, or nothing."""
+    try:
+        ollama_read(body, Form.WHOLE, status)
+    except ollama.ResponseError as error:
+        return str(error.error)
     return ""
 
 

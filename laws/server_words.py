@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from converter.dialects.reasoning_fields import REASONING_FIELDS, THINKING, Mapped, words_of
-from converter.dialects.table import ANTHROPIC, RESPONSES, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, RESPONSES, Dialect, Form
 from laws.heard import Heard, Json, Piece, ServerWords
+from laws.ollama_words import OllamaWords, as_events
 from laws.response_words import ResponseWords
 
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
@@ -50,6 +51,7 @@ def listen(
     body: bytes, form: Form, dialect: Dialect, mapped: Mapping[str, Mapped] | None = None
 ) -> ServerWords:
     """Return what the server said. `mapped`: the user's own rows of fields."""
+    body = as_events(body) if dialect is OLLAMA and form is Form.STREAM else body
     reader = _READERS[dialect]() if dialect in _READERS else _OpenAI(mapped or {})
     for frame in frames(body) if form is Form.STREAM else [b"data:" + b" ".join(body.splitlines())]:
         value = value_of(frame)
@@ -66,7 +68,7 @@ def listen(
     return reader.words
 
 
-def _feed(reader: "_OpenAI | _Anthropic | ResponseWords", value: Json) -> None:
+def _feed(reader: "_OpenAI | _Anthropic | ResponseWords | OllamaWords", value: Json) -> None:
     try:
         reader.feed(value)
     except _WRONG_SHAPE:
@@ -184,7 +186,8 @@ class _Anthropic:
         self.words.usage |= usage or {}
 
 
-_READERS: Mapping[Dialect, type[_Anthropic | ResponseWords]] = {
+_READERS: Mapping[Dialect, type[_Anthropic | ResponseWords | OllamaWords]] = {
     ANTHROPIC: _Anthropic,
     RESPONSES: ResponseWords,
+    OLLAMA: OllamaWords,
 }

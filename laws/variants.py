@@ -6,7 +6,15 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OLLAMA,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+)
 from converter.recordings.recording import Chunk, Recording
 from converter.reply.rewriter import Rewriter
 from laws.failures import BrokenLawError
@@ -20,9 +28,12 @@ _NAMES = {
     OPENAI_CHAT: "chat completions client",
     ANTHROPIC: "Anthropic client",
     RESPONSES: "Responses client",
+    OLLAMA: "Ollama client",
 }
-IN_BLOCKS = (ANTHROPIC, RESPONSES)
-"""Dialects whose replies are blocks in order, whoever the server is."""
+IN_BLOCKS = (ANTHROPIC, RESPONSES, OLLAMA)
+"""Dialects whose replies are compared as the blocks of a message, whoever the server is."""
+IN_FIELDS = (OPENAI_CHAT, OLLAMA)
+"""Dialects in which all thoughts share a field, and so does all text."""
 _FORMS = {Form.STREAM: "streamed", Form.WHOLE: "whole"}
 
 

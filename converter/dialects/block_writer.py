@@ -76,6 +76,11 @@ class Blanks:
         self._held = held if waits else ""
         return "" if waits else held
 
+    @property
+    def wait(self) -> bool:
+        """Tell whether there are any that nobody has got."""
+        return bool(self._held)
+
     def clear(self) -> None:
         """Forget them: something else begins."""
         self._held = ""

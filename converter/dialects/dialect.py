@@ -96,7 +96,8 @@ type Body = Mapping[str, object]
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
     """A request that needs no model. `id`: a name for what it creates, at `created_at`, in seconds
-    since 1970.
+    since 1970. `served`: the server's models, where the dialect asks for them. `page`: a browser
+    wants a page.
     """
 
     method: str
@@ -104,6 +105,8 @@ class OwnRequest:
     body: bytes = b""
     id: str = "0"
     created_at: int = 0
+    served: Sequence[dict[str, object]] = ()
+    page: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +146,9 @@ class Requests:
     """What stands in a request that refers to replies that are kept."""
     native_option: str = ""
     """Its name in `think_native`, which keeps a server's own endpoint."""
+    native_of: str = ""
+    """The server that speaks the dialect itself, so that it always gets its requests as they are.
+    """
     native: Callable[[Body], Body] = lambda body: body
     """Returns a request as servers' own endpoints take it: the same one if it may go as it came."""
     natively_refused: Callable[[Body], RequestError | None] = lambda _: None
@@ -165,9 +171,12 @@ class Answers:
     """Writes a server's list of models; without it the list passes as it came."""
     counted: Callable[[int], Body] = lambda tokens: {"input_tokens": tokens}
     """Says how many tokens a request has."""
-    own: Callable[[OwnRequest, Memory], tuple[int, Body | None]] | None = None
-    """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one.
+    own: Callable[[OwnRequest, Memory], tuple[int, Body | str | None] | None] | None = None
+    """Answers the dialect's endpoints of `Purpose.OWN`: with a status and a body, if there is one,
+    or words; None: the server is to answer.
     """
+    own_of_models: str = ""
+    """A pattern of the paths among them whose answers tell of the server's models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from converter.dialects.anthropic import ANTHROPIC
 from converter.dialects.dialect import Decoder, Dialect, Encoder, Form, ReplyContext
 from converter.dialects.endpoints import Endpoint
+from converter.dialects.ollama import OLLAMA
 from converter.dialects.openai_chat import OPENAI_CHAT, request_writer
 from converter.dialects.openai_chat.messages import RequestSettings, join_texts
 from converter.dialects.responses import RESPONSES
@@ -16,6 +17,7 @@ __all__ = [
     "ANTHROPIC",
     "COMMON",
     "DIALECTS",
+    "OLLAMA",
     "OPENAI_CHAT",
     "RESPONSES",
     "Decoder",
@@ -34,7 +36,7 @@ __all__ = [
     "request_writer",
 ]
 
-DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES)
+DIALECTS = (OPENAI_CHAT, ANTHROPIC, RESPONSES, OLLAMA)
 """In the order in which a reply is recognised."""
 COMMON = OPENAI_CHAT
 """The dialect that every model server speaks: a translated request is written in it, by

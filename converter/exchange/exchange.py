@@ -6,8 +6,9 @@
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from converter.dialects.dialect import OwnRequest
@@ -55,7 +56,8 @@ class Exchange:
     `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
     asked about. `owner`: a hash of the
-    client's key, to whom what is kept belongs; empty without a key.
+    client's key, to whom what is kept belongs; empty without a key. `at_home`: the server speaks
+    the client's dialect itself.
     """
 
     endpoint: Endpoint
@@ -66,11 +68,12 @@ class Exchange:
     created_at: int = 0
     model_id: str = ""
     owner: str = ""
+    at_home: bool = False
 
     @property
     def native(self) -> bool:
         """Tell whether the request goes to the server's own endpoint of the client's dialect."""
-        return self.client.requests.native_option in self.settings.native
+        return self.at_home or self.client.requests.native_option in self.settings.native
 
     @property
     def translated(self) -> bool:
@@ -97,13 +100,25 @@ class Exchange:
         words = self.client.requests.refers
         return any(word in body for word in (*words, rb"\u00")) if words else False
 
-    def own(self, method: str, path: str, body: bytes, memory: Memory) -> Answer | None:
-        """Return the answer that needs no server; None: it needs one."""
+    def tells_models(self, path: str) -> bool:
+        """Tell whether an answer of the addon's own tells of the server's models."""
+        return bool(re.match(self.client.answers.own_of_models or "(?!)", path[len(self.prefix) :]))
+
+    def own(self, request: OwnRequest, memory: Memory) -> Answer | None:
+        """Return the answer that needs no model; None: the server is to give it."""
         if not self.endpoint.is_own or self.client.answers.own is None:
             return None
-        request = OwnRequest(method, path, body, self.id, self.created_at)
-        status, answer = self.client.answers.own(request, memory.of(self.owner))
-        return Answer(status, JSON, b"" if answer is None else json_text.write(answer))
+        rows = self.settings.models
+        known = replace(request, id=self.id, created_at=self.created_at)
+        if request.served:
+            known = replace(known, served=with_aliases(request.served, rows))
+        answer = self.client.answers.own(known, memory.of(self.owner))
+        if answer is None:
+            return None
+        status, body = answer
+        if isinstance(body, str):
+            return Answer(status, "text/plain; charset=utf-8", body.encode())
+        return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
     def counted(self, tokens: int) -> Answer:
         """Return the answer to a request whose tokens were counted."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from converter.dialects import table
+from converter.dialects.dialect import OwnRequest
 from converter.dialects.table import ANTHROPIC, COMMON, DIALECTS, Dialect, Form
 from converter.exchange import read_request, settings
 from converter.exchange.exchange import Exchange, begin, is_stream
@@ -121,7 +122,7 @@ def test_its_endpoints_are_found_and_its_own_answered() -> None:
     assert asked.translated
     exchange = begin("GET", "/toy/names", {}, SETTINGS, "1", reverse=True)
     assert exchange
-    answer = exchange.own("GET", "/toy/names", b"", Memory(0, 0))
+    answer = exchange.own(OwnRequest("GET", "/toy/names"), Memory(0, 0))
     assert answer
     assert json.loads(answer.body) == {"told": "end", "text": "/toy/names"}
 

@@ -8,6 +8,7 @@ from converter.dialects.table import (
     ANTHROPIC,
     COMMON,
     DIALECTS,
+    OLLAMA,
     OPENAI_CHAT,
     RESPONSES,
     Dialect,
@@ -19,7 +20,6 @@ from converter.dialects.table import (
     recognise,
 )
 from converter.model.events import OpaqueFrame, Start
-from converter.wire.sse import FrameDecoder
 
 
 def test_names_and_titles_are_of_one_dialect() -> None:
@@ -39,8 +39,8 @@ def test_every_endpoint_names_the_dialect_of_its_record(dialect: Dialect) -> Non
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=repr)
 def test_an_error_of_a_dialect_is_recognised_as_its_own(dialect: Dialect) -> None:
-    """OpenAI's two dialects have the same one."""
-    own = OPENAI_CHAT if dialect is RESPONSES else dialect
+    """OpenAI's two dialects have the same one, and Ollama's could be theirs."""
+    own = OPENAI_CHAT if dialect in (RESPONSES, OLLAMA) else dialect
     assert recognise(json.loads(dialect.answers.error("no", "api_error", 500))) is own
 
 
@@ -49,7 +49,8 @@ def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
     dialect: Dialect,
 ) -> None:
     streamed, whole = (dialect.wire.encoders[form](ReplyContext()) for form in Form)
-    frames = FrameDecoder().feed(b"".join(streamed.ping()))
+    cutter = dialect.wire.framing.cutter()
+    frames = [cutter.read(raw) for raw in cutter.cut(b"".join(streamed.ping()))]
     decoder = dialect.wire.decoder({})
     assert frames
     for event in (event for frame in frames for event in decoder.feed(frame)):
@@ -67,6 +68,7 @@ def test_a_ping_says_nothing_of_the_reply_and_has_no_place_in_a_whole_one(
         ({"type": "message_start"}, ANTHROPIC),
         ({"type": "response.created", "response": {}}, RESPONSES),
         ({"object": "response", "output": []}, RESPONSES),
+        ({"message": {}, "created_at": "", "done": False}, OLLAMA),
         ({"type": "ping"}, None),
         ({}, None),
         ([], None),

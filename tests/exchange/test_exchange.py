@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from converter.dialects.dialect import OwnRequest
 from converter.dialects.endpoints import Endpoint
 from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect
 from converter.exchange import read_request, settings
@@ -333,7 +334,7 @@ def _begun(method: str, path: str, headers: dict[str, str], name: str = "x") -> 
 
 
 def _status(memory: Memory, headers: dict[str, str], method: str, path: str) -> int:
-    answer = _begun(method, path, headers, "new").own(method, path, b"{}", memory)
+    answer = _begun(method, path, headers, "new").own(OwnRequest(method, path, b"{}"), memory)
     assert answer
     return answer.status
 

@@ -231,7 +231,7 @@ def test_a_missing_sdk_is_told_apart_and_left_out_of_a_check(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "laws.sdk_reading", None)
     monkeypatch.delattr("laws.sdk_reading", raising=False)
-    with pytest.raises(laws.NotInstalledError, match="pip install anthropic openai"):
+    with pytest.raises(laws.NotInstalledError, match="pip install anthropic ollama openai"):
         check_one(LAWS[6], GOOD["tags"]())
     assert check(GOOD["tags"]()) == []
 

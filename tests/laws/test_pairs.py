@@ -18,7 +18,15 @@ import pytest
 
 from converter.dialects.openai_chat.chunks import Chunker
 from converter.dialects.openai_chat.foreign_events import ForeignEvents
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OLLAMA,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+)
 from converter.exchange.settings import Settings, read
 from converter.model.events import Event, Finish, Text, ToolCall
 from converter.model.initial_state import InitialState
@@ -35,6 +43,7 @@ from laws.limits import Case, limit_of
 from laws.response_view import as_message
 from laws.sdk_reading import Wire
 from laws.server_words import listen
+from laws.variants import IN_FIELDS
 from tests.support.native_streams import begin, end, frames, piece, start, stop
 from tests.support.strategies import every_so_many, share_of
 
@@ -156,7 +165,7 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
     """What the server's own words say to a client of this dialect, by the oracle."""
     heard = sent.words().choice()
     found = parts(heard, sent.reading(form))
-    if client is OPENAI_CHAT:
+    if client in IN_FIELDS:
         thinking, text = openai_words(found)
     else:
         blocks = anthropic_blocks(found)
@@ -211,7 +220,17 @@ def _response(wire: Wire, body: bytes, form: Form, _: Settings) -> Heard:
     return listen(json.dumps(as_message(response)).encode(), Form.WHOLE, ANTHROPIC).choice()
 
 
-_READERS = {OPENAI_CHAT: _completion, ANTHROPIC: _message, RESPONSES: _response}
+def _ollama(_: Wire, body: bytes, form: Form, __: Settings) -> Heard:
+    lines = [json.dumps(reply).encode() for reply in sdk_reading.ollama_read(body, form)]
+    return listen(b"\n".join(lines), form, OLLAMA).choice()
+
+
+_READERS = {
+    OPENAI_CHAT: _completion,
+    ANTHROPIC: _message,
+    RESPONSES: _response,
+    OLLAMA: _ollama,
+}
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Form
 from converter.recordings.recording import Recording
 from laws.failures import BrokenLawError
 from laws.variants import (
@@ -18,7 +18,7 @@ from tests.support.native_streams import STREAMS
 from tests.support.recordings_of import native, of_whole, streamed
 
 BOTH_FORMS = [Variant(ANTHROPIC, form) for form in Form]
-OTHERS = [*BOTH_FORMS, *(Variant(RESPONSES, form) for form in Form)]
+OTHERS = [Variant(client, form) for client in (ANTHROPIC, RESPONSES, OLLAMA) for form in Form]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,13 @@ from converter.recordings.recording import Recording, RecordingError
 from laws import laws
 from tests.support.raw_exchanges import HELLO, exchange
 
-FILES = ["hello.anthropic.txt", "hello.mitm", "hello.openai.txt", "hello.responses.txt"]
+FILES = [
+    "hello.anthropic.txt",
+    "hello.mitm",
+    "hello.ollama.txt",
+    "hello.openai.txt",
+    "hello.responses.txt",
+]
 
 
 @pytest.fixture

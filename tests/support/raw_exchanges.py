@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.dialects.table import ANTHROPIC, OLLAMA, OPENAI_CHAT, RESPONSES, Dialect, Form
 from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from converter.recordings.replay import replayed
 from tests.support.frames import stream, whole
@@ -15,7 +15,12 @@ from tests.support.quirk_streams import QUIRKS
 SSE = "text/event-stream"
 JSON = "application/json"
 CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
-PATHS = {OPENAI_CHAT: CHAT, ANTHROPIC: MESSAGES, RESPONSES: "/v1/responses"}
+PATHS = {
+    OPENAI_CHAT: CHAT,
+    ANTHROPIC: MESSAGES,
+    RESPONSES: "/v1/responses",
+    OLLAMA: "/api/chat",
+}
 HELLO = stream("<thi", "nk>\nde", "ep</think>", "Hello")
 WHOLE = [whole("<think>deep</think>Hello")]
 STREAMS = {name: quirk.steps for name, quirk in QUIRKS.items()}

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from converter.dialects import table
-from converter.dialects.ollama import OLLAMA
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form, recognise
+from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, Dialect, Form, recognise
 from converter.transcript.recognise import form_of, is_request
 from converter.wire.ndjson import NDJSON
 
@@ -63,12 +61,8 @@ def test_a_request_is_told_from_a_reply() -> None:
     assert not is_request([])
 
 
-def test_lines_of_json_are_a_stream_where_a_dialect_has_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lines_of_json_are_a_stream() -> None:
     line = b'{"model":"m"}\n'
-    assert form_of(line * 2) is Form.WHOLE
-    monkeypatch.setattr(table, "DIALECTS", (*DIALECTS, OLLAMA))
     assert form_of(line * 2) is Form.STREAM
     assert form_of(line, NDJSON.content_type) is Form.STREAM
     assert form_of(line) is Form.WHOLE

@@ -1,47 +1,74 @@
-"""Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more.
-
-It has no row in the table yet: in front of a real Ollama its requests must go on as they are, and
-the laws must know it, before any request meets it.
-"""
+"""Ollama's API: spoken by Home Assistant, VS Code Copilot, LangChain's ChatOllama and many more."""
 
 from collections.abc import Mapping
 
 from converter.dialects.dialect import (
     Answers,
+    Body,
     Dialect,
     Form,
     Label,
     Requests,
-    Wire,
+    WireForm,
 )
 from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.ollama import own_answers
 from converter.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.dialects.ollama.encoder import OllamaStreamEncoder, OllamaWholeEncoder
 from converter.dialects.ollama.errors import error_body, error_reply
-from converter.dialects.ollama.request_reader import read
+from converter.dialects.ollama.request_reader import NothingAskedError, read
+from converter.model.conversation import RequestError
 from converter.wire.ndjson import NDJSON
 
 
-def _recognises(said: Mapping[str, object]) -> bool:
-    told = "message" in said or "response" in said
-    return isinstance(said.get("done"), bool) and told and "created_at" in said
+def _recognises(body: Mapping[str, object]) -> bool:
+    told = "message" in body or "response" in body
+    return isinstance(body.get("done"), bool) and told and "created_at" in body
+
+
+def _native(body: Body) -> Body:
+    """Leave out a wish for thinking that changes nothing: models that can think do so unasked, and
+    Ollama refuses it for a model of which it does not know that it can.
+    """
+    if body.get("think") is not True:
+        return body
+    return {name: value for name, value in body.items() if name != "think"}
+
+
+def _refusal(error: RequestError) -> tuple[int, Body]:
+    if isinstance(error, NothingAskedError):
+        return 200, error.answer
+    return 400, {"error": str(error)}
 
 
 OLLAMA = Dialect(
     NAME,
     Label("Ollama", "reply of Ollama's API", head=frozenset(("model", "created_at", "done"))),
-    Wire(
+    WireForm(
         decoder=lambda _: OllamaDecoder(),
         encoders={Form.STREAM: OllamaStreamEncoder, Form.WHOLE: OllamaWholeEncoder},
         recognises=_recognises,
         framing=NDJSON,
+        keeps_raw=True,
     ),
     Requests(
         read=lambda body, _mapped, _purpose, _memory: read(body),
         path="/api/chat",
         example={"messages": [{"role": "user", "content": "12 * 7"}]},
         streams=True,
+        native_of=NAME,
+        native=_native,
     ),
-    Answers(error_body, error_reply),
-    (Endpoint(NAME, Purpose.REPLY, "POST", "/api/(?:chat|generate)", "ollama"),),
+    Answers(
+        error_body,
+        error_reply,
+        refusal=_refusal,
+        own=own_answers.own,
+        own_of_models=own_answers.OF_MODELS,
+    ),
+    (
+        Endpoint(NAME, Purpose.REPLY, "POST", "/api/(?:chat|generate)", "ollama"),
+        *(Endpoint(NAME, Purpose.OWN, *row) for row in own_answers.PATHS),
+        Endpoint(NAME, Purpose.OWN, "GET", "", prefix="(?P<prefix>)"),
+    ),
 )

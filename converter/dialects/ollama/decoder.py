@@ -31,6 +31,8 @@ from converter.wire.sse import Frame
 NAME = "ollama"
 """Name of the dialect, on what only it can write back."""
 type Fields = dict[str, object]
+_SAID = {"model", "created_at", "message", "response", "thinking", "done", "done_reason"}
+"""Fields of the last line that are told otherwise; the rest are its counts and times."""
 
 
 class OllamaDecoder(Decoder):
@@ -91,8 +93,9 @@ class OllamaDecoder(Decoder):
         yield Finish("tool_calls" if self._calls and word == "stop" else word, server_word=word)
         counts = (as_count(said, name) for name in ("prompt_eval_count", "eval_count"))
         given, made = counts
+        measured = {name: value for name, value in said.items() if name not in _SAID}
         if given is not None or made is not None:
-            yield Usage(given or 0, made or 0)
+            yield Usage(given or 0, made or 0, own=Own(NAME, measured))
         yield End()
 
 

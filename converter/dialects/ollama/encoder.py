@@ -1,11 +1,13 @@
 """Events to replies of Ollama's API: lines of a stream, or one object, folded from the same."""
 
 import datetime
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from converter.dialects.block_writer import Blanks, left_out
 from converter.dialects.dialect import Encoder, ReplyContext
+from converter.dialects.ollama.decoder import NAME
 from converter.dialects.ollama.errors import error_body
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.model.events import (
@@ -20,6 +22,7 @@ from converter.model.events import (
     ThinkingEnd,
     ToolCall,
     Usage,
+    own_fields,
 )
 from converter.parsing.thought import Thought
 from converter.wire import json_text
@@ -121,8 +124,22 @@ class _Lines:
             case Usage():
                 counts = {"prompt_eval_count": event.input, "eval_count": event.output}
                 self._measured |= {name: count for name, count in counts.items() if count}
+                self._measured |= own_fields(event.own, NAME) or {}
             case Opaque():
                 self._left_out |= left_out(event)
+
+    def silence(self) -> list[Line]:
+        """Return a line that says nothing, while there is something to come."""
+        return [] if self._over else [self._line()]
+
+    @property
+    def waits(self) -> bool:
+        """Tell whether something of what came is not told yet."""
+        return self._call is not None or self._blanks.wait
+
+    def passed(self) -> None:
+        """Take note that the last events went out as the server wrote them."""
+        self._blanks.clear()
 
     def close(self) -> Iterator[Line]:
         """Return the rest. A reply that lacks its end has had its failure."""
@@ -164,6 +181,11 @@ class _Lines:
         return {**head, "message": message, "done": False}
 
 
+def now() -> str:
+    """Return this moment as Ollama writes it."""
+    return _moment(int(time.time()))
+
+
 def _moment(seconds: int) -> str:
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000000000Z")
@@ -194,20 +216,25 @@ class _OllamaEncoder(Encoder):
         return self._lines.failure
 
     def ping(self) -> list[bytes]:
-        """Return nothing: no line says nothing, and clients read each."""
+        """Return nothing: a body has no place for it."""
         return []
 
 
 class OllamaStreamEncoder(_OllamaEncoder):
     """Events in, lines out."""
 
-    def feed(
-        self,
-        events: Sequence[Event],
-        raw: bytes | None = None,  # noqa: ARG002
-    ) -> list[bytes]:
-        """Return the lines."""
-        return [_written(line) for event in events for line in self._lines.feed(event)]
+    def ping(self) -> list[bytes]:
+        """Return a line without words, as Ollama itself sends one now and then."""
+        return [_written(line) for line in self._lines.silence()]
+
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
+        """Return the lines; the server's own where it says just that, and nothing waits."""
+        waits = self._lines.waits
+        lines = [_written(line) for event in events for line in self._lines.feed(event)]
+        if raw is None or waits:
+            return lines
+        self._lines.passed()
+        return [raw]
 
     def close(self) -> list[bytes]:
         """End the stream."""
@@ -226,24 +253,25 @@ class OllamaWholeEncoder(_OllamaEncoder):
         self._words: dict[str, list[str]] = {}
         self._called: list[object] = []
         self._last: Line = {}
+        self._raw: list[bytes] = []
 
-    def feed(
-        self,
-        events: Sequence[Event],
-        raw: bytes | None = None,  # noqa: ARG002
-    ) -> list[bytes]:
+    def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
         """Return nothing yet."""
+        self._raw.append(raw or b"")
         for event in events:
             for line in self._lines.feed(event):
                 self._fold(line)
         return []
 
     def close(self) -> list[bytes]:
-        """Return the reply, or the error in its place."""
+        """Return the reply, or the error in its place; as it came where that says just it."""
         for line in self._lines.close():
             self._fold(line)
+            self._raw.append(b"")
         if self.failure:
             return [error_body(self.failure)]
+        if all(self._raw):
+            return self._raw
         said = self._last.get("message", self._last)
         said |= {name: "".join(pieces) for name, pieces in self._words.items()}
         if self._called:

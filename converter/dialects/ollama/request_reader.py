@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from converter.dialects.ollama.encoder import GENERATE
+from converter.dialects.ollama.encoder import GENERATE, now
 from converter.dialects.openai_parts import NO_PARAMETERS, read_arguments
 from converter.model.conversation import (
     Block,
     Conversation,
     Data,
     Image,
+    RequestError,
     Role,
     Sampling,
     TextBlock,
@@ -31,9 +32,26 @@ _NO_PLACE = ("suffix", "raw", "context", "template", "logprobs")
 """Fields that change the reply, and that no chat completion has."""
 
 
+class NothingAskedError(RequestError):
+    """A request that says nothing to a model: it is to be loaded, or unloaded. `answer`: that it
+    is; a model server holds what it serves.
+    """
+
+    def __init__(self, request: Fields, generates: bool) -> None:
+        super().__init__("", "nothing is said to the model: answered as loaded")
+        reason = "unload" if request.values.get("keep_alive") in (0, "0", "0s") else "load"
+        words = {"response": ""} if generates else {"message": {"role": "assistant", "content": ""}}
+        head = {"model": request.required("model", str), "created_at": now()}
+        self.answer = {**head, **words, "done": True, "done_reason": reason}
+
+
 def read(body: object) -> Conversation:
-    """Return what the request asks; `body` is its parsed JSON. Raises RequestError."""
+    """Return what the request asks; `body` is its parsed JSON. Raises RequestError, which is a
+    NothingAskedError where nothing is asked.
+    """
     request = Fields(body)
+    if not any(request.values.get(name) for name in ("messages", "prompt", "images")):
+        raise NothingAskedError(request, "messages" not in request.values)
     options = request.child("options") or Fields({}, "options")
     generates = "messages" not in request.values and "prompt" in request.values
     turns = _generated(request) if generates else _chat(request)
@@ -72,7 +90,6 @@ def _generated(request: Fields) -> tuple[Turn, ...]:
 
 
 def _chat(request: Fields) -> tuple[Turn, ...]:
-    request.required("messages", list)
     messages = _Messages()
     for message in request.children("messages"):
         messages.add(message)

@@ -21,8 +21,8 @@ _SCALAR = re.compile(
 )
 """A string that is cut counts to the line's end, or each quote in it would be tried as a first."""
 _MARK = re.compile(rb"[{}\[\],]")
-_DATA = (b"data:", b"\xef\xbb\xbfdata:")
-"""How a line of data begins; a stream may begin with a byte order mark."""
+_DATA = (b"data:", b"\xef\xbb\xbfdata:", b"{")
+"""How a line of data begins; a stream may begin with a byte order mark, or be of JSON's lines."""
 _NEXT = frozenset((b",", b", "))
 """Gaps between values of one array, of which there may be millions."""
 _COLON = frozenset((b":", b": "))

@@ -71,10 +71,11 @@ def redacted(recording: Recording) -> Recording:
         ended=redaction.scrubber.words(recording.ended),
         places=frozenset(),
     )
-    if not endpoint.is_chat or not clean.client.wire.retells:
+    wire = clean.client.wire
+    if not endpoint.is_chat or not (wire.retells or wire.framing.bare):
         return clean
     # Such a client is told all words a second time, whole: what is hidden in them where frames cut
-    # them would be renamed there.
+    # them would be renamed there. Lines of JSON hold times of the addon's own.
     return replace(clean, got=replace(clean.got, body=replayed(clean, clean.client).body))
 
 

@@ -181,6 +181,9 @@ class ReplySteps:
             return
         response.stream = record.tap
         messages.open_for_streaming(flow.request, response)
+        framing = record.exchange.client.wire.framing
+        if not framing.is_named(response.headers.get("content-type", "")):
+            response.headers["content-type"] = framing.content_type
         self._audience.live.follow(flow, record)
 
     def _end_tap(self, flow: HTTPFlow, tap: Tap, record: FlowRecord, notes: list[str]) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 
 from mitmproxy.http import HTTPFlow, Response
 
+from converter.dialects.dialect import OwnRequest
 from converter.exchange import read_request
 from converter.exchange.exchange import JSON, Exchange, RequestTooLargeError
 from converter.exchange.read_request import Body, ReadRequest
@@ -53,6 +54,8 @@ class RequestSteps:
             flow.response = await self._answered(flow, record, notes)
         except (RequestTooLargeError, AwayError) as error:
             flow.response = _refused(record.exchange, error, notes)
+        if not flow.response and record.exchange.endpoint.is_own:
+            return  # the server's answer goes on as it comes
         request = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
@@ -67,11 +70,15 @@ class RequestSteps:
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
     ) -> Response | None:
         """Return the answer to a request that goes no further; None for one that does."""
-        exchange = record.exchange
         if record.too_large:
-            raise RequestTooLargeError(exchange.settings.limits.request)
+            raise RequestTooLargeError(record.exchange.settings.limits.request)
+        if home := record.exchange.client.requests.native_of:
+            await self._recognise(flow, record)
+            if record.server.name == home:
+                record.exchange = replace(record.exchange, at_home=True)
+        exchange = record.exchange
         if exchange.endpoint.is_own:
-            return await self._own_answer(flow, exchange, notes)
+            return None if exchange.at_home else await self._own_answer(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
         return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
@@ -79,10 +86,15 @@ class RequestSteps:
     async def _own_answer(
         self, flow: HTTPFlow, exchange: Exchange, notes: list[str]
     ) -> Response | None:
-        body = _body(flow, exchange, notes)
+        body, sent = _body(flow, exchange, notes), flow.request
         memory = Memory(store=self._store)
-        request = (flow.request.method, flow.request.path, body, memory)
-        answer = await remembering(self._store, len(body), partial(exchange.own, *request))
+        page = "text/html" in sent.headers.get("accept", "")
+        request = OwnRequest(sent.method, sent.path, body, page=page)
+        if exchange.tells_models(sent.path):
+            client = credentials(sent.headers)
+            served = await self._client.models(messages.upstream(flow, exchange), client)
+            request = replace(request, served=served)
+        answer = await remembering(self._store, len(body), partial(exchange.own, request, memory))
         if failed := await written(memory):
             raise failed
         return messages.made(answer) if answer else None
@@ -155,7 +167,8 @@ class RequestSteps:
         upstream, chosen = messages.upstream(flow, record.exchange), record.exchange.settings.server
         client = credentials(flow.request.headers)
         with suppress(ConnectionError):
-            record.server = chosen or await self._client.recognise(upstream, client)
+            if chosen or upstream.direct:
+                record.server = chosen or await self._client.recognise(upstream, client)
 
     async def _restored(
         self, flow: HTTPFlow, record: FlowRecord, request: ReadRequest, size: int

@@ -11,6 +11,7 @@ from converter.model.events import (
     Failure,
     Finish,
     OpaqueFrame,
+    Own,
     Start,
     Text,
     Thinking,
@@ -44,7 +45,7 @@ def test_a_streams_lines_say_thinking_words_calls_and_the_end() -> None:
         ToolCall(0, "", "look", '{"at":"sky"}'),
         ToolCall(1, "", "look", '{"at":"sky"}'),
         Finish("tool_calls"),
-        Usage(7, 5),
+        Usage(7, 5, own=Own("ollama", {"prompt_eval_count": 7, "eval_count": 5})),
         End(),
     ]
 

@@ -105,7 +105,7 @@ def test_a_prompt_is_a_conversation_of_one_turn() -> None:
         ({"think": "some"}, "think"),
         ({"messages": [{"role": "judge"}]}, "messages.0.role"),
         ({"messages": [{"role": "user", "images": [3]}]}, "messages.0.images.0"),
-        ({"messages": None}, "messages"),
+        ({"messages": "Hi"}, "messages"),
         ({"format": 3}, "format"),
     ],
 )

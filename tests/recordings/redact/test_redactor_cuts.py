@@ -23,9 +23,10 @@ LINK = "https://mcp.example/s/PATHSECRET123/mcp"
 
 def said(body: bytes) -> str:
     """All that a body says, its frames' texts joined."""
-    frames = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
+    lines = (line.removeprefix(b"data: ") for line in body.splitlines())
+    frames = [json.loads(line) for line in lines if line.startswith(b"{")]
     parts = [choice["delta"] for frame in frames for choice in frame.get("choices", [])]
-    parts += [frame["delta"] for frame in frames if "delta" in frame]
+    parts += [frame[name] for frame in frames for name in ("delta", "message") if name in frame]
     names = ("thinking", "reasoning_content", "content", "text")
     parts = [part if isinstance(part, dict) else {"text": part} for part in parts]
     return "".join(part[name] for part in parts for name in names if part.get(name))

@@ -1,0 +1,127 @@
+"""Answers of Ollama's API that need no model: what is served, and that nothing can be managed."""
+
+import datetime
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+
+from converter.dialects.dialect import Body, OwnRequest
+from converter.model.memory import Memory
+from converter.wire import json_text
+
+VERSION = "0.12.6"
+"""The version of Ollama whose API this is; clients compare its numbers."""
+OF_MODELS = "/api/(?:tags|ps|show)"
+PATHS = (
+    ("GET|HEAD", "/api/(?:version|tags|ps)"),
+    ("POST", "/api/show"),
+    ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete|blobs/[^?]*)"),
+)
+"""Methods and paths that the addon answers, unless the server is an Ollama."""
+_EPOCH = "1970-01-01T00:00:00Z"
+_LENGTHS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length")
+_META_LENGTHS = ("n_ctx", "n_ctx_train")
+_FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
+_SIGHT = ("vision", "multimodal", "image")
+
+
+def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
+    """Answer by itself; None where a browser wants the server's own page."""
+    path = request.path.partition("?")[0].rstrip("/")
+    match path.rpartition("/api/")[2]:
+        case "":
+            return None if request.page else (200, "Ollama is running")
+        case "version":
+            return 200, {"version": VERSION}
+        case "tags":
+            return 200, {"models": [_listed(entry) for entry in request.served]}
+        case "ps":
+            return 200, {"models": [_loaded(entry) for entry in request.served]}
+        case "show":
+            return _show(request.body, request.served)
+    words = "models are managed at the server behind think-addon, which is no Ollama"
+    return 501, {"error": words}
+
+
+def _listed(entry: Body) -> dict[str, object]:
+    name = str(entry["id"])
+    return {
+        "name": name,
+        "model": name,
+        "modified_at": _moment(entry.get("created")),
+        "size": _meta(entry).get("size") or 0,
+        "digest": hashlib.sha256(name.encode("utf-8", "replace")).hexdigest(),
+        "details": _details(entry),
+    }
+
+
+def _loaded(entry: Body) -> dict[str, object]:
+    """Return a model as one in memory, for ever: model servers hold what they serve."""
+    listed = _listed(entry)
+    length = _context_length(entry)
+    about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
+    return listed | about | ({"context_length": length} if length else {})
+
+
+def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
+    asked = json_text.read_or_none(body)
+    fields = asked if isinstance(asked, dict) else {}
+    name = str(fields.get("model") or fields.get("name") or "")
+    names = {name, name.removesuffix(":latest")}
+    entry = next((each for each in served if each["id"] in names), None)
+    if entry is None:
+        return 404, {"error": f"model '{name}' not found"}
+    details, length = _details(entry), _context_length(entry)
+    family = str(details["family"])
+    lengths = {f"{family}.context_length": length} if length else {}
+    return 200, {
+        "modelfile": "",
+        "parameters": f"num_ctx {length}" if length else "",
+        "template": "",
+        "details": details,
+        "model_info": {"general.architecture": family, "general.basename": name, **lengths},
+        "capabilities": _capabilities(entry),
+        "modified_at": _moment(entry.get("created")),
+    }
+
+
+def _capabilities(entry: Body) -> list[str]:
+    """Return what clients ask for. Calls and thoughts are read from any model's words, so that only
+    sight is the server's to say.
+    """
+    told = json_text.write([entry.get(name) for name in ("capabilities", "modalities", "type")])
+    sees = any(word.encode() in told for word in (*_SIGHT, "vlm"))
+    return ["completion", "tools", "thinking", *(["vision"] if sees else [])]
+
+
+def _details(entry: Body) -> dict[str, object]:
+    match = _FAMILY.match(str(entry["id"]).rpartition("/")[2])
+    family = match[0].lower() if match else "unknown"
+    size = _meta(entry).get("n_params")
+    billions = f"{size / 1e9:.1f}B" if isinstance(size, int) else ""
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": family,
+        "families": [family],
+        "parameter_size": billions,
+        "quantization_level": "",
+    }
+
+
+def _context_length(entry: Body) -> int | None:
+    meta = _meta(entry)
+    lengths = [*map(entry.get, _LENGTHS), *map(meta.get, _META_LENGTHS)]
+    return next((each for each in lengths if type(each) is int and each > 0), None)
+
+
+def _meta(entry: Body) -> Mapping[str, object]:
+    """Return what llama.cpp tells of a model beside its name."""
+    meta = entry.get("meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _moment(created: object) -> str:
+    if type(created) is not int or not 0 < created < 1 << 34:
+        return _EPOCH
+    return datetime.datetime.fromtimestamp(created, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

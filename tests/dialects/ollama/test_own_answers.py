@@ -1,0 +1,77 @@
+"""What Ollama's clients ask beside replies: what runs, what is served, what a model can."""
+
+import json
+from typing import Any
+
+import pytest
+
+from converter.dialects.dialect import OwnRequest
+from converter.dialects.ollama.own_answers import own
+from converter.model.memory import Memory
+
+LLAMA = {
+    "id": "Qwen3-8B",
+    "created": 1_700_000_000,
+    "meta": {"n_ctx": 8192, "n_params": 8_190_735_360, "size": 5_000_000_000},
+}
+VLLM = {"id": "org/GLM-4.5V", "max_model_len": 65536, "capabilities": ["vision"]}
+
+
+def asked(method: str, path: str, page: bool = False, **body: object) -> tuple[int, Any]:
+    request = OwnRequest(method, path, json.dumps(body).encode(), served=(LLAMA, VLLM), page=page)
+    answer = own(request, Memory())
+    assert answer
+    return answer
+
+
+def test_it_runs_and_says_which_api_it_speaks() -> None:
+    assert asked("GET", "/") == (200, "Ollama is running")
+    status, told = asked("GET", "/api/version")
+    assert (status, list(told)) == (200, ["version"])
+    assert all(part.isdecimal() for part in told["version"].split("."))
+
+
+def test_a_browser_gets_the_servers_own_page() -> None:
+    assert own(OwnRequest("GET", "/", page=True), Memory()) is None
+
+
+def test_models_are_listed_as_served() -> None:
+    listed = asked("GET", "/api/tags")[1]["models"]
+    assert [each["model"] for each in listed] == ["Qwen3-8B", "org/GLM-4.5V"]
+    assert listed[0]["modified_at"] == "2023-11-14T22:13:20Z"
+    assert listed[0]["details"]["family"] == "qwen3"
+    assert listed[0]["details"]["parameter_size"] == "8.2B"
+    assert listed[0]["digest"] != listed[1]["digest"], "clients take one digest for one model"
+    loaded = asked("GET", "/api/ps")[1]["models"]
+    assert [each["context_length"] for each in loaded] == [8192, 65536]
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "length", "sees"),
+    [
+        ("Qwen3-8B", "qwen3", 8192, False),
+        ("Qwen3-8B:latest", "qwen3", 8192, False),
+        ("org/GLM-4.5V", "glm-4.5", 65536, True),
+    ],
+)
+def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, sees: bool) -> None:
+    status, told = asked("POST", "/api/show", model=name)
+    assert status == 200
+    assert told["model_info"]["general.architecture"] == family
+    assert told["model_info"][f"{family}.context_length"] == length
+    assert ("vision" in told["capabilities"]) is sees
+    assert {"completion", "tools", "thinking"} <= set(told["capabilities"])
+    assert b"null" not in json.dumps(told).encode()
+
+
+def test_a_model_that_is_not_served_is_not_found() -> None:
+    assert asked("POST", "/api/show", model="other") == (
+        404,
+        {"error": "model 'other' not found"},
+    )
+
+
+@pytest.mark.parametrize("path", ["/api/pull", "/api/create", "/api/delete", "/api/blobs/x"])
+def test_nothing_can_be_managed_here(path: str) -> None:
+    status, told = asked("POST", path, model="x")
+    assert (status, list(told)) == (501, ["error"])

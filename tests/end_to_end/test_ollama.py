@@ -1,0 +1,247 @@
+"""Ollama's clients through the addon: the `ollama` package, LangChain's ChatOllama and `llm` on the
+small model, what Home Assistant and Copilot send, and a server that is an Ollama itself.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ollama
+import pytest
+from langchain_ollama import ChatOllama
+
+from tests.conftest import Llama
+from tests.support.by_path_server import ByPathServer, Says, owned_by
+from tests.support.clients import Client
+from tests.support.harness import Proxy, start_proxy
+from tools.shots import OPENAI_TOOL
+
+pytestmark = pytest.mark.slow
+
+MODEL, CHAT = "tiny-think", "/api/chat"
+GREEDY: dict[str, Any] = {"temperature": 0, "seed": 1, "num_predict": 300}
+SUM = [{"role": "user", "content": "12 * 7"}]
+WEATHER = [{"role": "user", "content": "What is the weather in Oslo?"}]
+LINES = {"content-type": "application/x-ndjson"}
+CLOSED = {"connection": "close"}
+"""The package leaves connections of streams open that the proxy would keep."""
+
+
+@pytest.fixture(params=["tags", "extracted"])
+def address(request: pytest.FixtureRequest, llamas: dict[str, Llama]) -> Iterator[str]:
+    chosen = llamas[request.param]
+    mark = chosen.proxy.mark()
+    yield f"http://127.0.0.1:{chosen.port}"
+    chosen.proxy.check(mark)
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[ollama.Client]:
+    with ollama.Client(address, headers=CLOSED) as made:
+        yield made
+
+
+def test_a_stream_thinks_and_answers_as_it_comes(client: ollama.Client) -> None:
+    parts = list(client.chat(MODEL, SUM, stream=True, think=True, options=GREEDY))
+    assert len(parts) > 5, "it is live"
+    thinking = "".join(part.message.thinking or "" for part in parts)
+    assert "12" in thinking
+    assert "84" in "".join(part.message.content or "" for part in parts)
+    assert "<think>" not in thinking
+    last = parts[-1]
+    assert (last.done, last.done_reason) == (True, "stop")
+    assert last.prompt_eval_count
+    assert last.eval_count
+    assert last.eval_duration
+
+
+def test_a_whole_reply_says_the_same_as_a_stream(client: ollama.Client) -> None:
+    whole = client.chat(MODEL, SUM, options=GREEDY)
+    parts = list(client.chat(MODEL, SUM, stream=True, options=GREEDY))
+    assert whole.message.thinking == "".join(part.message.thinking or "" for part in parts)
+    assert whole.message.content == "".join(part.message.content or "" for part in parts)
+    assert whole.done_reason == "stop"
+
+
+def test_no_thinking_is_made_where_none_is_wished(client: ollama.Client) -> None:
+    assert not client.chat(MODEL, SUM, think=False, options=GREEDY).message.thinking
+
+
+def test_a_tool_is_called_and_its_result_answered(client: ollama.Client) -> None:
+    asked: list[Any] = list(WEATHER)
+    reply = client.chat(MODEL, asked, tools=[OPENAI_TOOL], options=GREEDY)
+    assert reply.message.tool_calls
+    [call] = reply.message.tool_calls
+    assert (call.function.name, call.function.arguments) == ("get_weather", {"city": "Oslo"})
+    result = {"role": "tool", "content": "sunny, 21 degrees", "tool_name": "get_weather"}
+    answer = client.chat(
+        MODEL, [*asked, reply.message, result], tools=[OPENAI_TOOL], options=GREEDY
+    )
+    assert answer.message.content
+    assert not answer.message.tool_calls
+
+
+def test_an_answer_has_the_form_that_was_asked_for(llamas: dict[str, Llama]) -> None:
+    schema = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
+    with ollama.Client(f"http://127.0.0.1:{llamas['extracted'].port}", headers=CLOSED) as client:
+        reply = client.chat(MODEL, SUM, format=schema, think=False, options=GREEDY)
+    assert isinstance(json.loads(reply.message.content or "")["sum"], int)
+
+
+def test_a_prompt_is_answered(client: ollama.Client) -> None:
+    parts = list(client.generate(MODEL, "12 * 7", stream=True, options=GREEDY))
+    assert "84" in "".join(part.response or "" for part in parts)
+    assert "12" in "".join(part.thinking or "" for part in parts)
+
+
+def test_models_are_listed_and_shown(client: ollama.Client) -> None:
+    [listed] = client.list().models
+    assert listed.model
+    shown = client.show(listed.model)
+    assert {"completion", "tools", "thinking"} <= set(shown.capabilities or ())
+    assert client.ps().models[0].context_length
+
+
+def test_a_model_is_loaded_by_asking_nothing(client: ollama.Client) -> None:
+    loaded = client.generate(MODEL, "")
+    assert (loaded.done_reason, loaded.response) == ("load", "")
+    assert client.chat(MODEL, [], keep_alive=0).done_reason == "unload"
+
+
+def test_what_cannot_be_had_is_an_error_of_the_package(client: ollama.Client) -> None:
+    with pytest.raises(ollama.ResponseError, match="not found"):
+        client.show("other")
+    with pytest.raises(ollama.ResponseError, match="managed at the server"):
+        client.pull("other")
+    with pytest.raises(ollama.ResponseError, match="messages"):
+        client.chat(MODEL, [{"role": "judge", "content": "x"}])
+
+
+def test_langchain_has_reasoning_and_calls(address: str) -> None:
+    model = ChatOllama(
+        model=MODEL, base_url=address, temperature=0, num_predict=300, reasoning=True
+    )
+    pieces = list(model.stream("12 * 7"))
+    assert "12" in "".join(str(p.additional_kwargs.get("reasoning_content", "")) for p in pieces)
+    assert "84" in "".join(str(piece.content) for piece in pieces)
+    called: Any = model.bind_tools([OPENAI_TOOL]).invoke("What is the weather in Oslo?")
+    assert [(call["name"], call["args"]) for call in called.tool_calls] == [
+        ("get_weather", {"city": "Oslo"})
+    ]
+    made: Any = model._client
+    made.close()  # nobody else does
+
+
+def test_llm_answers(address: str, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "llm",
+        "-m",
+        f"ollama/{MODEL}",
+        "-o",
+        "temperature",
+        "0",
+        "12 * 7",
+    ]
+    home = {"OLLAMA_HOST": address, "LLM_USER_PATH": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        command, env={**os.environ, **home}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "84" in done.stdout
+
+
+HOME_ASSISTANT = {
+    "model": MODEL,
+    "messages": [{"role": "system", "content": "You are a voice assistant."}, *WEATHER],
+    "tools": [OPENAI_TOOL],
+    "stream": True,
+    "keep_alive": "-1s",
+    "options": {"num_ctx": 8192, "temperature": 0, "seed": 1},
+    "think": False,
+}
+"""As `homeassistant/components/ollama/entity.py` asks (2026.8)."""
+COPILOT = ("/api/version", "/api/tags")
+"""What VS Code's local provider asks first."""
+
+
+def test_what_home_assistant_and_copilot_send_is_answered(address: str) -> None:
+    with Client(int(address.rpartition(":")[2])) as plain:
+        answer = plain.ask(CHAT, json.dumps(HOME_ASSISTANT).encode())
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("application/x-ndjson")
+        lines = [json.loads(line) for line in answer.body.splitlines()]
+        calls = [call for line in lines for call in line["message"].get("tool_calls", ())]
+        assert [call["function"]["name"] for call in calls] == ["get_weather"]
+        assert [line["done"] for line in lines] == [*[False] * (len(lines) - 1), True]
+        for path in COPILOT:
+            answer = plain.ask(path, b"", method="GET")
+            assert answer.status == 200
+            assert b"null" not in answer.body
+
+
+def line(**message: object) -> bytes:
+    said = {"role": "assistant", "content": "", **message}
+    head = {"model": MODEL, "created_at": "2026-08-01T00:00:00.123456789Z"}
+    return json.dumps({**head, "message": said, "done": False}).encode() + b"\n"
+
+
+END = {**json.loads(line()), "done": True, "done_reason": "stop", "load_duration": 7}
+COUNTED = json.dumps({**END, "prompt_eval_count": 3, "eval_count": 5}).encode() + b"\n"
+TAGGED = [line(content="<thi"), line(content="nk>\nhm</think>\n\n"), line(content="So"), COUNTED]
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[ByPathServer]:
+    """A server that says of itself that it is an Ollama."""
+    rows = {"/api/version": Says({"version": "0.12.6"}), **owned_by("library")}
+    with ByPathServer(rows) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def home(real: ByPathServer, proxy_folder: Path) -> Iterator[Proxy]:
+    with start_proxy([f"reverse:{real.address}"], [], proxy_folder, "ollama") as proxy:
+        yield proxy
+
+
+def test_an_ollama_is_asked_as_its_client_asks_and_mended(real: ByPathServer, home: Proxy) -> None:
+    real.rows[CHAT] = Says(steps=TAGGED, headers=LINES)
+    client = ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED)
+    options = {"num_ctx": 16384}
+    parts = list(client.chat(MODEL, SUM, stream=True, think=True, keep_alive="1h", options=options))
+    [asked] = real.bodies(CHAT)
+    assert (asked["options"], asked["keep_alive"]) == (options, "1h")
+    assert "think" not in asked, "it is on where a model can, and refused where it cannot"
+    assert "".join(part.message.thinking or "" for part in parts) == "hm"
+    assert "".join(part.message.content or "" for part in parts).strip() == "So"
+    assert (parts[-1].eval_count, parts[-1].load_duration) == (5, 7)
+
+
+def test_calls_in_an_ollamas_text_are_made(real: ByPathServer, home: Proxy) -> None:
+    text = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>'
+    whole = {**json.loads(COUNTED), "message": {"role": "assistant", "content": text}}
+    real.rows[CHAT] = Says(whole)
+    with ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED) as client:
+        reply = client.chat(MODEL, WEATHER, tools=[OPENAI_TOOL])
+    assert reply.message.tool_calls
+    assert reply.message.tool_calls[0].function.arguments == {"city": "Oslo"}
+    assert not reply.message.content
+    assert (reply.eval_count, reply.load_duration) == (5, 7)
+
+
+def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home: Proxy) -> None:
+    said = [line(thinking="hm"), line(thinking="."), line(content="So"), line(content="."), COUNTED]
+    real.rows[CHAT] = Says(steps=said, headers=LINES)
+    with Client(home.ports[0]) as plain:
+        answer = plain.ask(CHAT, json.dumps({"model": MODEL, "messages": SUM}).encode())
+        assert answer.body == b"".join(said)
+        real.rows["/api/tags"] = Says({"models": [{"name": "its own"}]})
+        assert b"its own" in plain.ask("/api/tags", b"", method="GET").body
+        real.rows["/api/pull"] = Says({"status": "success"})
+        assert b"success" in plain.ask("/api/pull", b"{}").body
