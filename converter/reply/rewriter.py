@@ -65,7 +65,10 @@ class Rewriter:
         self._pipeline_of = partial(Pipeline, server=server, form=server_form, whole=whole)
         self._pipeline = self._pipeline_of(settings=settings, expected=expected)
         self._label = server.label.reply
-        context = context or ReplyContext(fields=settings.fields, signature=settings.signature)
+        named = (settings.fields, settings.signature)
+        context = context or ReplyContext(fields=named[0], signature=named[1])
+        if (context.fields, context.signature) != named:
+            context = replace(context, fields=named[0], signature=named[1])
         self._encoder = client.wire.encoders[self._form](context)
         self._splices = settings.fast and server.wire.keeps_raw and not whole
         self._fast = self._fast_path()
