@@ -24,9 +24,12 @@ def choose(names: Sequence[str]) -> tuple[ThinkTags, ...]:
     Of two with an opener in common the later is taken. Raises ValueError, saying what is allowed,
     for anything else and for marks that a reader could not tell apart.
     """
-    families = _merged(
-        family for name in filter(None, map(str.strip, names)) for family in _rows(name)
-    )
+    return _chosen(tuple(filter(None, map(str.strip, names))))
+
+
+@lru_cache(32)
+def _chosen(names: tuple[str, ...]) -> tuple[ThinkTags, ...]:
+    families = _merged(family for name in names for family in _rows(name))
     if confused := _confused(families):
         mark, other = confused
         raise ValueError(
