@@ -220,7 +220,7 @@ def test_each_of_several_choices_has_its_own_thought(
     [
         "/v1/embeddings",
         "/completion",
-        "/api/generate",
+        "/api/other",
         "/v1/chat/completions/extra",
         "/v1/messages/batches",
     ],
