@@ -3,9 +3,18 @@
 import json
 from collections.abc import Callable, Sequence
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, RESPONSES, Dialect, Form
+from converter.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OLLAMA,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+)
 from converter.recordings.recording import Recording
 from converter.reply.rewriter import Rewriter
+from laws.ollama_words import as_message
 from laws.response_view import read_response
 from laws.strict_reader import read_strictly
 
@@ -49,4 +58,5 @@ def _read(client: Dialect, rewriter: Rewriter, said: bytes) -> None:
 STREAMS: dict[str, Callable[[bytes], object]] = {
     ANTHROPIC.name: read_strictly,
     RESPONSES.name: read_response,
+    OLLAMA.name: lambda said: as_message(said, Form.STREAM),
 }

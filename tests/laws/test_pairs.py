@@ -176,7 +176,7 @@ def meant(sent: Sent, client: Dialect, form: Form) -> Said:
     finish = FINISHES.get(finish, finish)
     called = client is not OPENAI_CHAT and heard.calls and finish == "stop"
     calls = calls_of(heard)
-    if client is RESPONSES and any(
+    if client in (RESPONSES, OLLAMA) and any(
         is_open(call["arguments"] or "{}") for call in heard.calls.values()
     ):
         calls = calls[

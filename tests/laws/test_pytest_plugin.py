@@ -119,7 +119,7 @@ def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Pa
     (project / "pytest.ini").write_text(
         "[pytest]\nthink_recordings = captures\nfilterwarnings = error\n"
     )
-    assert "captures/sum-whole.mitm: 12" in run(project, installed, "--co", "-qq")[1]
+    assert "captures/sum-whole.mitm: 13" in run(project, installed, "--co", "-qq")[1]
     assert "captures" not in run(project, installed, "--co", "-qq", "test_mine.py")[1]
     one = run(project, installed, "captures/sum-whole.mitm::law 5 the oracle agrees", "-q")
     assert "1 passed" in one[1]
@@ -127,7 +127,7 @@ def test_the_setting_counts_when_no_files_are_named(project: Path, installed: Pa
 
 def test_what_is_collected_anyway_is_collected_once(project: Path, installed: Path) -> None:
     said = run(project, installed, ".", "--think-recordings", "captures", "--co", "-qq")[1]
-    assert said.count("captures/sum-whole.mitm: 12") == 1
+    assert said.count("captures/sum-whole.mitm: 13") == 1
 
 
 def test_a_recording_may_have_a_folder_of_its_own(project: Path, installed: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_recording_may_have_a_folder_of_its_own(project: Path, installed: Path
         shutil.copy(file, captures / file.name.replace("sum-whole", "captures"))
         file.rename(captures / "sum-whole" / file.name)
     said = run(project, installed, "--think-recordings", "captures", "--co", "-qq")[1]
-    assert "captures/sum-whole/sum-whole.mitm: 12" in said
-    assert "captures/captures.mitm: 12" in said
+    assert "captures/sum-whole/sum-whole.mitm: 13" in said
+    assert "captures/captures.mitm: 13" in said
 
 
 def test_a_folder_that_is_not_there_is_said_in_a_line(project: Path, installed: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_missing_sdk_is_a_skip_that_says_so(project: Path, installed: Path) ->
     (project / "openai.py").write_text("raise ImportError('No module named openai')\n")
     status, said = run(project, installed, "--think-recordings", "captures", "-q", "-rs")
     assert status == 0
-    assert "law 7 needs the SDKs, pip install anthropic openai" in said
+    assert "law 7 needs the SDKs, pip install anthropic ollama openai" in said
 
 
 FAULTS = {
@@ -243,7 +243,7 @@ FAULTS = {
     ),
     "signatures are missing": (
         "dialects/anthropic/message_events.py",
-        'yield self._delta({"type": "signature_delta", "signature": said})',
+        'yield self._delta({"type": "signature_delta", "signature": signed})',
         "pass",
     ),
     "the first stage is left out": (

@@ -144,10 +144,11 @@ def test_the_commands_it_prints_work_and_ctrl_c_leaves_nothing(
         commands = [
             shlex.split(line) for line in run.said().splitlines() if line.startswith("curl ")
         ]
-        assert [command[2].rpartition("/v1/")[2] for command in commands] == [
-            "chat/completions",
-            "messages",
-            "responses",
+        assert ["/".join(command[2].split("/")[3:]) for command in commands] == [
+            "v1/chat/completions",
+            "v1/messages",
+            "v1/responses",
+            "api/chat",
         ]
         assert all("84" in text_said(fetch(command[2], command[-1])) for command in commands)
         assert run.end(signal.SIGINT) == 0

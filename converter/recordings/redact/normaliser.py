@@ -41,6 +41,14 @@ _RESPONSE_CREATED_FIELDS: set[Path] = {
 _CREATED_FIELDS: set[Path] = {("created",), ("data", None, "created")}
 _CREATED_AT_FIELDS: set[Path] = {("created_at",), ("data", None, "created_at")}
 _REQUEST_IDS: set[Path] = {("request_id",), ("error", "request_id")}
+_NO_NANOSECONDS = ".000000000Z"
+"""Ends the times that are written for Ollama's clients; a replay has no clock."""
+_NANOSECONDS: dict[Path, int] = {
+    ("prompt_eval_duration",): 1_000_000,
+    ("eval_duration",): 1_000_000,
+    ("total_duration",): 2_000_000,
+}
+"""Ollama's times, as a replay makes them of normal ones in milliseconds."""
 _GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
 """Under these names stands what people and models made up, in which a name means anything."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
@@ -73,6 +81,8 @@ class Normaliser:
             return type(token.value)(CREATED) if token.value else token.value
         if token.path in _RESPONSE_CREATED_FIELDS:
             return 0
+        if token.path in _NANOSECONDS:
+            return _NANOSECONDS[token.path]
         timed = (
             token.path and _DURATION.fullmatch(token.path[-1] or "") and not _GIVEN & {*token.path}
         )
@@ -87,6 +97,8 @@ class Normaliser:
             return self._item(value)
         if path in _REQUEST_IDS:
             return f"req_{REPLY_ID}" if value else value
+        if path == ("created_at",) and value.endswith(_NO_NANOSECONDS):
+            return f"1970-01-01T00:00:00{_NO_NANOSECONDS}"
         return _CREATED_AT if path in _CREATED_AT_FIELDS and value not in _NEVER_CREATED else value
 
     def _reply(self, value: str) -> str:
