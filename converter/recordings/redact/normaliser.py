@@ -19,6 +19,7 @@ _CALL_IDS: set[Path] = {
     ("messages", None, "content", None, "id"),
     ("messages", None, "content", None, "tool_use_id"),
     ("choices", None, "delta", "tool_calls", None, "id"),
+    ("message", "tool_calls", None, "id"),
     ("choices", None, "message", "tool_calls", None, "id"),
     *(
         (*place, "call_id")
