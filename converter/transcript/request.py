@@ -53,10 +53,12 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     """
     try:
         value = json_text.read(body) if body.strip() else {}
-        if isinstance(value, dict):
-            return _request(value, chosen or _DEFAULTS)
+        return _request(value, chosen or _DEFAULTS) if isinstance(value, dict) else _unread(body)
     except (json_text.UnreadableError, RecursionError):
-        pass  # told below, as it came
+        return _unread(body)
+
+
+def _unread(body: bytes) -> Transcript:
     return Transcript(rest=(body.decode(errors="backslashreplace"),))
 
 
