@@ -166,8 +166,10 @@ class _Lines:
         if self._call is None:
             return
         (head, pieces), self._call = self._call, None
-        said = json_text.read_or_none("".join(pieces).encode() or b"{}")
-        arguments = said if isinstance(said, dict) else {}
+        arguments = json_text.read_or_none("".join(pieces).encode() or b"{}")
+        if not isinstance(arguments, dict):  # nested without end: to call with less is another call
+            self._cut += 1
+            return
         function = {"index": self._count, "name": head.name, "arguments": arguments}
         self._count += 1
         named = {"id": head.id} if head.id else {}

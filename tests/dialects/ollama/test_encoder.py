@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from converter.dialects import table
 from converter.dialects.dialect import ReplyContext
 from converter.dialects.ollama import OLLAMA
 from converter.dialects.table import DIALECTS, OPENAI_CHAT, Dialect, Form
@@ -33,12 +32,6 @@ SENT = b"".join(
         DONE,
     ]
 )
-
-
-@pytest.fixture(autouse=True)
-def _row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "DIALECTS", (*DIALECTS, OLLAMA))
-    monkeypatch.setattr(table, "_BY_NAME", {**table._BY_NAME, "ollama": OLLAMA})
 
 
 def _through(
@@ -146,3 +139,14 @@ def test_a_generated_reply_says_response(streamed: bool) -> None:
     assert "".join(line["response"] for line in lines) == "So"
     assert "".join(line.get("thinking", "") for line in lines) == "hm"
     assert (len(lines) > 1) is streamed
+
+
+@pytest.mark.parametrize("form", Form)
+def test_a_call_that_nobody_can_read_is_no_call_with_less(form: Form) -> None:
+    deep = '{"path": "/data", "dry_run": ' + "[" * 20_000 + "]" * 20_000 + "}"
+    call = {"index": 0, "id": "c1", "function": {"name": "remove", "arguments": deep}}
+    sent = b"".join([delta(tool_calls=[call]), finish("tool_calls"), DONE])
+    through = Rewriter(SETTINGS, OLLAMA, Form.STREAM, form, server=OPENAI_CHAT)
+    out = b"".join(through.whole(sent))
+    assert b"tool_calls" not in out
+    assert through.failure or any("left out" in note for note in through.notes)
