@@ -1,7 +1,7 @@
 """A recording: one exchange as it was, with all that decided how its reply was rewritten."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from converter.dialects.table import Dialect, Form
@@ -125,7 +125,8 @@ class Recording:
         if made is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")
-        return made
+        home = made.client.requests.native_of
+        return replace(made, at_home=True) if home and home == self.found.server else made
 
     def awaited(self) -> AwaitedReply:
         """Return what was known when the reply began. Raises RecordingError for a request that

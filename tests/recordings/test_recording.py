@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from converter.dialects.table import ANTHROPIC, DIALECTS, OPENAI_CHAT, Dialect, Form
+from converter.dialects.table import ANTHROPIC, DIALECTS, OLLAMA, OPENAI_CHAT, Dialect, Form
 from converter.recordings.recording import Found, RecordedRequest, RecordingError
 from tests.support.frames import stream
 from tests.support.raw_exchanges import JSON, WHOLE, exchange
@@ -64,3 +64,9 @@ def test_a_request_that_the_addon_does_not_act_on_has_no_exchange() -> None:
 def test_options_that_this_version_does_not_know_are_told_of() -> None:
     with pytest.raises(RecordingError, match="hello: think_start: expected one of"):
         replace(exchange(), options={"start": "sideways"}).exchange()
+
+
+def test_an_ollamas_own_reply_is_read_as_it_was_sent() -> None:
+    for server, dialect in (("ollama", OLLAMA), ("llama.cpp", OPENAI_CHAT)):
+        recording = exchange(client=OLLAMA, found=Found(server=server))
+        assert recording.server_dialect is dialect
