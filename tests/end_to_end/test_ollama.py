@@ -17,7 +17,7 @@ from langchain_ollama import ChatOllama
 from tests.conftest import Llama
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.clients import Client
-from tests.support.harness import Proxy, start_proxy
+from tests.support.harness import Proxy, free_ports, start_proxy
 from tools.shots import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
@@ -245,3 +245,21 @@ def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home
         assert b"its own" in plain.ask("/api/tags", b"", method="GET").body
         real.rows["/api/pull"] = Says({"status": "success"})
         assert b"success" in plain.ask("/api/pull", b"{}").body
+
+
+def test_nothing_is_said_to_run_where_no_server_is(proxy_folder: Path) -> None:
+    [nobody] = free_ports(1)
+    modes = [f"reverse:http://127.0.0.1:{nobody}"]
+    with start_proxy(modes, [], proxy_folder, "nobody") as proxy, Client(proxy.ports[0]) as plain:
+        for path in ("/", "/api/tags", "/api/version"):
+            answer = plain.ask(path, b"", method="GET")
+            assert answer.status == 502
+            assert "no model server at" in json.loads(answer.body)["error"]
+
+
+def test_a_head_has_no_body(address: str) -> None:
+    with Client(int(address.rpartition(":")[2])) as plain:
+        for path in ("/", "/api/tags"):
+            answer = plain.ask(path, b"", method="HEAD")
+            assert (answer.status, answer.body) == (200, b"")
+            assert plain.ask("/api/version", b"", method="GET").status == 200, "it goes on"

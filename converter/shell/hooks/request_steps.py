@@ -22,6 +22,7 @@ from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import ends_as_variant, only_one, row_of, variant_of
 from converter.servers.probes import estimate_tokens
+from converter.servers.profiles import Server
 from converter.shell import messages
 from converter.shell.aside import AT_ONCE, aside
 from converter.shell.hooks.exchange_listener import fault_of
@@ -65,6 +66,8 @@ class RequestSteps:
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
+            if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
+                flow.response.raw_content = b""
 
     async def _answered(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
@@ -72,10 +75,10 @@ class RequestSteps:
         """Return the answer to a request that goes no further; None for one that does."""
         if record.too_large:
             raise RequestTooLargeError(record.exchange.settings.limits.request)
-        if home := record.exchange.client.requests.native_of:
-            await self._recognise(flow, record)
-            if record.server.name == home:
-                record.exchange = replace(record.exchange, at_home=True)
+        try:
+            await self._look_for_home(flow, record)
+        except ConnectionError as error:
+            return _not_there(flow, record, error, notes)
         exchange = record.exchange
         if exchange.endpoint.is_own:
             return None if exchange.at_home else await self._own_answer(flow, exchange, notes)
@@ -108,8 +111,7 @@ class RequestSteps:
         try:
             return await self._translate(flow, record, notes)
         except ConnectionError as error:
-            fault = ConnectionError(fault_of(flow, str(error)).words)
-            return _refused(record.exchange, fault, notes)
+            return _not_there(flow, record, error, notes)
         except Exception as error:
             return _refused(record.exchange, error, notes)
 
@@ -127,10 +129,7 @@ class RequestSteps:
             read = await aside(size, reading)
         read = await self._named(flow, record, read)
         upstream, client = messages.upstream(flow, exchange), credentials(flow.request.headers)
-        if exchange.settings.server:
-            record.server = exchange.settings.server
-        elif upstream.direct:
-            record.server = await self._client.recognise(upstream, client)
+        record.server = await self._server(flow, record)
         record.server_parses = self._known.takes_thinking_out(upstream)
         write = partial(read.written, record.server, record.server_parses)
         record.request = request = await self._recalled(size, read, partial(write, memory), write)
@@ -162,13 +161,25 @@ class RequestSteps:
             await _send(flow, record.request.body)
         return None
 
+    async def _look_for_home(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Find out whether the server speaks the client's dialect itself, if there is one that
+        does. Raises ConnectionError when nobody is there.
+        """
+        if home := record.exchange.client.requests.native_of:
+            record.server = await self._server(flow, record)
+            record.exchange = replace(record.exchange, at_home=record.server.name == home)
+
     async def _recognise(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Find out what the server is, unless nobody is there: then who asks it hears of that."""
-        upstream, chosen = messages.upstream(flow, record.exchange), record.exchange.settings.server
-        client = credentials(flow.request.headers)
         with suppress(ConnectionError):
-            if chosen or upstream.direct:
-                record.server = chosen or await self._client.recognise(upstream, client)
+            record.server = await self._server(flow, record)
+
+    async def _server(self, flow: HTTPFlow, record: FlowRecord) -> Server:
+        """Return what the server is. Raises ConnectionError when nobody is there."""
+        upstream, chosen = messages.upstream(flow, record.exchange), record.exchange.settings.server
+        if chosen or not upstream.direct:
+            return chosen or record.server
+        return await self._client.recognise(upstream, credentials(flow.request.headers))
 
     async def _restored(
         self, flow: HTTPFlow, record: FlowRecord, request: ReadRequest, size: int
@@ -281,6 +292,13 @@ async def _send(
     """
     size = size or len(flow.request.raw_content or b"")
     messages.fill(flow.request, await aside(size, partial(json_text.write, body)), fields)
+
+
+def _not_there(
+    flow: HTTPFlow, record: FlowRecord, error: ConnectionError, notes: list[str]
+) -> Response:
+    fault = ConnectionError(fault_of(flow, str(error)).words)
+    return _refused(record.exchange, fault, notes)
 
 
 def _refused(exchange: Exchange, error: Exception, notes: list[str]) -> Response:
