@@ -105,6 +105,9 @@ class OpenAIDecoder:
             choices = []
         if not isinstance(choices, list):
             raise MisshapenError if choices else _UnknownError
+        whole = any(isinstance(choice, dict) and choice.get("message") for choice in choices)
+        if whole and len(choices) > 1:
+            choices = _told_apart(choices)
         head = {name: value for name, value in body.items() if name not in ("choices", "usage")}
         beside = isinstance(usage, dict) or not head.keys() <= SAME_IN_EVERY_FRAME
         events = [
@@ -112,7 +115,6 @@ class OpenAIDecoder:
             for position, choice in enumerate(choices)
             for event in self._choice(object_of(choice), position, beside)
         ]
-        whole = any(choice.get("message") for choice in choices)
         out: list[Event] = []
         if head != self._head:
             self._head = head
@@ -194,6 +196,17 @@ class OpenAIDecoder:
             ):
                 events.append(Thinking(new, index, _IN_PARTS))
         return events
+
+
+def _told_apart(choices: list[object]) -> list[object]:
+    """Return a whole reply's choices by their places where two have one index: a message is whole,
+    so that the second is another.
+    """
+    known = [object_of(choice) for choice in choices]
+    indices = {choice_index(choice, place) for place, choice in enumerate(known)}
+    if len(indices) == len(known):
+        return choices
+    return [{**choice, "index": place} for place, choice in enumerate(known)]
 
 
 def _failure(error: ServerError, value: object, frame: Frame) -> Failure:

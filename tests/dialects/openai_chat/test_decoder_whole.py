@@ -79,3 +79,12 @@ def test_an_error_in_place_of_a_body_is_a_failure() -> None:
 
 def test_a_body_without_a_message_is_no_end() -> None:
     assert End() not in _said(_completion({"index": 0, "delta": {"content": "a"}}))
+
+
+def test_two_messages_of_one_index_are_two_choices() -> None:
+    message = {"role": "assistant", "content": "", "tool_calls": [entry(0, "look", "{}", id="c1")]}
+    twice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    said = _said(_completion(twice, twice))
+    calls = [event for event in said if isinstance(event, ToolCall)]
+    assert [call.choice for call in calls] == [0, 1]
+    assert [event.choice for event in said if isinstance(event, Finish)] == [0, 1]
