@@ -227,6 +227,8 @@ class _Reader:
         """Take what a thought says, and its closer, unless a tool call ends it before."""
         begin, end = span
         tools = tool_marks(self.families, self.offered)
+        if untorn(self.rest[end:][:_LONGEST], self.families, [*closers, *tools], ()) == "":
+            end, behind, closer = len(self.rest), len(self.rest), ""  # half a longer mark
         for place in range(begin, end + 1):
             if (mark := tool_mark(self.rest, place)) in tools and self._ends(begin, place, mark):
                 said, self.rest, self.closer = self.rest[begin:place], self.rest[place:], ""
@@ -268,7 +270,11 @@ class _Reader:
         tools = tool_marks(self.families, self.offered)
         silent = {mark for row in self.families for mark in row.ignored} - set(closers)
         marks = "|".join(any_of([*silent, *closers, *openers, *tools])) or "(?!)"
+        first = [*openers, *silent]
         while (found := re.match(rf"(\s*?)({marks})", self.rest)) and found[2] in silent:
+            rest = self.rest[found.start(2) :][:_LONGEST]
+            if untorn(rest, self.families, [*closers, *tools], first) == "":
+                break
             self.rest = found[1] + self.rest[found.end() :]
         blanks = len(self.rest) - len(self.rest.lstrip())
         pattern = pattern_of(self.families, self.attributes, Here(True, ""))
@@ -276,7 +282,7 @@ class _Reader:
             opened = pattern.match(self.rest, place)
             if opened and opened["thought"] and not opened.groupdict().get("whole"):
                 return self._thought_block(opened, self.rest[:place])
-        return self._unopened(closers, [*openers, *silent])
+        return self._unopened(closers, first)
 
     def _unopened(self, closers: Sequence[str], first: Sequence[str] = ()) -> Block:
         """Take a thought that no opener begins."""
@@ -298,6 +304,8 @@ class _Reader:
 
 
 _CALL_CLOSERS = re.compile(rf"(?:\s*(?:{'|'.join(any_of(CLOSERS))}))*")
+_LONGEST = 200
+"""Characters that half a mark has at most."""
 _SAID = {"said": "closer", "word": "tail"}
 
 

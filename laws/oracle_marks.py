@@ -76,7 +76,7 @@ def pattern_of(families: tuple[ThinkTags, ...], attributes: bool, here: Here) ->
         if row.answer_tags and here.head and here.closer in row.closers
     ]
     groups = {
-        "worded": _worded(marks, torn),
+        "worded": [f"(?={end})." for end in _worded(marks, torn)],  # marks in it count
         "torn": _torn(marks, torn),
         "tool": any_of(_text_tools(families, here)),
         "thought": [_thought(number, row, attributes and row.attributes) for number, row in rows],

@@ -370,7 +370,7 @@ class ThinkParser:
                 text = self._say_blanks(text)
             self._go(Mark.WORDS)
         self._before_mark = (self._before_mark + text)[-BEFORE_LIMIT:]
-        self._code.feed(text)
+        self._code.feed("{" if self._value else text)  # a backtick in JSON begins no code
         if self._call.before and self._state in IN_CALL:
             self._follow(text)
         if self._state in IN_THOUGHT:

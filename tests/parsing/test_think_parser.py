@@ -171,6 +171,8 @@ ROWS = [
     Row("14 with tools a call in the text holds no thought", '<tool_call>{"a": "<think>"}</tool_call><think>b', [text('<tool_call>{"a": "<think>"}</tool_call>'), thinking("b")], tools_offered=True),
     Row("14 without tools it is text like any other", '<tool_call>{"a": "<think>b', [text('<tool_call>{"a": "'), thinking("b")]),
     Row("14 with tools a mark in code is text", "`<tool_call>{` <think>a", [text("`<tool_call>{` "), thinking("a")], tools_offered=True),
+    Row("10 a backtick in JSON at the head begins no code", '{`}<|end|>a<think>b', [text("{`}a"), thinking("b")], tools_offered=True),
+    Row("10 behind it in its line stands no fence, but a span", '{}```\n<think>a', [text("{}```\n<think>a")], tools_offered=True),
     Row("15 a closer at the head goes", "</think>a", [text("a")]),
     Row("15 blanks before it are text", " \n</think>\na", [text(" \n\na")]),
     Row("15 several of them", "</think></thinking>\n</think>a", [text("\na")]),
