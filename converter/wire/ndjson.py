@@ -10,6 +10,7 @@ class LineDecoder(FrameDecoder):
 
     ends = re.compile(rb"\n")
     longest = 1
+    usual = b"\n"
 
     def parse(self, raw: bytes) -> Frame:
         """Return the line as a frame; one of blanks says nothing."""
