@@ -181,7 +181,7 @@ class ResponsesDecoder(Decoder):
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
         """Tell what of the item no delta told."""
         fields = _dict(event["item"])
-        kind = fields.get("type")
+        kind = fields["type"]
         if kind == "message":
             yield from () if item.said else _parts(fields)
         elif kind == "reasoning":
@@ -190,9 +190,11 @@ class ResponsesDecoder(Decoder):
             yield ThinkingEnd()
         elif _is_plain_call(fields):
             yield from self._call_done(fields, item)
-        else:
-            self._called = self._called or str(kind).endswith("_call")
+        elif kind and isinstance(kind, str):
+            self._called = self._called or kind.endswith("_call")
             yield Block(NAME, fields)
+        else:
+            raise MisshapenError
 
     def _call_done(self, fields: Fields, item: _Item) -> Iterator[Event]:
         rest = _string(fields.get("arguments"))[item.said :]

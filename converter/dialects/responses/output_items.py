@@ -209,7 +209,7 @@ class Finished(OutputItem):
 
     def __init__(self, name: str, index: int, item: Json) -> None:
         super().__init__(name, index)
-        self._item = item
+        self._item = {"id": name, **item}
 
     def start(self) -> list[Json]:
         """Announce the item as it is."""

@@ -177,6 +177,14 @@ def test_an_item_of_another_kind_goes_on_whole(item: dict[str, Any]) -> None:
     assert whole(item)[1] == Block(NAME, item)
 
 
+@pytest.mark.parametrize("kind", [None, {}, "", 7])
+def test_an_item_whose_kind_is_no_word_is_lost(kind: object) -> None:
+    done = {"type": "response.output_item.done", "output_index": 0, "item": {"type": kind}}
+    (frame,) = read(done)
+    assert isinstance(frame, OpaqueFrame)
+    assert frame.lost
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

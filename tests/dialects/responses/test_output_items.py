@@ -3,6 +3,7 @@ import pytest
 from converter.dialects.responses.output_items import (
     COMPLETED,
     INCOMPLETE,
+    Finished,
     FunctionCall,
     Message,
     OtherCall,
@@ -36,3 +37,9 @@ def test_a_message_that_was_cut_says_so() -> None:
     message = Message("1", 0)
     message.feed("a")
     assert message.finish(INCOMPLETE)[0]["status"] == INCOMPLETE
+
+
+def test_a_servers_own_item_without_an_id_gets_one() -> None:
+    search: dict[str, object] = {"type": "web_search_call", "status": "completed"}
+    assert Finished("1", 0, search).finish(COMPLETED)[0] == {"id": "1", **search}
+    assert Finished("1", 0, {**search, "id": "ws"}).finish(COMPLETED)[0]["id"] == "ws"
