@@ -160,6 +160,8 @@ def test_the_same_request_goes_out_with_the_turn_begun(
 FAILURES = {
     "the server is gone": Reply([ROLE, *text("The"), Drop()]),
     "it answers with an error": Reply([b'{"error": {"message": "loading"}}'], JSON, 503),
+    "it is asked too often": Reply([b'{"error": {"message": "slow down"}}'], JSON, 429),
+    "it wants another key": Reply([b'{"error": {"message": "no key"}}'], JSON, 401),
 }
 
 

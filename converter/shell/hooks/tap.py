@@ -24,8 +24,10 @@ _TOLD_AGAIN = 32
 
 
 WHILE = "a thought was ended, and the request that goes on behind it failed: {}"
-OK, REFUSALS = 200, range(400, 500)
-"""Statuses of a second reply: one that is none, because the server cannot go on, ends the first."""
+OK, REFUSALS = 200, (400, 404, 405, 415, 422, 501)
+"""Statuses of a second reply. By a refusal the server says that it cannot go on, which ends the
+first; by any other, of a key or of too many requests, that it failed.
+"""
 
 
 def _as_it_is(reason: str) -> str:
