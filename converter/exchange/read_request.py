@@ -27,7 +27,7 @@ from converter.model.conversation import (
 )
 from converter.model.memory import Memory
 from converter.observe.thought_events import conversation_id
-from converter.parsing.folding import unfolded
+from converter.parsing.folding import unfold, unfolded
 from converter.parsing.tool_calls.stage import Tools
 from converter.servers import think_prompt, tools_prompt
 from converter.servers.chat_templates import HistoryPlace
@@ -186,7 +186,8 @@ class ReadRequest:
         wants them. `memory`: those that are kept, of all clients.
         """
         history = self.exchange.settings.history.read_by(str(self.body.get("model") or ""), server)
-        body, earlier = self._restored(self.body, history, memory, "".join)
+        join = unfold if self.exchange.settings.fields == (FOLDED,) else "".join
+        body, earlier = self._restored(self.body, history, memory, join)
         if earlier is NO_EARLIER:
             return self
         if earlier.restored:

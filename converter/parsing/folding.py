@@ -3,7 +3,7 @@ the turns that they send back.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from converter.model.events import Event, Finish, Text, Thinking, ThinkingEnd, ToolCall, WordKind
 
@@ -46,10 +46,15 @@ def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(messages, list) or not any(map(_folded_text, messages)):
         return body
     turns = [
-        {**turn, "content": _FOLDED.sub("", text)} if (text := _folded_text(turn)) else turn
+        {**turn, "content": unfold([text])} if (text := _folded_text(turn)) else turn
         for turn in messages
     ]
     return {**body, "messages": turns}
+
+
+def unfold(texts: Iterable[str]) -> str:
+    """Return the texts as one, without their folded thoughts."""
+    return _FOLDED.sub("", "".join(texts))
 
 
 def _folded_text(turn: object) -> str:

@@ -108,6 +108,18 @@ def replies(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [message for message in body["messages"] if message["role"] == "assistant"]
 
 
+@pytest.mark.parametrize("reply", [TAGGED, CALLED], ids=["text", "call"])
+def test_a_thought_that_came_folded_in_the_text_is_put_back(reply: list[bytes]) -> None:
+    talk = Talk(WAYS["chat"], Memory(99, 9999), options={"fields": ["text"]})
+    talk.turn(says("2 + 3"), reply)
+    assert "<details>" in talk.items[-1]["content"]
+    asked, earlier = talk.turn(says("thanks"), ANSWERED)
+    (said,) = replies(asked)
+    assert (earlier.restored, earlier.unknown) == (1, 0)
+    assert said["reasoning_content"] == ("I add them." if reply is TAGGED else "I look.")
+    assert "<details>" not in said["content"]
+
+
 def test_a_dropped_thought_is_put_back_as_it_was(way: Way) -> None:
     talk = Talk(way, Memory(99, 9999))
     talk.turn(says("2 + 3"), TAGGED)
