@@ -4,7 +4,10 @@ free.
 
 import enum
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from converter.wire.checked import Fields
 
 
 class Purpose(enum.Enum):
@@ -19,11 +22,23 @@ class Purpose(enum.Enum):
     OWN = enum.auto()
 
 
+@dataclass(frozen=True)
+class Counterpart:
+    """The endpoint of chat-completions servers that does the same: its path, what it is asked for a
+    client's request, and the answer in the client's words. Both raise RequestError.
+    """
+
+    path: str
+    request: Callable[[Fields], dict[str, object]]
+    reply: Callable[[Fields], dict[str, object]]
+
+
 @dataclass(frozen=True, eq=False)
 class Endpoint:
     """`dialect`: the name of the dialect that its clients speak. `method`, `path` and `prefix`:
     regular expressions. `kind`: in the name of a recording. `shared`: its clients' headers tell
-    their dialect, which may be another one.
+    their dialect, which may be another one. `counterpart`: where the server is asked in place of
+    an answer of the addon's own.
     """
 
     dialect: str
@@ -33,6 +48,7 @@ class Endpoint:
     kind: str = "exchange"
     prefix: str = r"(?P<prefix>[^?]*?)"
     shared: bool = False
+    counterpart: Counterpart | None = None
 
     @property
     def is_chat(self) -> bool:

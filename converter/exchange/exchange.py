@@ -8,11 +8,12 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from converter.dialects.dialect import OwnRequest
-from converter.dialects.endpoints import Endpoint, Purpose
+from converter.dialects.endpoints import Counterpart, Endpoint, Purpose
 from converter.dialects.table import COMMON, Dialect, by_headers, by_name, find, framings
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
@@ -21,6 +22,7 @@ from converter.model.memory import AwayError, Memory
 from converter.servers.model_names import Entry, entries, with_aliases, with_variants
 from converter.servers.model_names import find as find_model
 from converter.wire import json_text
+from converter.wire.checked import Fields
 
 JSON = "application/json"
 AWAY = "what this request refers to cannot be looked up now, because the memory is away; try again"
@@ -120,6 +122,16 @@ class Exchange:
             return Answer(status, "text/plain; charset=utf-8", body.encode())
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
+    def retold(self, counterpart: Counterpart, status: int, body: bytes) -> Answer | None:
+        """Return the answer of an endpoint's counterpart in the client's dialect; None: an error
+        that is as it should be.
+        """
+        if status == 200:
+            with suppress(RequestError):
+                told = counterpart.reply(Fields(json_text.read_or_none(body)))
+                return Answer(200, JSON, json_text.write(told))
+        return self.error(status, body)
+
     def counted(self, tokens: int) -> Answer:
         """Return the answer to a request whose tokens were counted."""
         return Answer(200, JSON, json_text.write(self.client.answers.counted(tokens)))
@@ -192,8 +204,8 @@ def begin(
     comes is for one server. `created_at`: in seconds since 1970.
     """
     endpoint, prefix = find(method, path) or (None, "")
-    if endpoint is None or (endpoint.is_own and not reverse):  # there a host has them itself
-        return None
+    if endpoint is None or (endpoint.is_own and not (reverse or endpoint.counterpart)):
+        return None  # there a host has them itself
     lists = endpoint.lists_models
     client = by_headers(headers) if endpoint.shared else by_name(endpoint.dialect)
     if lists and client is COMMON and not (settings.models or settings.variants):

@@ -17,7 +17,7 @@ from langchain_ollama import ChatOllama
 from tests.conftest import Llama
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.clients import Client
-from tests.support.harness import Proxy, free_ports, start_proxy
+from tests.support.harness import LlamaServer, Proxy, Variant, free_ports, start_proxy
 from tools.shots import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
@@ -117,6 +117,8 @@ def test_what_cannot_be_had_is_an_error_of_the_package(client: ollama.Client) ->
         client.show("other")
     with pytest.raises(ollama.ResponseError, match="managed at the server"):
         client.pull("other")
+    with pytest.raises(ollama.ResponseError, match="embeddings"):
+        client.embed(MODEL, "a")
     with pytest.raises(ollama.ResponseError, match="messages"):
         client.chat(MODEL, [{"role": "judge", "content": "x"}])
 
@@ -255,6 +257,35 @@ def test_nothing_is_said_to_run_where_no_server_is(proxy_folder: Path) -> None:
             answer = plain.ask(path, b"", method="GET")
             assert answer.status == 502
             assert "no model server at" in json.loads(answer.body)["error"]
+
+
+@pytest.fixture(scope="module")
+def vectors(proxy_folder: Path) -> Iterator[tuple[str, Proxy]]:
+    """A llama.cpp that makes vectors, and the proxy in front of it."""
+    variant = Variant("qwen", "none", embeddings=True)
+    with (
+        LlamaServer(variant, proxy_folder / "llama-vectors.log") as server,
+        start_proxy([f"reverse:{server.address}"], [], proxy_folder, "vectors") as proxy,
+    ):
+        yield server.address, proxy
+
+
+def test_words_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
+    address, proxy = vectors
+    asked = json.dumps({"model": MODEL, "input": ["12 * 7", "a"]}).encode()
+    with Client(int(address.rpartition(":")[2])) as plain:
+        own = plain.ask("/v1/embeddings", asked)
+    rows = [row["embedding"] for row in json.loads(own.body)["data"]]
+    with ollama.Client(f"http://127.0.0.1:{proxy.ports[0]}", headers=CLOSED) as client:
+        told = client.embed(MODEL, ["12 * 7", "a"])
+        assert [list(row) for row in told.embeddings] == rows
+        assert told.prompt_eval_count
+        assert list(client.embed(MODEL, "a").embeddings[0]) == pytest.approx(rows[1])
+        assert list(client.embeddings(MODEL, "a").embedding) == pytest.approx(rows[1])
+    with Client(proxy.ports[0]) as plain:
+        refused = plain.ask("/api/embed", b'{"model": "tiny-think"}')
+    assert (refused.status, list(json.loads(refused.body))) == (400, ["error"])
+    proxy.check()
 
 
 def test_a_head_has_no_body(address: str) -> None:

@@ -105,12 +105,14 @@ class Program:
 class Variant:
     """How llama.cpp is started. `reasoning`: none leaves the tags in the text, auto takes the
     thinking out. `parsing`: it takes out tool calls, which it does where it is not told otherwise.
+    `embeddings`: it makes vectors, and no replies.
     """
 
     template: str
     reasoning: str
     model: str = "tiny-think"
     parsing: bool = True
+    embeddings: bool = False
 
 
 VARIANTS = {
@@ -136,6 +138,7 @@ class LlamaServer(Program):
             "--model",
             str(model / f"{variant.model}.gguf"),
             *([] if variant.parsing else ["--no-parsing"]),
+            *(["--embeddings"] if variant.embeddings else []),
         ]
         # Apart, because llama.cpp's own lines come in the middle of the one that is waited for.
         super().__init__(command, log, log.with_suffix(".errors"))

@@ -12,7 +12,7 @@ from converter.dialects.dialect import (
     WireForm,
 )
 from converter.dialects.endpoints import Endpoint, Purpose
-from converter.dialects.ollama import own_answers
+from converter.dialects.ollama import embeddings, own_answers
 from converter.dialects.ollama.decoder import NAME, OllamaDecoder
 from converter.dialects.ollama.encoder import OllamaStreamEncoder, OllamaWholeEncoder
 from converter.dialects.ollama.errors import error_body, error_reply
@@ -68,6 +68,10 @@ OLLAMA = Dialect(
     ),
     (
         Endpoint(NAME, Purpose.REPLY, "POST", "/api/(?:chat|generate)", "ollama"),
+        *(
+            Endpoint(NAME, Purpose.OWN, "POST", path, counterpart=counterpart)
+            for path, counterpart in embeddings.COUNTERPARTS.items()
+        ),
         *(Endpoint(NAME, Purpose.OWN, *row) for row in own_answers.PATHS),
         Endpoint(NAME, Purpose.OWN, "GET", "", prefix="(?P<prefix>)"),
     ),

@@ -100,6 +100,8 @@ class ReplySteps:
         streamed = is_stream(flow.response.headers.get("content-type", ""))
         if streamed:
             messages.use_connection_once(flow)
+        if record and record.counterpart:
+            return  # to be told otherwise
         if record is None or record.awaited is None:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
@@ -121,6 +123,7 @@ class ReplySteps:
     async def complete(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""
         if record.awaited is None or flow.response is None:
+            await _retell(flow, record)
             return
         notes: list[str] = []
         if flow.response.stream and not isinstance(flow.response.stream, Tap):
@@ -245,6 +248,18 @@ class ReplySteps:
             events = self._chosen().events
             await self._audience.hear_whole(flow, record, made.rewriter, events, size)
         await written(record.memory)
+
+
+async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
+    """Give the client the answer of its endpoint's counterpart, if that was asked, in its own
+    words.
+    """
+    if not (record.counterpart and flow.response):
+        return
+    body = messages.body(flow.response, record.notes)
+    told = partial(record.exchange.retold, record.counterpart, flow.response.status_code, body)
+    if answer := await aside(len(body), told):
+        messages.replace(flow.response, answer)
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.dialects.dialect import OwnRequest
+from converter.dialects.endpoints import Counterpart
 from converter.exchange import read_request
 from converter.exchange.exchange import JSON, Exchange, RequestTooLargeError
 from converter.exchange.read_request import Body, ReadRequest
@@ -32,6 +33,7 @@ from converter.shell.memory.stores import open_store
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.watch.thought_hook import report
 from converter.wire import json_text
+from converter.wire.checked import Fields
 
 
 class RequestSteps:
@@ -81,7 +83,11 @@ class RequestSteps:
             return _not_there(flow, record, error, notes)
         exchange = record.exchange
         if exchange.endpoint.is_own:
-            return None if exchange.at_home else await self._own_answer(flow, exchange, notes)
+            if exchange.at_home:
+                return None
+            if exchange.endpoint.counterpart:
+                return await self._ask_counterpart(flow, record, exchange.endpoint.counterpart)
+            return await self._own_answer(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
         return await self._note(flow, record, notes) if exchange.endpoint.is_chat else None
@@ -101,6 +107,24 @@ class RequestSteps:
         if failed := await written(memory):
             raise failed
         return messages.made(answer) if answer else None
+
+    async def _ask_counterpart(
+        self, flow: HTTPFlow, record: FlowRecord, counterpart: Counterpart
+    ) -> Response | None:
+        """Have the server be asked at its own endpoint; return the answer to a request that goes no
+        further.
+        """
+        body = _body(flow, record.exchange, record.notes)
+        try:
+            fields = Fields(json_text.read(body))
+            asked = await aside(len(body), partial(counterpart.request, fields))
+        except (RequestError, json_text.UnreadableError) as error:
+            return _refused(record.exchange, error, record.notes)
+        flow.request.path = record.exchange.prefix + counterpart.path
+        client = credentials(flow.request.headers)
+        await _send(flow, asked, {b"x-api-key": None, **_fields(client)})
+        record.counterpart = counterpart
+        return None
 
     async def _answer_or_translate(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]

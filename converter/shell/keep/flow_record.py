@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mitmproxy.http import HTTPFlow, Response
 
+from converter.dialects.endpoints import Counterpart
 from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
@@ -52,7 +53,7 @@ class FlowRecord:
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
     that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
-    that a span tells.
+    that a span tells. `counterpart`: the server's endpoint that was asked in the client's place.
     """
 
     exchange: Exchange
@@ -72,6 +73,7 @@ class FlowRecord:
     memory: Memory | None = None
     tap: "Tap | None" = None
     words: "Words | None" = None
+    counterpart: Counterpart | None = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""
