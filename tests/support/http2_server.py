@@ -4,6 +4,7 @@ import contextlib
 import socket
 import socketserver
 import ssl
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any
@@ -25,10 +26,15 @@ class End(Enum):
     RESET = "the stream is reset"
     GOES_AWAY = "the connection is given up"
     CLOSES = "the socket is closed"
+    NEVER = "it does not"
 
 
 class Http2Server(BackgroundServer):
-    """Answers each stream with `steps`, `trailers` and `end`; an early end may come before the head."""
+    """Answers each stream with `steps`, `trailers` and `end`; an early end may come before the head.
+
+    `then`: how the streams behind the first are answered, if otherwise. `asked`: bodies of requests;
+    `left`: streams that the other side has reset.
+    """
 
     scheme = "https"
 
@@ -42,11 +48,15 @@ class Http2Server(BackgroundServer):
         self.end = End.PROPERLY
         self.has_head = True
         self.connections = 0
+        self.then: Sequence[bytes] = ()
+        self.asked: list[bytes] = []
+        self.left: list[int] = []
         super().__init__(_Handler, 0, "127.0.0.1")
 
     def answer(self, steps: Sequence[bytes], end: End = End.PROPERLY, **changed: Any) -> None:
         """Answer so from now on."""
         self.kind, self.trailers, self.has_head = "text/event-stream", {}, True
+        self.then, self.asked, self.left = (), [], []
         self.steps, self.end = steps, end
         for name, value in changed.items():
             setattr(self, name, value)
@@ -67,13 +77,28 @@ class _Handler(socketserver.BaseRequestHandler):
     def _talk(self) -> None:
         config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
         self.connection = h2.connection.H2Connection(config)
+        self.said: defaultdict[int, bytes] = defaultdict(bytes)
         self.connection.initiate_connection()
         self._send()
         while received := self.socket.recv(65536):
             for event in self.connection.receive_data(received):
-                if isinstance(event, h2.events.StreamEnded) and event.stream_id:
-                    self._answer(event.stream_id)
+                self._hear(event)
             self._send()
+
+    def _hear(self, event: h2.events.Event) -> None:
+        server = self.server
+        if isinstance(event, h2.events.DataReceived) and event.stream_id:
+            self.said[event.stream_id] += event.data or b""
+            self.connection.acknowledge_received_data(
+                event.flow_controlled_length or 0, event.stream_id
+            )
+        elif isinstance(event, h2.events.StreamReset) and event.stream_id:
+            server.left.append(event.stream_id)
+        elif isinstance(event, h2.events.StreamEnded) and event.stream_id:
+            server.asked.append(self.said.pop(event.stream_id, b""))
+            self._answer(event.stream_id)
+            if server.then:
+                server.steps, server.end, server.then = server.then, End.PROPERLY, ()
 
     def _answer(self, stream: int) -> None:
         """Say all at once: what a test says is short, and the proxy's window is wide."""

@@ -119,7 +119,7 @@ class Tap:
             return None
         first = json_text.read_or_none(messages.content_of(sent))
         if not possible or not isinstance(first, dict):
-            rewriter.refuse("the server speaks HTTP/2, so that a reply cannot go on in another")
+            rewriter.refuse("this server's protocol lets no reply go on in another")
             return None
         again = messages.copied(sent)
         body = awaited.again(first, rewriter.findings, rewriter.made)

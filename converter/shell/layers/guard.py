@@ -65,6 +65,7 @@ ConnectionHandler = _if_there("mitmproxy.proxy.server", "ConnectionHandler")
 ConnectionIO = _if_there("mitmproxy.proxy.server", "ConnectionIO")
 DestinationKnown = _if_there("mitmproxy.proxy.layers.modes", "DestinationKnown")
 Http1Buffer = _if_there("mitmproxy.proxy.layers.http._http1", "ReceiveBuffer")
+Http2Client = _if_there("mitmproxy.proxy.layers.http._http2", "Http2Client")
 HttpProxy = _if_there("mitmproxy.proxy.layers.modes", "HttpProxy")
 TimeoutWatchdog = _if_there("mitmproxy.proxy.server", "TimeoutWatchdog")
 TunnelLayer = _if_there("mitmproxy.proxy.tunnel", "TunnelLayer")
@@ -241,13 +242,22 @@ SPLICE = Part(
     """,
     more=CHUNKS.built_upon,
 )
+STREAM_AGAIN = Part(
+    "a reply of a server of HTTP/2 ends where a thought is ended",
+    """
+    Http2Client: our_stream_id streams
+    """,
+)
 LINES = Part(
     "lines of the log that nobody sees are made",
     """
     ConnectionHandler: log(self, message, level, exc_info)
     """,
 )
-PARTS = (PROMISES, TURNS, MANY_STREAMS, TRAILERS, HOOKS, HOOK_TABLE, CHUNKS, SPLICE, LINES)
+PARTS = (
+    *(PROMISES, TURNS, MANY_STREAMS, TRAILERS, HOOKS, HOOK_TABLE, CHUNKS, SPLICE),
+    *(STREAM_AGAIN, LINES),
+)
 
 
 def is_paused(layer: Layer) -> bool:
@@ -265,6 +275,27 @@ def forget_waiting(layer: Layer, kinds: tuple[type, ...]) -> None:
     waiting = [event for event in layer._paused_event_queue if not isinstance(event, kinds)]
     layer._paused_event_queue.clear()
     layer._paused_event_queue.extend(waiting)
+
+
+def layer_within(layer: Any, kind: type) -> Any:
+    """Return the layer of this kind that a server's outermost one, such as TLS, has within."""
+    while layer is not None and not isinstance(layer, kind):
+        layer = getattr(layer, "child_layer", None)
+    return layer
+
+
+def server_of_http_2(layer: Any) -> Any:
+    """Return the connection to a server of HTTP/2 that is within a layer, if streams of it can be
+    asked for again.
+    """
+    return None if STREAM_AGAIN.lacks else layer_within(layer, Http2Client)
+
+
+def forget_stream(connection: Any, stream_id: int) -> None:
+    """Have what a stream asks next be another one of a server of HTTP/2, and nothing be heard of
+    the one that was reset.
+    """
+    connection.streams.pop(connection.our_stream_id.pop(stream_id, None), None)
 
 
 def is_outermost(layer: Layer) -> bool:

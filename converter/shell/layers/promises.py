@@ -37,10 +37,13 @@ from converter.shell.layers.guard import (
     ResponseProtocolError,
     SendHttp,
     awaited_command,
+    forget_stream,
     forget_waiting,
     is_paused,
+    layer_within,
+    server_of_http_2,
 )
-from converter.shell.layers.mends.http1_server import of_stream
+from converter.shell.layers.mends.http1_server import ServerConnection
 from converter.shell.layers.mends.http2_client import is_stopped
 
 if TYPE_CHECKING:
@@ -169,15 +172,19 @@ class StreamLayer(HttpStream):
     def _leave(self, function: EndingFunction) -> CommandGenerator[None]:
         """Leave the server in the middle of its reply; ask it again, or end the client's body."""
         server = self.context.server
-        connection = of_stream(self._layer.connections.get(server))
-        again = function.again(possible=connection is not None)
+        connection = self._layer.connections.get(server)
+        older = layer_within(connection, ServerConnection)
+        newer = server_of_http_2(connection)
+        again = function.again(possible=bool(older or newer))
         self._owns_server = False
         forget_waiting(self, (ResponseData, ResponseEndOfMessage, ResponseProtocolError))
-        if connection:
-            yield from connection.leave()
+        if older:
+            yield from older.leave()
         else:
             words, code = "a thought was ended", ErrorCode.CANCEL
             yield SendHttp(RequestProtocolError(self.stream_id, words, code), server)
+        if newer:
+            forget_stream(newer, self.stream_id)
         if again:
             yield from self._ask_again(again)
         else:

@@ -124,6 +124,11 @@ def with_trailers(_: Core) -> bool:
         return any(type(known) is PlainClient for known in fresh.layer.connections.values())
 
 
+def asked_again(core: Core) -> bool:
+    connection = guard.Http2Client(core.layer.context.fork())
+    return guard.server_of_http_2(SimpleNamespace(child_layer=connection)) is connection
+
+
 def without_unheard_lines(core: Core) -> bool:
     chosen(core, handler := Handler(core))
     return "log" in vars(handler)
@@ -138,6 +143,7 @@ STANDS: dict[str, Callable[[Core], bool]] = {
     "HOOK_TABLE": by_the_table,
     "CHUNKS": in_whole_reads,
     "SPLICE": from_socket_to_socket,
+    "STREAM_AGAIN": asked_again,
     "LINES": without_unheard_lines,
 }
 """Whether a part is in place."""

@@ -7,7 +7,6 @@ reads a body whole (`read_body`) stays.
 """
 
 import re
-from typing import Any
 
 from mitmproxy.http import Request
 from mitmproxy.proxy import commands, events
@@ -101,13 +100,6 @@ def fault_of_head(received: bytes, upgrades: bool = False) -> str:
     if _SWITCHING.match(received) and not upgrades:
         return "Cannot parse HTTP response: 101 Switching Protocols, which nobody asked for"
     return ""
-
-
-def of_stream(layer: Any) -> ServerConnection | None:
-    """Return the HTTP/1 connection that a server's outermost layer, such as TLS, has within."""
-    while layer is not None and not isinstance(layer, ServerConnection):
-        layer = getattr(layer, "child_layer", None)
-    return layer
 
 
 def take_over(client: HttpClient) -> ServerConnection | None:
