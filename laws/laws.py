@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from converter.recordings.recording import Recording
+from laws import joined
 from laws.failures import Broken, BrokenLawError
 from laws.laws_of_bytes import law_1, law_8, law_9
 from laws.laws_of_clients import NotInstalledError, law_7
@@ -54,6 +55,8 @@ LAWS = (
     Law(9, "Anthropic streams in order", law_9),
 )
 """Of a reply."""
+OF_WORDS = LAWS[1:5]
+"""Those that two joined replies keep as one."""
 ERROR_LAWS = (
     Law(4, "nothing lost", error_4),
     Law(7, "the SDKs read it", error_7),
@@ -81,7 +84,10 @@ def check_one(law: Law, recording: Recording, drawn: int = DRAWN) -> list[Broken
     when it cannot be asked.
     """
     try:
-        law.holds(recording, drawn)
+        if law in OF_WORDS:
+            joined.hold(law.holds, law.number, recording, drawn)
+        else:
+            law.holds(recording, drawn)
     except BrokenLawError as error:
         return [Broken(recording.name, str(law), error.variant, error.difference)]
     except NotInstalledError:

@@ -10,6 +10,7 @@ from converter.parsing.findings import Findings
 from converter.parsing.tool_calls.stage import CallsRead
 from converter.recordings.recording import Recording
 from laws.heard import ServerWords
+from laws.joined import joined
 from laws.server_words import listen
 
 
@@ -130,8 +131,14 @@ LIMITS = (
     ),
     Limit(
         (2, 3, 4, 5),
-        "a thought that was ended splits the server's bytes in two replies, at a frame's end",
-        lambda case: bool(case.ended),
+        "where a loop was found, a second thought ended, or the reply of a server's own endpoint, "
+        "only the addon knows",
+        lambda case: bool(case.ended) and (case.ended != ["budget"] or not joined(case.recording)),
+    ),
+    Limit(
+        (9,),
+        "a reply whose server cannot go on behind a thought has its end from the addon",
+        lambda case: bool(case.ended) and not case.recording.awaited().server.continues,
     ),
     Limit(
         (4,),

@@ -16,7 +16,7 @@ NATIVE_WORDS = {"text_delta": "text", "thinking_delta": "thinking"}
 
 
 @dataclass(frozen=True)
-class _Spoken:
+class Spoken:
     """A frame that says some words and nothing else. `template`: the frame without them, `path`:
     where they belong.
     """
@@ -26,6 +26,7 @@ class _Spoken:
     words: str
 
     def frame(self, words: str) -> bytes:
+        """Return the frame with other words."""
         value = copy.deepcopy(self.template)
         place: Any = value
         for step in self.path[:-1]:
@@ -39,31 +40,30 @@ def recut_words(body: bytes, cut: Cut) -> bytes:
     as they were.
     """
     out: list[bytes] = []
-    run: list[_Spoken] = []
+    run: list[Spoken] = []
     for frame in frames(body):
-        spoken = _spoken(value_of(frame) or {})
-        if run and (
-            spoken is None or (spoken.template, spoken.path) != (run[0].template, run[0].path)
-        ):
+        said = spoken(value_of(frame) or {})
+        if run and (said is None or (said.template, said.path) != (run[0].template, run[0].path)):
             out += _cut_run(run, cut)
             run = []
-        if spoken:
-            run.append(spoken)
+        if said:
+            run.append(said)
         else:
             out.append(frame)
     return b"".join([*out, *_cut_run(run, cut)])
 
 
-def _cut_run(run: list[_Spoken], cut: Cut) -> list[bytes]:
+def _cut_run(run: list[Spoken], cut: Cut) -> list[bytes]:
     if not run:
         return []
     return [run[0].frame(piece) for piece in cut("".join(spoken.words for spoken in run))]
 
 
-def _spoken(value: Json) -> _Spoken | None:
+def spoken(value: Json) -> Spoken | None:
+    """Return what a frame says, if it says some words and nothing else."""
     if value.get("type") in response_pieces.WORDS and value.get("delta"):
         template = {**value, "delta": "", "sequence_number": 0}
-        return _Spoken(template, ("delta",), value["delta"])
+        return Spoken(template, ("delta",), value["delta"])
     delta, path = _place(value)
     name = next(
         (name for name in _names(delta) if isinstance(delta.get(name), str) and delta[name]), ""
@@ -75,9 +75,9 @@ def _spoken(value: Json) -> _Spoken | None:
     }
     if not name or others:
         return None
-    spoken = _Spoken(copy.deepcopy(value), (*path, name), delta[name])
-    _place(spoken.template)[0][name] = ""
-    return spoken
+    said_all = Spoken(copy.deepcopy(value), (*path, name), delta[name])
+    _place(said_all.template)[0][name] = ""
+    return said_all
 
 
 def _names(delta: Json) -> tuple[str, ...]:

@@ -1,0 +1,188 @@
+"""Replies whose thought was ended, so that the server's bytes are those of two: the laws of words
+are asked of the one reply that a server would have sent which ends its thought there by itself, and
+the client's message has to be the same.
+
+What is told here is told from the server's bytes and the options, not from what the addon did.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from converter.dialects.table import OPENAI_CHAT, Form
+from converter.parsing.budget import BYTES_PER_TOKEN
+from converter.recordings.recording import Recording
+from laws.client_view import completion_of, view_of
+from laws.expected import parts, reading_for
+from laws.failures import compare
+from laws.recut import Cut, Spoken, frame_of, recut_words, spoken
+from laws.server_words import frames, listen, value_of
+from laws.variants import cut_anywhere, seeded_random, variants, with_body
+
+type Json = dict[str, Any]
+type Holds = Callable[[Recording, int], None]
+JOINT = "\n\n"
+_PLAIN = {"budget": "server", "budget_tokens": "", "loops": "off"}
+_HEAD = ("choices", "usage", "timings")
+_DONE = b"data: [DONE]\n\n"
+_PIECES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two replies. `kept`: the first up to the end of its thought; `more`: the words behind it,
+    which nobody gets; `closing`: the words that end the thought; `second`: the other one. `made`:
+    frames of words in the first.
+    """
+
+    kept: bytes
+    more: bytes
+    closing: bytes
+    second: bytes
+    head: Json
+    made: int
+
+    def one(self, recording: Recording) -> Recording:
+        """Return the reply of a server that ends its thought there by itself."""
+        end = [{**self.head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}]
+        ended = b"".join([*map(frame_of, end), _DONE])
+        rest = b"".join(self._of_one()) if self.second else ended
+        return with_body(recording, self.kept + self.closing + rest, Form.STREAM, **_PLAIN)
+
+    def recut(self, recording: Recording, cut: Cut) -> Recording:
+        """Return the recording with the words of both replies cut anew."""
+        first = recut_words(self.kept, cut) + self.more
+        return with_body(recording, first + recut_words(self.second, cut))
+
+    def _of_one(self) -> Iterator[bytes]:
+        """Yield the frames of the second reply as ones of the first: its head goes, its count is
+        that of both.
+        """
+        for frame in frames(self.second):
+            value = value_of(frame)
+            if value is None:
+                yield frame
+                continue
+            own = {name: said for name, said in value.items() if name in ("choices", "usage")}
+            for choice in own.get("choices") or []:
+                begins = choice["delta"].pop("role", None)
+                if begins and not any(choice["delta"].values()):
+                    own = {}
+            if own.get("usage"):
+                own["usage"] = self._both(own["usage"])
+            if own:
+                yield frame_of({**self.head, **own})
+
+    def _both(self, usage: Json) -> Json:
+        made = min(self.made, usage["prompt_tokens"])
+        prompt = usage["prompt_tokens"] - made
+        given = usage.get("prompt_tokens_details") or {}
+        cached = given.get("cached_tokens")
+        known = {} if cached is None else {"cached_tokens": min(cached, prompt)}
+        output = usage["completion_tokens"] + made
+        counts = {"prompt_tokens": prompt, "completion_tokens": output}
+        details = {"prompt_tokens_details": known} if known else {}
+        return {**counts, "total_tokens": prompt + output, **details}
+
+
+def joined(recording: Recording) -> Joined | None:
+    """Return the two replies; `None` for a recording that holds another thing."""
+    goes_on = bool(recording.awaited().server.continues)
+    if recording.server_form is Form.WHOLE or recording.server_dialect is not OPENAI_CHAT:
+        return None
+    first, second = _two(recording.body)
+    begun = listen(second, Form.STREAM, OPENAI_CHAT).choice()
+    read = parts(begun, reading_for(with_body(recording, second, start="text"), whole=False))
+    if goes_on != bool(second) or any(part.kind == "thinking" for part in read):
+        return None
+    return _split(recording, first, second)
+
+
+def hold(holds: Holds, number: int, recording: Recording, drawn: int) -> None:
+    """Ask a law of words of two joined replies. Raises BrokenLawError."""
+    both = joined(recording) if recording.awaited().limits.budget is not None else None
+    if both is None:
+        holds(recording, drawn)
+        return
+    one = both.one(recording)
+    holds(one, drawn)
+    for variant in variants(recording):
+        where = f"{variant}, of two replies, against one"
+        compare(where, view_of(one, variant), view_of(recording, variant))
+        if variant.client is OPENAI_CHAT:
+            heads = [completion_of(each, variant).heads for each in (one, recording)]
+            compare(f"{where}, its head", *(list(head.items()) for head in heads))
+    if number == 2:
+        _cut_anew(recording, both, drawn)
+
+
+def _cut_anew(recording: Recording, both: Joined, drawn: int) -> None:
+    drawing = seeded_random(recording, 2)
+    cuts: list[Cut] = [list, lambda words: [words]]
+    cuts += [lambda words: cut_anywhere(words, _PIECES, drawing)] * drawn
+    for variant in variants(recording):
+        expected = _uncounted(view_of(recording, variant))
+        for number, cut in enumerate(cuts):
+            got = _uncounted(view_of(both.recut(recording, cut), variant))
+            compare(f"{variant}, two replies, cut {number}", expected, got)
+
+
+def _uncounted(view: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Leave out the count, because tokens that a server has not counted are told by its frames."""
+    return [event for event in view if event[0] != "usage"]
+
+
+def _two(body: bytes) -> tuple[bytes, bytes]:
+    """Cut the bytes where another reply's name begins."""
+    before, name = b"", None
+    for frame in frames(body):
+        own = (value_of(frame) or {}).get("id")
+        if own and name and own != name:
+            return before, body[len(before) :]
+        name, before = name or own, before + frame
+    return before, b""
+
+
+def _split(recording: Recording, first: bytes, second: bytes) -> Joined | None:
+    """Cut the first reply where the budget is spent."""
+    reading, limits = reading_for(recording, whole=False), recording.awaited().limits
+    heard = listen(first, Form.STREAM, OPENAI_CHAT).choice()
+    thoughts = [part.text for part in parts(heard, reading) if part.kind == "thinking"]
+    said = [spoken(value_of(frame) or {}) for frame in frames(first)]
+    words = [each for each in said if each]
+    if not thoughts or limits.budget is None or said[-1] is None:
+        return None
+    paid = _paid(thoughts, limits.budget * BYTES_PER_TOKEN)
+    text = "".join(each.words for each in words).rstrip("\r\n")
+    kept = len(text) - len(thoughts[-1]) + len(paid)
+    if paid == thoughts[-1] or text[kept:] != thoughts[-1][len(paid) :]:
+        return None
+    sentence = (JOINT if paid else "") + limits.sentence if limits.sentence else ""
+    rows = [row for row in reading.families if any(mark in text for mark in row.openers)]
+    closer = "" if heard.thoughts else next(iter((*rows, *reading.families))).closers[0]
+    closing = [words[-1].frame(sentence + closer)] if sentence + closer else []
+    value = next(value for frame in frames(first) if (value := value_of(frame)))
+    head = {name: it for name, it in value.items() if name not in _HEAD}
+    return Joined(*_cut_at(first, kept), b"".join(closing), second, head, len(words))
+
+
+def _paid(thoughts: Sequence[str], budget: int) -> str:
+    """Return what of the last thought the budget pays for."""
+    left = budget - sum(len(thought.encode()) for thought in thoughts[:-1])
+    return thoughts[-1].encode()[: max(left, 0)].decode(errors="ignore")
+
+
+def _cut_at(body: bytes, length: int) -> tuple[bytes, bytes]:
+    """Cut a stream behind so many letters of its words; those behind are one frame."""
+    kept, more, last = list[bytes](), list[str](), None
+    for frame in frames(body):
+        said: Spoken | None = spoken(copy.deepcopy(value_of(frame) or {}))
+        if said is None:
+            kept.append(frame)
+            continue
+        kept += [said.frame(said.words[:length])] if length else []
+        more.append(said.words[length:])
+        length, last = max(length - len(said.words), 0), said
+    assert last
+    return b"".join(kept), last.frame("".join(more))

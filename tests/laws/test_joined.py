@@ -1,0 +1,87 @@
+"""The laws of words over two replies that the client gets as one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.model.events import Event, Text
+from converter.parsing import thought_ender
+from converter.recordings.recording import Found, Recording
+from converter.reply.joined_reply import SecondReply
+from laws import laws
+from laws.joined import joined
+from tests.support.frames import END, HEAD, ROLE, delta, text
+from tests.support.recordings_of import recording
+from tests.support.strategies import law
+
+ENOUGH = "Now I answer."
+SECOND = str(HEAD["id"]).encode() + b"-2"
+LLAMA = Found("llama.cpp")
+WORDS = st.text("ab é.\n", min_size=1, max_size=6)
+
+
+def ended(
+    thought: Sequence[str],
+    answer: Sequence[str] = ("The ", "answer."),
+    *,
+    field: str = "",
+    budget: int = 2,
+    found: Found = LLAMA,
+    **given: Any,
+) -> Recording:
+    """Two replies, of which the first spends its budget in its last frame."""
+    opened = [delta(**{field: said}) for said in thought] if field else text("<think>", *thought)
+    second = b"".join([ROLE, *text(*answer), *END]) if found is LLAMA else b""
+    second = second.replace(str(HEAD["id"]).encode(), SECOND)
+    options = {"budget": "enforce", "budget_tokens": str(budget), "enough": ENOUGH}
+    body = b"".join([ROLE, *opened]) + second
+    return recording(body, options=options, found=found, **given)
+
+
+def broken(of: Recording) -> list[str]:
+    return [str(each) for each in laws.check(of, 2)]
+
+
+@pytest.mark.parametrize("field", ["", "reasoning_content"])
+@pytest.mark.parametrize("found", [LLAMA, Found()], ids=["goes on", "cannot"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_two_replies_keep_all_laws(field: str, found: Found, path: str) -> None:
+    both = ended(["I ne", "ed ", "to think"], field=field, found=found, path=path)
+    assert joined(both)
+    # what its server did not end has no whole form
+    asked = [number for number in range(1, 10) if found is LLAMA or number not in (3, 9)]
+    assert [law.number for law in laws.laws_of(both)] == asked
+    assert broken(both) == []
+
+
+@law(20)
+@given(st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=4), st.booleans())
+def test_so_do_drawn_ones(thought: list[str], answer: list[str], native: bool) -> None:
+    budget = len("".join(thought).lstrip("\n").encode()) // 4 + 1
+    field = "reasoning_content" if native else ""
+    both = ended([*thought, "and so on"], answer, budget=budget, field=field)
+    assert joined(both)
+    for each in laws.OF_WORDS:
+        assert laws.check_one(each, both, 1) == []
+
+
+def test_a_sentence_in_another_place_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thought_ender, "JOINT", " ")
+    assert any("law 4" in each or "law 5" in each for each in broken(ended(["I need to think"])))
+
+
+def test_words_that_the_second_reply_loses_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = SecondReply.feed
+
+    def losing(self: SecondReply, events: Sequence[Event]) -> list[Event]:
+        return [each for each in feed(self, events) if each != Text("The ")]
+
+    monkeypatch.setattr(SecondReply, "feed", losing)
+    assert {each[:30] for each in broken(ended(["I need to think"]))} != set()
+
+
+def test_a_second_reply_that_thinks_is_no_matter_of_these_laws() -> None:
+    assert joined(ended(["I need to think"], ["<think>", "on"])) is None
