@@ -81,4 +81,4 @@ def test_who_still_waits_is_told_when_the_proxy_ends(
         lambda port: hear(port, speaker.path, speaker.question(stream)), [Do.HANG], tmp_path
     )
     assert heard.status == 529
-    assert failure(heard, speaker.name == "anthropic").error == "the proxy is shutting down"
+    assert failure(heard, speaker.name).error == "the proxy is shutting down"

@@ -32,6 +32,7 @@ PINGS = {
     "openai": b": ping\n\n",
     "anthropic": b'event: ping\ndata: {"type": "ping"}\n\n',
     "responses": b"event: keepalive\n",
+    "ollama": b'"content":""},"done":false}\n',  # a line without words
 }
 
 

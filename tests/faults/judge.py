@@ -221,11 +221,15 @@ def whole_reply(read: Callable[[bytes], Said]) -> Callable[[Heard], Verdict]:
     return verdict
 
 
-def failure(heard: Heard, of_anthropic: bool) -> Verdict:
+def failure(heard: Heard, dialect: str) -> Verdict:
     payload = _object(heard.body.decode(errors="replace"))
     if not heard.kind.startswith("application/json"):
         raise WrongError(f"an error of type {heard.kind!r}")
-    if of_anthropic and (payload.get("type") != "error" or "type" not in payload.get("error", {})):
+    if dialect == "ollama":
+        return Verdict(FAILED, error=_line_error(payload))
+    if dialect == "anthropic" and (
+        payload.get("type") != "error" or "type" not in payload.get("error", {})
+    ):
         raise WrongError(f"no error of the Messages API: {heard.body[:80]!r}")
     return Verdict(FAILED, error=_words_of(payload.get("error")))
 
@@ -284,6 +288,49 @@ def _read_response(body: bytes) -> Said:
     return Said(*_items_of(response))
 
 
+def ollama_stream(heard: Heard) -> Verdict:
+    """Read lines to the one that says that it is done, or to an error."""
+    said, error, over = Said("", ""), "", False
+    text = heard.body.decode()
+    if text and not text.endswith("\n"):
+        raise WrongError(f"the last line has no end: {text[-60:]!r}")
+    for line in map(_object, text.split("\n")[:-1]):
+        if over:
+            raise WrongError(f"{line} after the end")
+        if "error" in line:
+            error = _line_error(line)
+        else:
+            more = _ollama_words(line)
+            said = Said(said.thinking + more.thinking, said.text + more.text)
+        over = bool(error) or line["done"]
+    if not over:
+        raise WrongError("neither done nor an error")
+    return Verdict(CUT if error else FULL, (said.thinking, said.text), error)
+
+
+def _ollama_words(reply: dict[str, Any]) -> Said:
+    """What a line or a whole reply says; the package's types have no null there."""
+    message = reply.get("message")
+    if not isinstance(reply.get("done"), bool) or not isinstance(message, dict):
+        raise WrongError(f"no reply of Ollama's: {reply}")
+    thinking, content = message.get("thinking", ""), message.get("content")
+    if not (isinstance(thinking, str) and isinstance(content, str)):
+        raise WrongError(f"a message that says {message}")
+    return Said(thinking, content)
+
+
+def _read_ollama(body: bytes) -> Said:
+    reply = json.loads(body)
+    assert reply["done"] is True, reply
+    return _ollama_words(reply)
+
+
+def _line_error(line: dict[str, Any]) -> str:
+    if not isinstance(line.get("error"), str):
+        raise WrongError(f"no words in the error {line!r}")
+    return str(line["error"])
+
+
 @dataclass(frozen=True)
 class Client:
     """One that speaks a dialect: what it asks, and how it reads what it gets."""
@@ -293,6 +340,7 @@ class Client:
     question: Callable[[bool], bytes]
     stream: Callable[[Heard], Verdict]
     whole: Callable[[bytes], Said]
+    streams_as: str = "text/event-stream"
 
 
 def _asks(stream: bool) -> bytes:
@@ -308,6 +356,14 @@ CLIENTS = {
     "anthropic": Client("anthropic", ANTHROPIC.path, _asks, anthropic_stream, ANTHROPIC.read_whole),
     "responses": Client(
         "responses", "/v1/responses", _asks_for_a_response, responses_stream, _read_response
+    ),
+    "ollama": Client(
+        "ollama",
+        "/api/chat",
+        _asks,
+        ollama_stream,
+        _read_ollama,
+        "application/x-ndjson",
     ),
 }
 
@@ -326,7 +382,7 @@ def verdict_of(heard: Heard, client: Client, stream: bool) -> Verdict:
     """Say what came."""
     dialect = client.name
     if heard.status >= 400:
-        return failure(heard, dialect == "anthropic")
-    if heard.kind.startswith("text/event-stream") != stream:
+        return failure(heard, dialect)
+    if heard.kind.startswith(client.streams_as) != stream:
         raise WrongError(f"a reply of type {heard.kind!r}")
     return client.stream(heard) if stream else whole_reply(client.whole)(heard)

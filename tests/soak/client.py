@@ -92,7 +92,7 @@ def verdict(plan: Plan, heard: Heard) -> Verdict:
     if plan.dialect == "responses":
         return _of_responses(plan, heard)
     if heard.status >= 400:
-        return failure(heard, plan.dialect == "anthropic")
+        return failure(heard, plan.dialect)
     if plan.stream and heard.kind.startswith("text/event-stream"):
         return STREAMS[plan.dialect](heard)
     return whole_reply(_WHOLE[plan.dialect])(heard)
