@@ -26,6 +26,7 @@ _COUNTS = {
     "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
     "answer_tokens": "Tokens of answers",
     "prompt_tokens": "Tokens of prompts",
+    "ended": "Thoughts that were ended, by a budget or in a loop",
     "restored": "Earlier thoughts that were put back",
     "unknown": "Earlier replies whose thoughts were not known any more",
 }
@@ -163,6 +164,7 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
         "thinking_tokens": thought,
         "answer_tokens": output - thought,
         "prompt_tokens": _number(summary, "input_tokens"),
+        "ended": _number(summary, "thoughts_ended"),
         "restored": _number(summary, "thoughts_put_back"),
         "unknown": _number(summary, "thoughts_unknown"),
     }

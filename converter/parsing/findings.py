@@ -20,8 +20,9 @@ class Findings:
     were read from the text. `unread`: the marks of a thought that no family reads, by the text's
     head: its opener, and the closer that most likely ends it. `marks`: the opener and the closer of
     the last thought, unless they stood in no text. `loop`: the words that a thought
-    repeats. `ended`: why thoughts were ended, `budget` or `loop`; `turn`: all that the model had
-    said by then, nothing if it had called tools.
+    repeats. `ended`: why thoughts were ended, `budget` or `loop`; `ended_at`: the characters of
+    thinking before the last end; `turn`: all that the model had said by then, nothing if it had
+    called tools.
     """
 
     native: bool = False
@@ -35,10 +36,12 @@ class Findings:
     marks: tuple[str, str] | None = None
     loop: tuple[str, ...] = ()
     ended: list[str] = field(default_factory=list)
+    ended_at: int = 0
     turn: tuple[Text | Thinking, ...] = ()
 
     @property
     def hints(self) -> list[str]:
         """Lines that a person may want to know."""
-        spent = ["a thought was ended, because its budget was spent"]
+        place = f"behind {self.ended_at} characters of thinking"
+        spent = [f"a thought was ended {place}, because its budget was spent"]
         return [*(spent if "budget" in self.ended else []), *self.calls.hints]

@@ -105,6 +105,8 @@ class ThoughtEnder:
 
     def _end(self, event: Thinking, text: str, why: str) -> list[Event]:
         self._is_over = True
+        thought = sum(len(part) for kind, parts in self._turn if kind is Thinking for part in parts)
+        self._findings.ended_at = thought + len(text)
         events = [text] if text else []
         if self._limits.sentence:
             events.append((JOINT if events or self._thinks else "") + self._limits.sentence)

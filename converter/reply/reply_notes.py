@@ -70,7 +70,8 @@ def notes_of(findings: Findings) -> list[str]:
         notes.append(f"{findings.withheld} characters of thinking beyond the budget were withheld")
     if findings.loop:
         words = bounded(" ".join(findings.loop), _SAMPLE)
-        done = "was ended, because it repeats" if "loop" in findings.ended else "repeats"
+        place = f"was ended behind {findings.ended_at} characters of thinking, because it repeats"
+        done = place if "loop" in findings.ended else "repeats"
         notes.append(f"a thought {done} itself: {len(findings.loop)} words three times: {words}")
     if findings.ended and (len(findings.ended) > 1 or not findings.turn):
         notes.append(_CUT)

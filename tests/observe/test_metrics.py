@@ -139,12 +139,14 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
     assert requests == 2
 
 
-def test_earlier_thoughts_are_counted() -> None:
+def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
     metrics = Metrics()
-    metrics.add(CountedReply({"thoughts_put_back": 3, "thoughts_unknown": 1}), "ok", [])
-    assert {name: metrics.values()[0][name] for name in ("restored", "unknown")} == {
+    told = {"thoughts_put_back": 3, "thoughts_unknown": 1, "thoughts_ended": 2}
+    metrics.add(CountedReply(told), "ok", [])
+    assert {name: metrics.values()[0][name] for name in ("restored", "unknown", "ended")} == {
         "restored": 3,
         "unknown": 1,
+        "ended": 2,
     }
 
 

@@ -59,6 +59,7 @@ def test_all_thoughts_of_a_reply_have_one_budget() -> None:
     out, findings = run(ThoughtLimits(1, goes_on=True), said)
     assert out == [Thinking("ab"), END, Text("x"), Thinking("cd"), END]
     assert findings.turn == (Thinking("ab"), Text("x"), Thinking("cd"))
+    assert findings.ended_at == len("abcd")
 
 
 def test_without_a_budget_left_no_thought_begins() -> None:

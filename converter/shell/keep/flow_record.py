@@ -90,7 +90,9 @@ class FlowRecord:
         """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
-            return {**self.rewriter.summary.told(), **earlier}
+            ends = len(self.rewriter.findings.ended)
+            ended = {"thoughts_ended": ends} if ends else {}
+            return {**self.rewriter.summary.told(), **ended, **earlier}
         failure = refusal_of(flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}

@@ -116,6 +116,18 @@ def test_the_comment_says_in_a_few_words_what_was_done() -> None:
     assert misread().comment == "opener missing"
 
 
+def test_the_comment_says_where_a_thought_was_ended_and_why() -> None:
+    chunks = stream("<think>ab", "cdef</think>", "g")
+    options = {"budget": "enforce", "budget_tokens": "1"}
+    flow = kept(streaming(), response(EVENT_STREAM), *chunks, **options)
+    assert flow.comment.endswith(
+        "a thought was ended behind 4 characters of thinking, because its budget was spent"
+    )
+    summary = notes_of(flow)["summary"]
+    assert isinstance(summary, dict)
+    assert summary["thoughts_ended"] == 1
+
+
 def test_a_tag_that_no_family_reads_is_in_the_comment_with_its_option() -> None:
     asked = request(CHAT, {**ASKED, "stream": True})
     flow = kept(asked, response(EVENT_STREAM), *stream("<mythink>a", "</mythink>b"))
