@@ -46,6 +46,14 @@ asks ::= "<think>\nThe user wants the weather in Oslo. I call {WEATHER}.\n</thin
 call ::= "{{\"name\": \"{WEATHER}\", \"arguments\": {{\"city\": \"Oslo\"}}}}"
 answers ::= "<think>\nThe tool" [^<]+ "</think>\n\n" [^<]+
 """
+ENOUGH = "12 times 7 is 84."
+ENFORCED = (
+    "think_budget=enforce",
+    "think_budget_tokens=10",
+    f"think_enough={ENOUGH}",
+)
+ADAPTIVE = {"thinking": {"type": "adaptive"}, "temperature": 0}
+"""In place of a budget of its own."""
 HEARD_NOTHING = "no visible output"
 
 
@@ -92,6 +100,20 @@ def test_it_shows_thinking_and_answer_of_the_small_model(
     assert "think>" not in json.dumps(session.blocks)
     assert session.end["result"] == session.blocks[1]["text"]
     assert session.end["usage"]["output_tokens"] > 0
+
+
+def test_a_thought_of_the_small_model_is_ended_and_the_answer_comes(
+    program: Path, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
+) -> None:
+    options = [part for setting in ENFORCED for part in ("--set", setting)]
+    modes = [f"reverse:{llamas['tags'].address}"]
+    with start_proxy(modes, options, proxy_folder, "claude-ended") as proxy:
+        session = ask(program, proxy.ports[0], tmp_path, "12 * 7", *NO_TOOLS, body=ADAPTIVE)
+        assert "a thought was ended behind" in proxy.output
+    assert (session.status, kinds(session)) == (0, ["thinking", "text"])
+    assert session.blocks[0]["thinking"].endswith(f"\n\n{ENOUGH}")
+    assert session.end["result"] == session.blocks[1]["text"]
+    assert session.end["usage"]["output_tokens"] > 5
 
 
 def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(

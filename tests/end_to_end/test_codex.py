@@ -13,13 +13,19 @@ from tests.conftest import Llama
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.codex import Session, ask, install
 from tests.support.frames import DONE, ROLE, USAGE, data, delta, finish, stream, text
-from tests.support.harness import Proxy
+from tests.support.harness import Proxy, start_proxy
 from tests.support.npm import installed
 
 pytestmark = pytest.mark.slow
 
 pytest_plugins = ["tests.support.front"]
 
+ENOUGH = "12 times 7 is 84."
+ENFORCED = (
+    "think_budget=enforce",
+    "think_budget_tokens=1",
+    f"think_enough={ENOUGH}",
+)
 type Ask = Callable[..., Session]
 PATCH = "*** Begin Patch\n*** Add File: made.txt\n+hello\n*** End Patch\n"
 PATCHING_MODEL = "gpt-5.5"
@@ -75,6 +81,20 @@ def test_it_shows_thinking_and_answer_of_the_small_model(
     assert (
         session.end["usage"]["output_tokens"] > session.end["usage"]["reasoning_output_tokens"] > 0
     )
+
+
+def test_a_thought_of_the_small_model_is_ended_and_the_answer_comes(
+    program: Path, llamas: dict[str, Llama], proxy_folder: Path, tmp_path: Path
+) -> None:
+    options = [part for setting in ENFORCED for part in ("--set", setting)]
+    modes = [f"reverse:{llamas['tags'].address}"]
+    with start_proxy(modes, options, proxy_folder, "codex-ended") as proxy:
+        most = ['model_reasoning_effort = "high"']  # which allows any thought
+        session = ask(program, proxy.ports[0], tmp_path, "12 * 7", settings=most, tools=False)
+    # Codex sets no temperature: what follows the end of the thought is another each time
+    assert session.kinds[0] == "reasoning", session
+    assert session.items[0]["text"].endswith(f"\n\n{ENOUGH}")
+    assert "a thought was ended behind 4 characters" in proxy.output
 
 
 def test_it_runs_a_command_and_answers_with_what_it_gave(codex: Ask, model: ByPathServer) -> None:
