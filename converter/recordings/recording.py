@@ -87,6 +87,18 @@ class Recording:
         return b"".join(chunk.data for chunk in self.chunks)
 
     @cached_property
+    def second(self) -> tuple[Chunk, ...]:
+        """The chunks behind a thought that was ended: the reply to another request."""
+        if {"budget", "loops"} & self.options.keys() and self.awaited().limits.ends:
+            rewriter = self.rewriter(self.client, self.client_form)
+            rewriter.pauses = True
+            for count, chunk in enumerate(self.chunks, 1):
+                rewriter.feed(chunk.data)
+                if rewriter.stopped:
+                    return self.chunks[count:]
+        return ()
+
+    @cached_property
     def settings(self) -> Settings:
         """The options, read. Raises RecordingError for one that this version does not know the
         value of.

@@ -7,7 +7,8 @@ that begins with a recording's name (`/NAME/v1/chat/completions`) is for that on
 that the addon had translated is answered as well, with what the client got, so that a client can
 see it again without a proxy. The addon asks on its own account, too: for the list of models, and
 where a reply begins and how long a prompt is, as it asks vLLM; it is told what it had found out, so
-that it reads a reply as it did.
+that it reads a reply as it did; and where it goes on behind an ended thought, it gets the second
+reply.
 """
 
 import json
@@ -97,6 +98,11 @@ class RecordedServer(ThreadingHTTPServer):
         )
         if best:
             return best.answered, best.chunks, bool(best.ended)
+        ended = [recording for recording in recordings if recording.second]
+        before = _before_the_turn(body) if ended else b""
+        best = self._best([(fit(each.sent, method, path, before), each) for each in ended])
+        if best:
+            return best.answered, best.second, bool(best.ended)
         best = self._best(
             [(fit(recording.asked, method, path, body), recording) for recording in recordings]
         )
@@ -301,6 +307,15 @@ def fit(sent: RecordedRequest, method: str, path: str, body: bytes) -> int:
     if not _same(request, known, _MUST_FIT):
         return 0
     return 1 + sum(request.get(name) == value for name, value in known.items())
+
+
+def _before_the_turn(body: bytes) -> bytes:
+    """Return a request without the turn that is to be gone on with."""
+    asked = read_body(body)
+    messages = asked.get("messages")
+    if not isinstance(messages, list):
+        return b""
+    return json.dumps({**asked, "messages": messages[:-1]}).encode()
 
 
 def _same(request: Body, known: Body, names: Sequence[str]) -> bool:

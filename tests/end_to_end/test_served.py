@@ -50,15 +50,8 @@ def settled(body: bytes) -> bytes:
 
 
 def complete() -> list[str]:
-    """The names of all whose server said what it had to say, in one reply: a server of recordings
-    knows no other to go on with.
-    """
-    return [name for name in LIBRARY.names() if _is_one(LIBRARY.load(name))]
-
-
-def _is_one(recorded: Recording) -> bool:
-    ends = recorded.settings.budget == "enforce" or recorded.settings.loops == "end"
-    return not (recorded.ended or ends)
+    """The names of all whose server said what it had to say."""
+    return [name for name in LIBRARY.names() if not LIBRARY.load(name).ended]
 
 
 @dataclass(frozen=True)

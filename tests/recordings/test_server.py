@@ -10,6 +10,7 @@ from http.client import HTTPConnection, IncompleteRead
 import pytest
 
 from converter.recordings import server as paces
+from converter.recordings.library import Library
 from converter.recordings.recording import Answered, Chunk, Found, RecordedRequest, Recording
 from converter.recordings.server import FAST, RecordedServer
 from tests.support.clients import Client
@@ -23,6 +24,7 @@ from tests.support.made_recordings import (
     question,
     recording,
 )
+from tests.support.recorded import FOLDER
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +118,19 @@ def test_a_request_that_was_translated_gets_what_the_client_got() -> None:
     with serving(made, recording("other", question("Other"))) as server:
         assert ask(server, question(), MESSAGES) == (200, b"event: message_stop\n\n")
         assert ask(server, question("Other"), MESSAGES)[0] == 404
+
+
+def test_who_goes_on_behind_an_ended_thought_gets_the_second_reply() -> None:
+    ended = Library(FOLDER).load("llama-ended-thought-responses-stream")
+    first = json.loads(ended.sent.body)
+    begun = {"role": "assistant", "reasoning_content": "I need 6"}
+    with serving(recording("hi"), ended) as server:
+        whole = ask(server, first, ended.sent.path)
+        second = ask(server, {**first, "messages": [*first["messages"], begun]}, ended.sent.path)
+    assert whole == (200, ended.body)
+    assert second[1] == b"".join(chunk.data for chunk in ended.second)
+    assert b"reasoning_content" not in second[1]
+    assert ended.body.endswith(second[1])
 
 
 def test_the_recording_with_most_equal_fields_answers_and_equals_take_turns() -> None:
