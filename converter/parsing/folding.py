@@ -43,13 +43,10 @@ class ThoughtFolder:
 def unfolded(body: Mapping[str, object]) -> Mapping[str, object]:
     """Return a request without the folded thoughts of its earlier turns; itself if it has none."""
     messages = body.get("messages")
-    if not isinstance(messages, list) or not any(map(_folded_text, messages)):
+    if not isinstance(messages, list):
         return body
-    turns = [
-        {**turn, "content": unfold([text])} if (text := _folded_text(turn)) else turn
-        for turn in messages
-    ]
-    return {**body, "messages": turns}
+    turns = [_without_folds(turn) for turn in messages]
+    return body if turns == messages else {**body, "messages": turns}
 
 
 def unfold(texts: Iterable[str]) -> str:
@@ -57,10 +54,17 @@ def unfold(texts: Iterable[str]) -> str:
     return _FOLDED.sub("", "".join(texts))
 
 
-def _folded_text(turn: object) -> str:
-    """Return the text of an assistant's turn that has a fold, else nothing."""
-    content = turn.get("content") if isinstance(turn, dict) else None
-    is_ours = (
-        isinstance(content, str) and isinstance(turn, dict) and turn.get("role") == "assistant"
-    )
-    return content if is_ours and isinstance(content, str) and OPENER in content else ""
+def _without_folds(turn: object) -> object:
+    """Return an assistant's turn without folds, in a text or in parts; any other as it is."""
+    if not isinstance(turn, dict) or turn.get("role") != "assistant":
+        return turn
+    content = turn.get("content")
+    if isinstance(content, str):
+        return {**turn, "content": unfold([content])}
+    return {**turn, "content": [*map(_part, content)]} if isinstance(content, list) else turn
+
+
+def _part(part: object) -> object:
+    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+        return {**part, "text": unfold([text])}
+    return part
