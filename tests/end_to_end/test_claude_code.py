@@ -192,6 +192,22 @@ def test_the_server_gets_the_result_and_the_thought_before_it_in_tags(
     assert "x-anthropic-billing-header" not in json.dumps(second)
 
 
+def test_a_model_that_wants_its_thoughts_gets_each_once(
+    claude: AskClaude, model: ByPathServer
+) -> None:
+    # two messages of one id are one to it when it reads its own history
+    second = [step.replace(str(HEAD["id"]).encode(), b"chatcmpl-2") for step in ANSWERS]
+    model.rows[CHAT] = [named(CALLS), named(second)]
+    claude("Say hello.", "--allowedTools", "Bash", "--model", "Kimi-K3")
+    model.rows[CHAT] = named(ANSWERS)
+    claude("Again.", "--continue", "--model", "Kimi-K3")
+    said = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
+    assert [(turn["reasoning_content"], turn["content"]) for turn in said] == [
+        ("I should look.", "Let me see."),
+        ("There it is.", "It says hello."),
+    ]
+
+
 def test_a_server_of_another_name_gets_the_thoughts_back_as_well(
     claude: AskClaude, model: ByPathServer
 ) -> None:

@@ -30,6 +30,8 @@ type Ask = Callable[..., Session]
 PATCH = "*** Begin Patch\n*** Add File: made.txt\n+hello\n*** End Patch\n"
 PATCHING_MODEL = "gpt-5.5"
 """Codex offers apply_patch to models that it knows by name."""
+WANTS = "Kimi-K3"
+"""Its row says that it reads all earlier thoughts."""
 OVERFLOW = {
     "error": {
         "code": 400,
@@ -121,6 +123,18 @@ def test_the_server_gets_the_result_and_the_thought_before_it(
     assert second["messages"][: len(first["messages"])] == first["messages"], (
         "a server's prompt cache fits what did not change"
     )
+
+
+def test_a_model_that_wants_its_thoughts_gets_each_once(codex: Ask, model: ByPathServer) -> None:
+    model.rows[CHAT] = [calls("exec_command", '{"cmd": "echo hello from a tool"}'), ANSWER]
+    codex("Say hello.", model=WANTS)
+    model.rows[CHAT] = ANSWER
+    codex("Again.", model=WANTS, resume=True)
+    said = [turn for turn in model.bodies()[-1]["messages"] if turn["role"] == "assistant"]
+    assert [(turn["reasoning_content"], turn["content"]) for turn in said] == [
+        ("I should look.", "Let me see."),
+        ("There it is.", "It says hello."),
+    ]
 
 
 def test_it_applies_a_patch_that_came_as_a_functions_argument(
