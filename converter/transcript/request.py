@@ -115,10 +115,11 @@ def _thinking_words(value: object) -> str:
 def _tool_names(value: object) -> str:
     if not isinstance(value, list):
         return ""
-    return ", ".join(filter(None, map(_tool_name, value)))
+    return ", ".join(filter(None, map(tool_name, value)))
 
 
-def _tool_name(tool: object) -> str:
+def tool_name(tool: object) -> str:
+    """Return the name of a tool, in any dialect's form; its type where it has none."""
     if not isinstance(tool, dict):
         return ""
     inner = tool.get(str(tool.get("type")))

@@ -18,6 +18,7 @@ from tests.support.clients import ANTHROPIC, Client, Dialect, Live
 from tests.support.frames import DONE, END, ROLE, delta, finish, stream, text
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import CHOSEN, REPLY, ThinkPage, address, dump, flows
+from tests.support.think_page import ask as page
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +109,7 @@ def test_llama_cpp_is_seen_to_think(
     body = {
         **asked,
         "ignore_eos": True,
+        "stream_options": {"include_usage": True},
         "messages": [{"role": "user", "content": "Think for long."}],
     }
     with Mitmweb(llamas["tags"].address, proxy_folder) as web, Client(web.port) as client:
@@ -126,6 +128,10 @@ def test_llama_cpp_is_seen_to_think(
         steps = sorted({length for length in lengths if length})
         assert len(steps) > 1, steps
         assert "thinking" in think.text(".legend")
+        sizes = json.loads(page(web, f"/exchanges/{flows(web)[0]}/context").body)
+        counted = sum(tokens for _, _, tokens in sizes["parts"])
+        assert f"{counted:,} tokens, counted by the server" in sizes["note"]
+        assert f"{counted:,} → " in think.text(".legend")
         think.leave()
         web.check()
 
@@ -222,6 +228,38 @@ def test_the_frames_of_both_sides_stand_side_by_side(
     think.until_shown("message_stop", ".frames li:last-child .went")
     think.screenshot("think-wire")
     think.press("[data-tab=talk]")
+    think.until_shown("deep", REPLY)
+
+
+def test_what_fills_a_request_is_told_by_size(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
+    tools = [{"type": "function", "function": {"name": name}} for name in ("<b>t0</b>", "t1")]
+    turns = [{"role": "system", "content": "x" * 900}, {"role": "user", "content": QUESTION}]
+    body = {"model": "small", "stream": True, "tools": tools, "messages": turns}
+    with Client(web.port) as client:
+        client.ask(CHAT, json.dumps(body).encode())
+    think.show(web)
+    think.pick()
+    think.keys("c")
+    think.until_shown("<b>t0</b> (never called)", ".context")
+    assert think.text(".context tbody tr:first-child td") == "system"
+    think.press(".context th:nth-child(3) button")
+    assert think.attribute(".context th:nth-child(3)", "aria-sort") == "ascending"
+    assert think.text(".context tbody tr:last-child td") == "system"
+    assert think.script(NAMELESS) == []
+    for theme in ("Light", "Dark"):
+        think.press("#theme")
+        assert think.text("#theme") == theme
+        assert think.script(CONTRAST) == []
+    think.press("#theme")
+    think.resize(400, 800)
+    try:
+        assert think.script("return document.documentElement.scrollWidth") == 400
+    finally:
+        think.unsize()
+    think.keys("c")
     think.until_shown("deep", REPLY)
 
 

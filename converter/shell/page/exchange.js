@@ -1,5 +1,6 @@
 // One exchange: its head, the conversation, its end, and the frames of both sides.
 
+import { draw } from "./context.js";
 import { $, copy, el, number, plural, say, seconds, visible } from "./elements.js";
 import { keep } from "./keep.js";
 import { rows } from "./known.js";
@@ -163,11 +164,10 @@ export class Exchange {
   show(tab) {
     this.tab = tab;
     for (const button of this.root.querySelectorAll("[data-tab]")) button.setAttribute("aria-selected", button.dataset.tab === tab);
-    this.part(".panel.talk").hidden = tab === "wire";
-    this.part(".panel.wire").hidden = tab !== "wire";
-    this.root.classList.toggle("on-wire", tab === "wire");
+    for (const panel of this.root.querySelectorAll(".panel")) panel.hidden = !panel.classList.contains(tab);
     this.frames = 0;
     this.part(".frames").replaceChildren();
+    if (tab === "context") ask(`exchanges/${this.id}/context`).then((parts) => draw(this.part(".context"), JSON.parse(parts)), (error) => say(error.message));
     send({ wire: tab === "wire" ? { id: this.id, from: this.running ? -1 : 0 } : null });
   }
 

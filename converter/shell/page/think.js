@@ -1,4 +1,4 @@
-// The page at /think: what is chosen and heard, keys and buttons. The rest stands in the files beside this one.
+// The page at /think: what is chosen and heard, keys and buttons.
 
 import { $, copy, say, stored } from "./elements.js";
 import { Exchange } from "./exchange.js";
@@ -68,12 +68,18 @@ function foldThoughts() {
   for (const each of all) each.open = open;
 }
 
+function turnTo(tab) {
+  const [first] = shown.values();
+  first?.show(first.tab === tab ? "talk" : tab);
+}
+
 const KEYS = {
   j: () => list.step(1),
   k: () => list.step(-1),
   "/": () => $("words").focus(),
   t: foldThoughts,
-  w: () => { for (const each of [...shown.values()].slice(0, 1)) each.show(each.tab === "wire" ? "talk" : "wire"); },
+  w: () => turnTo("wire"),
+  c: () => turnTo("context"),
   "?": () => $("keys").showModal(),
   Escape: () => { location.hash = ""; },
 };

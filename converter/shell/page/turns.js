@@ -37,7 +37,6 @@ export const PARTS = {
 
 const AT_ONCE = 500; // parts of a turn that are drawn; more when they are asked for
 
-// A turn whose parts may grow.
 export class Turn {
   constructor(root, view) {
     this.root = root;

@@ -7,7 +7,7 @@ const LARGE = 20000; // characters of a block; a longer one is shown plain, a st
 const SHEET = 8000; // characters of blocks that are laid out together
 const GOES_ON = /^[ \t]|^(?:[-*+]|\d{1,9}[.)])[ \t]/; // a line that may belong to the list before it
 
-// Words that grow: a block is drawn once when it is over, only the last one is drawn again as more of it comes. Blocks stand on
+// A block is drawn once when it is over, only the last one is drawn again as more of it comes. Blocks stand on
 // sheets, which a browser lays out when they are looked at.
 export class Words {
   constructor(root) {

@@ -103,6 +103,7 @@ PATHS = (
     "/think.css",
     "/search?words=x",
     "/exchanges/0a/curl",
+    "/exchanges/0a/context",
     "/updates",
 )
 
@@ -240,6 +241,11 @@ def test_an_exchange_can_be_copied(web: Mitmweb, exchange: str) -> None:
     plain = ask(web, f"{exchange}/text").body.decode()
     for words in (QUESTION, THOUGHT, ANSWER):
         assert words in plain
+
+
+def test_what_fills_a_request_is_asked_for(web: Mitmweb, exchange: str) -> None:
+    told = json.loads(ask(web, f"{exchange}/context").body)
+    assert {kind for kind, _, _ in told["parts"]} == {kind for kind, _ in told["kinds"]} == {"turn"}
 
 
 def test_an_exchange_that_is_not_there_is_none(web: Mitmweb) -> None:
