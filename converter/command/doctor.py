@@ -1,7 +1,7 @@
 """`think-addon doctor URL`: ask a server what it is and how its model thinks; say what follows."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from converter.command import examined
 from converter.command.addresses import CommandError, server_address
@@ -17,6 +17,7 @@ from converter.command.local_server import (
 )
 from converter.model.conversation import ThinkingSwitch
 from converter.observe.printable import one_line
+from converter.servers.model_facts import SAID_AT, SHOWN_AT, ModelFacts, read
 from converter.servers.probes import IDENTITY_PATHS, recognise
 from converter.servers.profiles import Server, thinking_fields
 
@@ -35,13 +36,6 @@ TOOL = {
     },
 }
 MOST_TOKENS = 2048
-_CONTEXTS: Mapping[str, tuple[str, ...]] = {
-    "/v1/models": ("n_ctx", "max_model_len", "context_window", "max_context_length"),
-    "/props": ("n_ctx",),
-    "/api/v0/models": ("loaded_context_length",),
-    "/api/ps": ("context_length",),
-}
-"""Where the context is told: llama.cpp, vLLM and SGLang; old llama.cpp; LM Studio; Ollama."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -94,7 +88,10 @@ def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
         return
     yield examined.thinking(heard, server, model, asks_for_thinking)
     yield examined.history(model)
-    yield examined.context(context_size(link, model), server)
+    facts = model_facts(link, model, server)
+    yield examined.context(facts.window, server)
+    if told := examined.faculties(facts):
+        yield told
     body = {**_question(model, TOOL_QUESTION), "tools": [TOOL]}
     yield examined.tools(link.hear(body, lambda reply: bool(reply.calls)), server)
 
@@ -130,31 +127,9 @@ def _answers(heard: Heard) -> bool:
     return bool(heard.fields and heard.text.strip())
 
 
-def context_size(link: ServerLink, model: str) -> int | None:
-    """Return the tokens that the server's context holds, by the first place that tells."""
-    for path, names in _CONTEXTS.items():
-        sizes = list(_numbers(_about(link.get(path), model), names))
-        if sizes:
-            return sizes[0]
-    return None
-
-
-def _about(value: object, model: str) -> object:
-    """Return the row about the model, of a list of models; else all there is."""
-    rows = _rows(value, "data") or _rows(value, "models")
-    return [row for row in rows if model in (row.get("id"), row.get("name"))] or rows or value
-
-
-def _rows(value: object, name: str) -> list[dict[str, object]]:
-    rows = value.get(name) if isinstance(value, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
-def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
-    """Yield the positive numbers under any of these names, the outer ones first."""
-    waiting = [value]
-    for each in waiting:  # it grows meanwhile: a server may nest deeper than Python calls
-        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-        waiting += [part for part in inner if isinstance(part, dict | list)]
-        values = [each.get(name) for name in names] if isinstance(each, dict) else []
-        yield from (number for number in values if isinstance(number, int) and number > 0)
+def model_facts(link: ServerLink, model: str, server: Server | None = None) -> ModelFacts:
+    """Return what the server says of a model."""
+    told = {path: link.get(path) for path in SAID_AT}
+    if server and server.name == "ollama":
+        told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
+    return read(told, model)

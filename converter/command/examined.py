@@ -15,6 +15,7 @@ from converter.parsing.unread_tag import Pair, pair_at_head
 from converter.servers import initial_state
 from converter.servers.chat_templates import history_of
 from converter.servers.initial_state import Facts
+from converter.servers.model_facts import ModelFacts
 from converter.servers.profiles import Server
 
 KNOWS_ITS_PROMPT = ("llama.cpp", "vllm")
@@ -137,6 +138,14 @@ def context(size: int | None, server: Server) -> Finding:
     remedy = MORE_CONTEXT.get(server.name)
     words = f"{size:,} tokens: too few for {_needs(short)}"
     return Finding("context", words + (f"; start it with: {remedy}" if remedy else ""), wrong=True)
+
+
+def faculties(facts: ModelFacts) -> Finding | None:
+    """Return what the server says that the model can; None where it says nothing."""
+    known = {"thinks": facts.thinks, "calls tools": facts.calls_tools, "sees pictures": facts.sees}
+    words = [f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None]
+    limit = [f"longest reply: {facts.output:,} tokens"] if facts.output else []
+    return Finding("told", ", ".join([*words, *limit])) if words or limit else None
 
 
 def _needs(needs: Mapping[str, int]) -> str:

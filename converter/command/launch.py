@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
-from converter.command.doctor import context_size
+from converter.command.doctor import model_facts
 from converter.command.link import link_to
 from converter.command.local_server import in_front_of, listed_models
 from converter.command.start import ADDON, PORT
@@ -199,7 +199,7 @@ def place_at(proxy: str) -> ClientFacts:
     model = next(iter(listed_models(link_to(proxy))), "")
     if not model:
         raise CommandError(f"{behind} lists no models: is one loaded?")
-    return ClientFacts(proxy, model, context_size(link_to(behind), model))
+    return ClientFacts(proxy, model, model_facts(link_to(behind), model).window)
 
 
 def running_proxy(server: str) -> str:

@@ -31,8 +31,10 @@ class ServerLink:
     patience: float
     insecure: bool = False
 
-    def reply(self, path: str) -> ProbeReply | None:
-        """Return the answer at `path`, None for none. Raises CommandError when nobody is there."""
+    def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
+        """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
+        `body`: what is posted; a GET without one.
+        """
         try:
             connection = self._connect(PROBE_PATIENCE)
         except (ConnectionRefusedError, socket.gaierror) as error:
@@ -41,7 +43,10 @@ class ServerLink:
         except OSError as error:
             raise CommandError(f"no model server at {self.address}: {error}") from None
         try:
-            connection.request("GET", path, headers={"accept": "application/json", **self.headers})
+            posted = None if body is None else json_text.write(body)
+            kinds = {"accept": "application/json", "content-type": "application/json"}
+            method = "GET" if body is None else "POST"
+            connection.request(method, path, posted, {**kinds, **self.headers})
             answer = connection.getresponse()
             fields = {name.lower(): value for name, value in answer.getheaders()}
             return ProbeReply(answer.status, fields, answer.read(ANSWER_LIMIT))
@@ -50,9 +55,9 @@ class ServerLink:
         finally:
             connection.close()
 
-    def get(self, path: str) -> object:
+    def get(self, path: str, body: Mapping[str, object] | None = None) -> object:
         """Return the JSON at `path`, None for none."""
-        reply = self.reply(path)
+        reply = self.reply(path, body)
         return reply.value() if reply else None
 
     def hear(self, body: Mapping[str, object], enough: Callable[[Heard], bool]) -> Heard:

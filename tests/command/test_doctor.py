@@ -134,6 +134,16 @@ def test_the_context_is_found_where_each_server_tells_it(
     assert lines["context"].startswith("8,192 tokens: too few")
 
 
+def test_faculties_are_told_as_the_server_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {"capabilities": ["completion", "thinking", "vision"]}
+    rows = {"/api/version": Says({"version": "1"}), "/api/show": Says(shown)}
+    with served(TAGGED, owner="library", rows=rows) as server:
+        told = report(capsys, server.address)[1]["told"]
+    assert told == "thinks: yes, calls tools: no, sees pictures: yes"
+    with served(TAGGED) as server:
+        assert "told" not in report(capsys, server.address)[1]
+
+
 def test_another_model_can_be_asked_and_a_wrong_name_is_marked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,6 +2,7 @@
 
 import datetime
 
+from converter.servers import model_facts
 from converter.wire import json_text
 
 _UNKNOWN = 0  # the API wants a date; of a model that names none: the epoch
@@ -40,12 +41,13 @@ def _date(created: object) -> str:
 
 
 def _model(entry: dict[str, object]) -> dict[str, object]:
-    length = entry.get("max_model_len")  # vLLM and SGLang tell
+    facts = model_facts.of_entry(entry)
+    limits = {"max_input_tokens": facts.window, "max_tokens": facts.output}
     return {
         "type": "model",
         "id": entry["id"],
         "display_name": entry["id"],
         "created_at": _date(entry.get("created")),
         "lifecycle": "active",
-        **({"max_input_tokens": length} if isinstance(length, int) else {}),
+        **{name: limit for name, limit in limits.items() if limit},
     }

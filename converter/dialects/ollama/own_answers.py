@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from converter.dialects.dialect import Body, OwnRequest
 from converter.model.memory import Memory
+from converter.servers.model_facts import of_entry
 from converter.wire import json_text
 
 VERSION = "0.12.6"
@@ -19,10 +20,7 @@ PATHS = (
 )
 """Methods and paths that the addon answers, unless the server is an Ollama."""
 _EPOCH = "1970-01-01T00:00:00Z"
-_LENGTHS = ("max_model_len", "context_length", "max_context_length", "loaded_context_length")
-_META_LENGTHS = ("n_ctx", "n_ctx_train")
 _FAMILY = re.compile(r"[a-z]+(?:-?\d+(?:\.\d+)*)?", re.IGNORECASE)
-_SIGHT = ("vision", "multimodal", "image")
 
 
 def own(request: OwnRequest, _: Memory) -> tuple[int, Body | str | None] | None:
@@ -58,7 +56,7 @@ def _listed(entry: Body) -> dict[str, object]:
 def _loaded(entry: Body) -> dict[str, object]:
     """Return a model as one in memory, for ever: model servers hold what they serve."""
     listed = _listed(entry)
-    length = _context_length(entry)
+    length = of_entry(entry).window
     about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
     return listed | about | ({"context_length": length} if length else {})
 
@@ -71,7 +69,7 @@ def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
     entry = next((each for each in served if each["id"] in names), None)
     if entry is None:
         return 404, {"error": f"model '{name}' not found"}
-    details, length = _details(entry), _context_length(entry)
+    details, length = _details(entry), of_entry(entry).window
     family = str(details["family"])
     lengths = {f"{family}.context_length": length} if length else {}
     return 200, {
@@ -86,12 +84,13 @@ def _show(body: bytes, served: Sequence[Body]) -> tuple[int, Body]:
 
 
 def _capabilities(entry: Body) -> list[str]:
-    """Return what clients ask for. Calls and thoughts are read from any model's words, so that only
-    sight is the server's to say.
+    """Return what clients ask for. Calls and thoughts are read from any model's words, so that they
+    are left out only where the server says no; sight is there only where it says yes.
     """
-    told = json_text.write([entry.get(name) for name in ("capabilities", "modalities", "type")])
-    sees = any(word.encode() in told for word in (*_SIGHT, "vlm"))
-    return ["completion", "tools", "thinking", *(["vision"] if sees else [])]
+    facts = of_entry(entry)
+    tools = ["tools"] if facts.calls_tools is not False else []
+    thinking = ["thinking"] if facts.thinks is not False else []
+    return ["completion", *tools, *thinking, *(["vision"] if facts.sees else [])]
 
 
 def _details(entry: Body) -> dict[str, object]:
@@ -107,12 +106,6 @@ def _details(entry: Body) -> dict[str, object]:
         "parameter_size": billions,
         "quantization_level": "",
     }
-
-
-def _context_length(entry: Body) -> int | None:
-    meta = _meta(entry)
-    lengths = [*map(entry.get, _LENGTHS), *map(meta.get, _META_LENGTHS)]
-    return next((each for each in lengths if type(each) is int and each > 0), None)
 
 
 def _meta(entry: Body) -> Mapping[str, object]:

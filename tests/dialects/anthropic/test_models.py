@@ -93,6 +93,11 @@ def test_a_model_whose_server_tells_how_long_a_prompt_may_be_says_so() -> None:
     assert _read(_model(**SMALL, max_model_len=2048)).max_input_tokens == 2048
 
 
+def test_limits_are_told_in_whatever_words_the_server_has() -> None:
+    read = _read(_model(**SMALL, meta={"n_ctx": 4096}, max_output_tokens=512))
+    assert (read.max_input_tokens, read.max_tokens) == (4096, 512)
+
+
 @pytest.mark.parametrize("length", [None, "2048", {}, 2048.5], ids=repr)
 def test_a_length_that_is_no_number_is_not_told(length: object) -> None:
     assert _read(_model(**SMALL, max_model_len=length)).max_input_tokens is None

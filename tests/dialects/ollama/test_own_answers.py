@@ -64,6 +64,21 @@ def test_a_model_is_shown_with_what_it_can(name: str, family: str, length: int, 
     assert b"null" not in json.dumps(told).encode()
 
 
+def test_what_the_server_denies_or_never_said_is_not_claimed() -> None:
+    """`n_ctx_train` is what a model was made for, and no window that it was loaded with."""
+    entry: dict[str, object] = {
+        "id": "m",
+        "meta": {"n_ctx_train": 65536},
+        "capabilities": {"reasoning": False},
+    }
+    request = OwnRequest("POST", "/api/show", b'{"model": "m"}', served=(entry,))
+    answer = own(request, Memory())
+    assert answer
+    assert isinstance(answer[1], dict)
+    assert answer[1]["capabilities"] == ["completion", "tools"]
+    assert answer[1]["parameters"] == ""
+
+
 def test_a_model_that_is_not_served_is_not_found() -> None:
     assert asked("POST", "/api/show", model="other") == (
         404,

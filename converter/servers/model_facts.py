@@ -1,0 +1,127 @@
+"""The facts that a server tells of a model: its window, its longest reply, whether it thinks, calls
+tools and sees pictures. Unknown stays unknown: no fact is guessed from a model's name.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+SAID_AT: Mapping[str, tuple[str, ...]] = {
+    "/v1/models": (
+        "n_ctx",
+        "max_model_len",
+        "context_window",
+        "loaded_context_length",
+        "context_length",
+        "max_context_length",
+    ),
+    "/props": ("n_ctx",),
+    "/api/v0/models": ("loaded_context_length",),
+    "/api/v1/models": ("context_length",),
+    "/api/ps": ("context_length",),
+    "/get_model_info": (),
+}
+"""Paths, and the names of the window there: llama.cpp, vLLM, SGLang and NIM; old llama.cpp; LM
+Studio (two); Ollama; SGLang of pictures. `n_ctx_train` and LM Studio's `max_context_length` are
+what a model was made for, not what it was loaded with.
+"""
+SHOWN_AT = "/api/show"
+"""Where Ollama lists all that a model can; llama.cpp answers there too, with less than all."""
+_OUTPUTS = ("max_output_tokens", "max_completion_tokens")
+_THINKS = ("thinking", "reasoning")
+_CALLS = ("tools", "tool_use", "trained_for_tool_use", "supports_tools")
+_SEES = ("vision", "multimodal", "image", "vlm", "has_image_understanding")
+_WORDS = ("capabilities", "modalities", "chat_template_caps", "supported_parameters")
+"""Fields of lists of words or of switches: Ollama and LM Studio, llama.cpp (two), gateways."""
+_INPUTS = "input_modalities"
+_KINDS = {"vlm": True, "llm": False}
+"""LM Studio's types of model, and whether each sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The server's words on a model; None where it says nothing. `window`: tokens of the context;
+    `output`: tokens of the longest reply.
+    """
+
+    window: int | None = None
+    output: int | None = None
+    thinks: bool | None = None
+    calls_tools: bool | None = None
+    sees: bool | None = None
+
+
+def read(told: Mapping[str, object], model: str) -> ModelFacts:
+    """Return the facts, of the JSON that was told at each of the paths."""
+    rows = {path: _about(value, model) for path, value in told.items()}
+    windows = [size for path, names in SAID_AT.items() for size in _numbers(rows.get(path), names)]
+    said = dict(sorted(_said(rows), key=lambda switch: switch[1]))  # a yes counts before a no
+    outputs = _numbers(rows.get("/v1/models"), _OUTPUTS)
+    verdicts = [_verdict(said, words) for words in (_THINKS, _CALLS, _SEES)]
+    return ModelFacts(next(iter(windows), None), next(outputs, None), *verdicts)
+
+
+def of_entry(entry: Mapping[str, object]) -> ModelFacts:
+    """Return what an entry of the server's list of models says."""
+    return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
+
+
+def _about(value: object, model: str) -> object:
+    """Return the rows about the model, of a list of models; all there is where nothing is listed.
+    Of several models none may speak for another.
+    """
+    fields = value if isinstance(value, dict) else {}
+    rows = next((part for name in ("data", "models") if (part := _rows(fields.get(name)))), None)
+    if rows is None:
+        return value
+    named = [row for row in rows if model in map(row.get, ("id", "name", "key"))]
+    return named or (rows if len(rows) == 1 else None)
+
+
+def _rows(value: object) -> list[dict[str, object]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _objects(value: object) -> Iterator[dict[str, object]]:
+    """Yield the objects in a value, the outer ones first."""
+    waiting = [value]
+    for each in waiting:  # it grows meanwhile: a server may nest deeper than Python calls
+        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        waiting += [part for part in inner if isinstance(part, dict | list)]
+        if isinstance(each, dict):
+            yield each
+
+
+def _numbers(value: object, names: Sequence[str]) -> Iterator[int]:
+    """Yield the positive numbers under any of these names."""
+    for each in _objects(value):
+        numbers = map(each.get, names)
+        yield from (size for size in numbers if type(size) is int and size > 0)
+
+
+def _said(rows: Mapping[str, object]) -> Iterator[tuple[str, bool]]:
+    """Yield each word for a faculty, and whether the model has it."""
+    if isinstance(shown := rows.get(SHOWN_AT), dict) and isinstance(
+        shown.get("capabilities"), list
+    ):
+        yield from ((word, False) for word in (_THINKS[0], _CALLS[0], _SEES[0]))
+    for each in _objects(list(rows.values())):
+        for name in _WORDS:
+            yield from _switches(each.get(name))
+        if isinstance(inputs := each.get(_INPUTS), list):
+            yield "image", "image" in inputs
+        if isinstance(sees := each.get("has_image_understanding"), bool):
+            yield "has_image_understanding", sees
+        if isinstance(kind := each.get("type"), str) and kind in _KINDS:
+            yield "vlm", _KINDS[kind]
+
+
+def _switches(value: object) -> Iterable[tuple[str, bool]]:
+    if isinstance(value, dict):
+        return [(name, bool(on)) for name, on in value.items() if isinstance(on, bool | dict)]
+    words = value if isinstance(value, list) else ()
+    return [(word, True) for word in words if isinstance(word, str)]
+
+
+def _verdict(said: Mapping[str, bool], words: Sequence[str]) -> bool | None:
+    verdicts = [said[word] for word in words if word in said]
+    return any(verdicts) if verdicts else None
