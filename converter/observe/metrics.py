@@ -27,6 +27,7 @@ _COUNTS = {
     "answer_tokens": "Tokens of answers",
     "prompt_tokens": "Tokens of prompts",
     "ended": "Thoughts that were ended, by a budget or in a loop",
+    "broken_prefixes": "Prompts that were not read on where the request before them had ended",
     "restored": "Earlier thoughts that were put back",
     "unknown": "Earlier replies whose thoughts were not known any more",
 }
@@ -165,6 +166,7 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
         "answer_tokens": output - thought,
         "prompt_tokens": _number(summary, "input_tokens"),
         "ended": _number(summary, "thoughts_ended"),
+        "broken_prefixes": _number(summary, "prefix_broken"),
         "restored": _number(summary, "thoughts_put_back"),
         "unknown": _number(summary, "thoughts_unknown"),
     }

@@ -213,6 +213,23 @@ MOST_SERIES = Bound(
 MOST_KINDS = Bound(
     50, "kinds", "kinds of mending in the metrics", "servers choose them", "counted as `other`"
 )
+KEPT_PROMPTS = Bound(
+    32,
+    "requests",
+    "requests that the next one of their conversation is compared with",
+    "agents run side by side",
+    _OLDEST,
+)
+KEPT_PROMPT_BYTES = Bound(
+    16 * _M, _BYTES, "the same, all together", "some agents with full windows", _OLDEST
+)
+LONGEST_PROMPT = Bound(
+    1 * _M,
+    _BYTES,
+    "a request that is compared so",
+    "a window of 200,000 tokens; others wait while it is compared",
+    "not compared",
+)
 MOST_RECORDINGS = Bound(
     200,
     "recordings",

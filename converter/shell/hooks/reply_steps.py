@@ -141,7 +141,7 @@ class ReplySteps:
             record.awaited.learn(rewriter.findings, self._known, upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            read = rewriter.findings.hints
+            read = [*rewriter.findings.hints, *_cache_told(record, rewriter)]
             report(flow, read, logging.INFO)
             record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
@@ -260,6 +260,16 @@ async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
     told = partial(record.exchange.retold, record.counterpart, flow.response.status_code, body)
     if answer := await aside(len(body), told):
         messages.replace(flow.response, answer)
+
+
+def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
+    """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
+    usage = rewriter.summary.usage
+    told = record.broken and record.broken.told(
+        *((usage.input, usage.cached) if usage else (None, None))
+    )
+    record.broken = record.broken if told else None
+    return [told] if told else []
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:

@@ -19,6 +19,7 @@ from converter.exchange.read_request import Body, ReadRequest
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
 from converter.model.memory import AwayError, Memory
+from converter.observe.prefix import Prompts
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import ends_as_variant, only_one, row_of, variant_of
@@ -43,6 +44,7 @@ class RequestSteps:
         self._known = known
         self._client = client
         self._store = open_store(settings)
+        self._prompts = Prompts()
 
     def forget(self, settings: Settings) -> None:
         """Begin the memory of replies anew, as the settings say."""
@@ -63,6 +65,7 @@ class RequestSteps:
         record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
             await self._prepare(flow, record)
+            self._compare(flow, record)
             if record.awaited.watched:
                 await _ask_for_stream(flow, record)
         record.hints += report(flow, notes, logging.INFO)
@@ -276,6 +279,13 @@ class RequestSteps:
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)
+
+    def _compare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Find out whether the server has to read again what it has read for the request before."""
+        if record.request and record.exchange.endpoint.is_chat:
+            size = len(flow.request.raw_content or b"")
+            whose = f"{record.exchange.owner} {messages.upstream(flow, record.exchange)}"
+            record.broken = self._prompts.compare(whose, record.request.body, size)
 
 
 def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:

@@ -18,6 +18,7 @@ from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
 from converter.model.memory import Memory
+from converter.observe.prefix import Break
 from converter.observe.printable import bounded
 from converter.observe.summary import in_words
 from converter.recordings import notes
@@ -53,7 +54,8 @@ class FlowRecord:
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
     that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
-    that a span tells. `counterpart`: the server's endpoint that was asked in the client's place.
+    that a span tells. `broken`: the place where the prompt is no longer that of the request
+    before. `counterpart`: the server's endpoint that was asked in the client's place.
     """
 
     exchange: Exchange
@@ -73,6 +75,7 @@ class FlowRecord:
     memory: Memory | None = None
     tap: "Tap | None" = None
     words: "Words | None" = None
+    broken: Break | None = None
     counterpart: Counterpart | None = None
 
     def finish(self, flow: HTTPFlow) -> None:

@@ -53,7 +53,7 @@ def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None
         start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
     ):
         proxy.wait_for("metrics at http")
-        assert fetch(f"{place}/metrics").count("# TYPE") == 13
+        assert fetch(f"{place}/metrics").count("# TYPE") == 14
         asked(proxy.ports[0])
         with pytest.raises(urllib.error.HTTPError, match="400"):
             asked(proxy.ports[0])

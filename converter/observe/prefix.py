@@ -1,0 +1,207 @@
+"""Breaks of a server's cached prompt: a request against the one before it in its conversation.
+
+A server keeps the prompt that it has read last, and reads on where the next one is another. An
+agent's request is the one before, and more: so where words before its end are others, all that
+stands behind them is read again, which takes seconds to minutes on a local model. A conversation is
+known by its words, without those that clients move or count on: no header tells it.
+"""
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from converter.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
+
+type Fields = Mapping[str, object]
+
+_SYSTEM = ("system", "developer")
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+_MOVING: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("a billing line, another in each request", re.compile(r"x-anthropic-billing-header:[^\n]*")),
+    (
+        "a reminder that the client moves",
+        re.compile(
+            r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
+        ),
+    ),
+    ("git status", re.compile(r"(?:gitStatus|git status).*", re.DOTALL)),
+    (
+        "the date or the time",
+        re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b"),
+    ),
+)
+"""What clients write anew in words that they repeat, by name; the first that explains it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the prompt: its words, those without thoughts, and those by which its message is
+    known again.
+    """
+
+    name: str
+    words: str
+    plain: str
+    known_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A place where the prompt became another. `share`: of the prompt, before it."""
+
+    place: str
+    cause: str
+    share: float
+
+    def told(self, prompt: int | None, cached: int | None) -> str:
+        """Return the break in a line, without words of the prompt; nothing where the server's own
+        count says that its cache held.
+
+        `prompt` and `cached`: tokens, as the server tells them.
+        """
+        again = ""
+        if prompt and cached is not None:
+            if cached > prompt * (1 + self.share) / 2:
+                return ""
+            again = f"; {prompt - cached:,} of {prompt:,} tokens were read again"
+        return f"the cached prompt was broken at {self.place}: {self.cause}{again}"
+
+
+class Prompts:
+    """The newest requests, by whom they belong to, bounded in number and bytes."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, tuple[str, Fields, int]] = OrderedDict()
+        self._bytes = self._count = 0
+
+    def compare(self, owner: str, body: Fields, size: int) -> Break | None:
+        """Return where a request of `size` bytes breaks with the one before it, and keep it in
+        that one's place.
+        """
+        if size > LONGEST_PROMPT:
+            return None
+        found = self._before(owner, body)
+        if found is not None:
+            _, before, length = self._kept.pop(found)
+            self._bytes -= length
+        self._keep(owner, body, size)
+        return None if found is None else broken(before, body)
+
+    def _before(self, owner: str, body: Fields) -> int | None:
+        """Return the newest request that this one goes on from."""
+        now = _messages(body)
+        for number in reversed(self._kept):
+            whose, before, _ = self._kept[number]
+            known = _messages(before)
+            if whose == owner and len(known) < len(now) and _goes_on(known, now):
+                return number
+        return None
+
+    def _keep(self, owner: str, body: Fields, size: int) -> None:
+        self._count += 1
+        self._kept[self._count] = (owner, body, size)
+        self._bytes += size
+        while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
+            _, (_, _, length) = self._kept.popitem(last=False)
+            self._bytes -= length
+
+
+def broken(before: Fields, now: Fields) -> Break | None:
+    """Return the first place where the prompt of a request is no longer that of the one before; its
+    end is no such place.
+    """
+    if before.get("model") != now.get("model"):
+        return None
+    old, new = list(_pieces(before)), list(_pieces(now))
+    for number, (one, other) in enumerate(zip(old, new, strict=False)):
+        if one == other:
+            continue
+        was, part = _part(*one), _part(*other)
+        if was.words == part.words and was.name == part.name:
+            continue
+        at = _same(was.words, part.words)
+        lengths = [len(_part(*piece).words) for piece in new]
+        share = (sum(lengths[:number]) + at) / max(sum(lengths), 1)
+        return Break(f"{part.name}, character {at}", _cause(was, part), share)
+    return None
+
+
+def _same(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _messages(body: Fields) -> Sequence[object]:
+    messages = body.get("messages")
+    return messages if isinstance(messages, list) else ()
+
+
+def _goes_on(before: Sequence[object], now: Sequence[object]) -> bool:
+    """Tell whether a conversation is another's beginning. Messages are compared from the end on,
+    where other conversations differ at once; those that are the same cost nothing.
+    """
+    pairs = reversed(list(zip(before, now, strict=False)))
+    return bool(before) and all(
+        was == message or _part("", was).known_by == _part("", message).known_by
+        for was, message in pairs
+    )
+
+
+def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
+    """Yield the prompt in the order in which templates write it: tools, then messages."""
+    tools = body.get("tools")
+    for tool in tools if isinstance(tools, list) else []:
+        yield f"tool {_name(tool)}", {"tool": tool}
+    if system := body.get("system"):
+        yield "the system text", {"role": "system", "content": system}
+    for number, message in enumerate(_messages(body)):
+        role = message.get("role") if isinstance(message, Mapping) else ""
+        yield f"message {number} ({role})", message
+
+
+def _part(name: str, message: object) -> Part:
+    """Return the words of a message, with its thoughts last."""
+    if not isinstance(message, Mapping):
+        return Part(name, str(message), str(message), str(message))
+    fields = {key: _text(message[key]) for key in sorted(message) if key != "role"}
+    plain = "\n".join(text for key, text in fields.items() if key not in _THOUGHTS and text)
+    thoughts = "\n".join(text for key, text in fields.items() if key in _THOUGHTS and text)
+    role = str(message.get("role"))
+    known_by = "" if role in _SYSTEM else plain
+    for _, moving in _MOVING:
+        known_by = moving.sub("", known_by)
+    return Part(name, plain + thoughts, plain, f"{role}\n{known_by.strip()}")
+
+
+def _text(value: object) -> str:
+    """Return the words of a message's field; of parts those of text, one behind the other."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, Mapping) for part in value):
+        words = [part.get("text") or json.dumps(part, ensure_ascii=False) for part in value]
+        return "\n".join(map(str, words))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _name(tool: object) -> str:
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return str(function.get("name", "")) if isinstance(function, Mapping) else ""
+
+
+def _cause(was: Part, now: Part) -> str:
+    if was.name != now.name:
+        return f"{was.name} stood there: other tools, or another order"
+    if was.name.startswith("tool "):
+        return "the tool is described otherwise"
+    if was.plain == now.plain:
+        return "an earlier thought was left out or changed, see think_restore"
+    for cause, moving in _MOVING:
+        if moving.sub("", was.plain).strip() == moving.sub("", now.plain).strip():
+            return cause
+    return "other words"

@@ -1,0 +1,128 @@
+"""Staged breaks of a cached prompt, each named; and what is none."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from converter.observe.prefix import Break, Prompts, broken
+from converter.wire.bounds import KEPT_PROMPTS, LONGEST_PROMPT
+
+type Body = dict[str, Any]
+REMINDER = "<system-reminder>Be brief.</system-reminder>\n"
+
+
+def tool(name: str) -> Body:
+    return {"type": "function", "function": {"name": name, "parameters": {}}}
+
+
+def first() -> Body:
+    return {
+        "model": "m",
+        "temperature": 0,
+        "tools": [tool("read"), tool("write")],
+        "messages": [
+            {"role": "system", "content": "Today is 2026-11-23, 13:05.\ngitStatus: clean"},
+            {"role": "user", "content": f"{REMINDER}Look at it."},
+            {"role": "assistant", "content": "I do.", "reasoning_content": "Hm.\nWell."},
+            {"role": "user", "content": "And?"},
+        ],
+    }
+
+
+def after(change: Callable[[Body], object] = lambda _: None) -> Body:
+    """The next request of that conversation."""
+    body = copy.deepcopy(first())
+    body["messages"] += [
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Go"},
+    ]
+    change(body)
+    return body
+
+
+def system(text: str) -> Callable[[Body], object]:
+    return lambda body: body["messages"][0].update(content=text)
+
+
+STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
+    "date": (system("Today is 2026-11-24, 13:05.\ngitStatus: clean"), "message 0 (system), character 18", "the date or the time"),
+    "time": (system("Today is 2026-11-23, 13:06.\ngitStatus: clean"), "message 0 (system), character 25", "the date or the time"),
+    "git status": (system("Today is 2026-11-23, 13:05.\ngitStatus: M a.py"), "message 0 (system), character 39", "git status"),
+    "billing": (system("x-anthropic-billing-header: cch=2\nToday is 2026-11-23, 13:05.\ngitStatus: clean"), "message 0 (system), character 0", "a billing line, another in each request"),
+    "system": (system("Be kind."), "message 0 (system), character 0", "other words"),
+    "tools' order": (lambda body: body["tools"].reverse(), "tool write, character 43", "tool read stood there: other tools, or another order"),
+    "a tool less": (lambda body: body["tools"].pop(), "message 0 (system), character 0", "tool write stood there: other tools, or another order"),
+    "a tool's words": (lambda body: body["tools"][1]["function"].update(description="W"), "tool write, character 67", "the tool is described otherwise"),
+    "reminder": (lambda body: body["messages"][1].update(content="Look at it."), "message 1 (user), character 0", "a reminder that the client moves"),
+    "thought": (lambda body: body["messages"][2].pop("reasoning_content"), "message 2 (assistant), character 5", "an earlier thought was left out or changed, see think_restore"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_a_break_is_named_with_its_place(name: str) -> None:
+    change, place, cause = STAGED[name]
+    prompts = Prompts()
+    assert prompts.compare("me", first(), 100) is None
+    found = prompts.compare("me", after(change), 100)
+    assert found
+    assert (found.place, found.cause) == (place, cause)
+    assert 0 <= found.share < 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: None,
+        lambda body: body.update(temperature=1, max_tokens=5),
+        lambda body: body["messages"][1].update(
+            content=[{"type": "text", "text": body["messages"][1]["content"]}]
+        ),
+    ],
+    ids=["only more", "another temperature", "the same words in parts"],
+)
+def test_what_changes_no_word_of_the_prompt_breaks_nothing(
+    change: Callable[[Body], object],
+) -> None:
+    prompts = Prompts()
+    prompts.compare("me", first(), 100)
+    assert prompts.compare("me", after(change), 100) is None
+
+
+def test_another_conversation_owner_or_model_breaks_nothing() -> None:
+    prompts = Prompts()
+    prompts.compare("me", first(), 100)
+    late = after(system("Be kind."))
+    assert prompts.compare("you", late, 100) is None
+    edited = after(lambda body: body["messages"][1].update(content="Look away."))
+    assert prompts.compare("me", edited, 100) is None
+    assert prompts.compare("me", {"messages": "none"}, 100) is None
+    assert broken(first(), {**late, "model": "n"}) is None
+
+
+def test_a_sub_agent_is_no_break_and_the_first_conversation_goes_on() -> None:
+    prompts = Prompts()
+    prompts.compare("me", first(), 100)
+    branch = {**first(), "messages": [{"role": "user", "content": "Find it."}]}
+    assert prompts.compare("me", branch, 100) is None
+    assert prompts.compare("me", after(system("Be kind.")), 100)
+
+
+def test_what_the_server_has_cached_decides() -> None:
+    found = Break("message 0, character 3", "the date or the time", 0.1)
+    words = "the cached prompt was broken at message 0, character 3: the date or the time"
+    assert found.told(None, None) == words
+    assert found.told(1000, 90).endswith("; 910 of 1,000 tokens were read again")
+    assert found.told(1000, 950) == "", "the server had another copy of it"
+
+
+def test_requests_are_kept_within_bounds() -> None:
+    prompts = Prompts()
+    prompts.compare("me", first(), LONGEST_PROMPT + 1)
+    assert prompts.compare("me", after(system("Be kind.")), 1) is None, "too long to be kept"
+    prompts = Prompts()
+    prompts.compare("me", first(), 100)
+    for number in range(KEPT_PROMPTS):
+        prompts.compare("me", {"messages": [{"role": "user", "content": f"{number}"}]}, 1)
+    assert prompts.compare("me", after(system("Be kind.")), 1) is None, "the oldest has gone"
