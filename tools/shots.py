@@ -10,6 +10,7 @@ type Body = dict[str, object]
 type Ending = Literal["", "client leaves", "server drops"]
 
 CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
+OLLAMA = "/api/chat"
 TAGS, EXTRACTED, OPENED, OPENED_EXTRACTED, SPELLED, CALLS_IN_TEXT = (
     "tags",
     "extracted",
@@ -50,7 +51,11 @@ class Shot:
     def headers(self) -> Mapping[str, str]:
         return {
             "content-type": "application/json",
-            **({} if self.path in (CHAT, RESPONSES) else {"anthropic-version": "2023-06-01"}),
+            **(
+                {}
+                if self.path in (CHAT, RESPONSES, OLLAMA)
+                else {"anthropic-version": "2023-06-01"}
+            ),
         }
 
 
@@ -101,6 +106,15 @@ def responses(name: str, server: str, words: Words, **extra: object) -> Shot:
     streamed: Body = {"stream": True} if name.endswith("-stream") else {}
     asked: Body = {"model": "tiny-think", "input": words, "temperature": 0}
     return _shot(name, server, RESPONSES, asked | {"max_output_tokens": 200} | streamed, extra)
+
+
+def ollama(name: str, server: str, words: str, **extra: object) -> Shot:
+    """An Ollama client's question; streamed, as it is unasked, if the name says so."""
+    whole: Body = {} if name.endswith("-stream") else {"stream": False}
+    turns = [{"role": "user", "content": words}]
+    sampling = {"temperature": 0, "seed": 1, "num_predict": 200, "num_ctx": 8192}
+    asked: Body = {"model": "tiny-think", "messages": turns, "options": sampling}
+    return Shot(name, server, OLLAMA, asked | whole | extra)
 
 
 def own_responses(name: str, server: str, words: Words, **extra: object) -> Shot:
@@ -372,6 +386,8 @@ LLAMA = (
     responses("llama-cut-in-thought-responses-stream", TAGS, SUM, max_output_tokens=8),
     responses("llama-codex-responses-stream", TAGS, CODEX_RESULT, **CODEX),
     responses("llama-too-long-responses-stream", TAGS, TOO_LONG),
+    ollama("llama-tags-ollama-stream", TAGS, SUM, think=True),
+    ollama("llama-tags-ollama-whole", TAGS, SUM),
     own_responses("llama-own-responses-tags-stream", TAGS, SUM),
     own_responses("llama-own-responses-tags-whole", TAGS, SUM),
     own_responses("llama-own-responses-two-tool-calls-stream", TAGS, TWO_PLACES, tools=[FLAT_TOOL]),
@@ -438,6 +454,14 @@ LLAMA = (
         options=("think_map=reasoning_content=notes:words",),
     ),
     messages("llama-extracted-tool-call-anthropic-stream", EXTRACTED, WEATHER, tools=[TOOL]),
+    ollama(
+        "llama-home-assistant-ollama-stream",
+        EXTRACTED,
+        WEATHER,
+        tools=[OPENAI_TOOL],
+        keep_alive="-1s",
+        think=False,
+    ),
     responses("llama-extracted-responses-whole", EXTRACTED, SUM),
     own_responses("llama-own-responses-extracted-stream", EXTRACTED, SUM),
     own_responses(
