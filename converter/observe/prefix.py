@@ -18,21 +18,27 @@ type Fields = Mapping[str, object]
 
 _SYSTEM = ("system", "developer")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-_MOVING: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("a billing line, another in each request", re.compile(r"x-anthropic-billing-header:[^\n]*")),
-    (
-        "a reminder that the client moves",
-        re.compile(
-            r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
-        ),
-    ),
-    ("git status", re.compile(r"(?:gitStatus|git status).*", re.DOTALL)),
-    (
-        "the date or the time",
-        re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b"),
-    ),
+_THOUGHT_PARTS = ("thinking", "redacted_thinking")
+_MARK = "cache_control"
+"""Says where a cache ends; no model reads it."""
+_NEAR = 30
+"""Characters of the longest date or time."""
+_BLOCK = 2000
+"""Characters of a block whose first words tell what it is."""
+_REMINDER = re.compile(
+    r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-"""What clients write anew in words that they repeat, by name; the first that explains it counts."""
+_BILLING = re.compile(r"x-anthropic-billing-header:[^\n]*")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
+_MOVING: tuple[tuple[str, re.Pattern[str], int | None], ...] = (
+    ("a billing line, another in each request", _BILLING, None),
+    ("a reminder that the client moves", _REMINDER, None),
+    ("the date or the time", _DATE, 0),
+    ("git status", re.compile(r"\b[gG]it ?[sS]tatus\b"), _BLOCK),
+)
+"""What clients write anew in words that they repeat: its name, how it is found, and how many
+characters behind it belong to it; None: without it both texts are the same. The first counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,7 @@ def broken(before: Fields, now: Fields) -> Break | None:
         at = _same(was.words, part.words)
         lengths = [len(_part(*piece).words) for piece in new]
         share = (sum(lengths[:number]) + at) / max(sum(lengths), 1)
-        return Break(f"{part.name}, character {at}", _cause(was, part), share)
+        return Break(f"{part.name}, character {at}", _cause(was, part, at), share)
     return None
 
 
@@ -138,7 +144,7 @@ def _same(one: str, other: str) -> int:
 
 
 def _messages(body: Fields) -> Sequence[object]:
-    messages = body.get("messages")
+    messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
 
 
@@ -157,7 +163,7 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
     """Yield the prompt in the order in which templates write it: tools, then messages."""
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else []:
-        yield f"tool {_name(tool)}", {"tool": tool}
+        yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
     if system := body.get("system"):
         yield "the system text", {"role": "system", "content": system}
     for number, message in enumerate(_messages(body)):
@@ -169,24 +175,38 @@ def _part(name: str, message: object) -> Part:
     """Return the words of a message, with its thoughts last."""
     if not isinstance(message, Mapping):
         return Part(name, str(message), str(message), str(message))
-    fields = {key: _text(message[key]) for key in sorted(message) if key != "role"}
-    plain = "\n".join(text for key, text in fields.items() if key not in _THOUGHTS and text)
-    thoughts = "\n".join(text for key, text in fields.items() if key in _THOUGHTS and text)
-    role = str(message.get("role"))
-    known_by = "" if role in _SYSTEM else plain
-    for _, moving in _MOVING:
-        known_by = moving.sub("", known_by)
-    return Part(name, plain + thoughts, plain, f"{role}\n{known_by.strip()}")
+    texts, thoughts = list[str](), list[str]()
+    for key in sorted(message.keys() - {"role", _MARK}):
+        for part in _split(message[key]):
+            thought = key in _THOUGHTS or (_kind(part) in _THOUGHT_PARTS)
+            (thoughts if thought else texts).append(_text(part))
+    role, plain = str(message.get("role")), "\n".join(filter(None, texts))
+    known_by = "" if role in _SYSTEM else _BILLING.sub("", _REMINDER.sub("", plain))
+    known_by = _DATE.sub("", known_by).strip()
+    return Part(name, plain + "\n".join(filter(None, thoughts)), plain, f"{role}\n{known_by}")
 
 
-def _text(value: object) -> str:
-    """Return the words of a message's field; of parts those of text, one behind the other."""
-    if isinstance(value, str):
+def _split(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _kind(part: object) -> object:
+    return part.get("type") if isinstance(part, Mapping) else None
+
+
+def _text(part: object) -> str:
+    """Return the words of a message's field, or of a part of it."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and isinstance(text := part.get("text"), str):
+        return text
+    return "" if part is None else json.dumps(_unmarked(part), ensure_ascii=False)
+
+
+def _unmarked(value: object) -> object:
+    if not isinstance(value, Mapping):
         return value
-    if isinstance(value, list) and all(isinstance(part, Mapping) for part in value):
-        words = [part.get("text") or json.dumps(part, ensure_ascii=False) for part in value]
-        return "\n".join(map(str, words))
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    return {key: item for key, item in value.items() if key != _MARK}
 
 
 def _name(tool: object) -> str:
@@ -194,14 +214,26 @@ def _name(tool: object) -> str:
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
-def _cause(was: Part, now: Part) -> str:
+def _cause(was: Part, now: Part, at: int) -> str:
     if was.name != now.name:
         return f"{was.name} stood there: other tools, or another order"
     if was.name.startswith("tool "):
         return "the tool is described otherwise"
     if was.plain == now.plain:
         return "an earlier thought was left out or changed, see think_restore"
-    for cause, moving in _MOVING:
-        if moving.sub("", was.plain).strip() == moving.sub("", now.plain).strip():
+    texts = was.plain, now.plain
+    for cause, moving, behind in _MOVING:
+        if behind is None:
+            explains = len({moving.sub("", text).strip() for text in texts}) == 1
+        else:
+            explains = all(_stands(moving, text, at, behind) for text in texts)
+        if explains:
             return cause
     return "other words"
+
+
+def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:
+    """Tell whether the place is within what moves."""
+    start = max(0, at - behind - _NEAR)
+    window, place = text[start : at + _NEAR], at - start
+    return any(one.start() <= place <= one.end() + behind for one in moving.finditer(window))

@@ -90,6 +90,39 @@ def test_what_changes_no_word_of_the_prompt_breaks_nothing(
     assert prompts.compare("me", after(change), 100) is None
 
 
+def test_a_cause_stands_where_the_prompts_part() -> None:
+    far = "Run git status on 2026-11-23 first." + " Be brief." * 400
+    before = {"messages": [{"role": "system", "content": f"{far} Say a."}]}
+    now = {"messages": [{"role": "system", "content": f"{far} Say b."}]}
+    found = broken(before, now)
+    assert found
+    assert found.cause == "other words"
+
+
+def test_the_messages_and_the_responses_form_are_read() -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    answer = {"type": "text", "text": "Yes.", "cache_control": {"type": "ephemeral"}}
+    read = {"name": "read", "input_schema": {}}
+    before = {
+        "system": "Be kind.",
+        "tools": [{**read, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": "A?"}, {"role": "assistant", "content": [thought, answer]}],
+    }  # fmt: skip
+    more = {"role": "user", "content": "B?"}
+    kept = {**before, "tools": [read], "messages": [*before["messages"], more]}
+    dropped = {"role": "assistant", "content": [answer]}
+    assert broken(before, kept) is None, "no model reads where a cache ends"
+    prompts = Prompts()
+    prompts.compare("me", before, 9)
+    found = prompts.compare("me", {**kept, "messages": [before["messages"][0], dropped, more]}, 9)
+    assert found
+    assert "thought" in found.cause
+    items = [{"role": "user", "content": "At 13:05: A?"}]
+    prompts.compare("me", {"input": items}, 9)
+    late = [{"role": "user", "content": "At 13:06: A?"}, more]
+    assert prompts.compare("me", {"input": late}, 9)
+
+
 def test_another_conversation_owner_or_model_breaks_nothing() -> None:
     prompts = Prompts()
     prompts.compare("me", first(), 100)
