@@ -366,6 +366,7 @@ def test_it_is_used_by_keys(web: Mitmweb, web_server: ByPathServer, think: Think
     think.keys("?")
     think.until(lambda: think.elements("#keys[open]") == 1, "the keys")
     think.keys(Keys.ESCAPE)
+    think.until(lambda: think.elements("#keys[open]") == 0, "no keys")
     think.keys("/")
     think.keys("abc")
     assert think.script("return document.querySelector('#words').value") == "abc"
