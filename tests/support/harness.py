@@ -20,7 +20,7 @@ from typing import Self
 TESTS = Path(__file__).resolve().parents[1]
 ADDON = TESTS.parent / "think_addon.py"
 MITMDUMP = Path(sys.executable).parent / "mitmdump"
-SECONDS_TO_START = 30  # many times what it takes: only a program that never starts meets it
+SECONDS_TO_START = 240  # many times what it takes on a machine with six times as much to do
 SECONDS_TO_STOP = 120
 FAULTS = re.compile(r"Traceback|Addon error|has crashed|error in script")
 TROUBLE = re.compile(r"^(?:\[[^\]]*\])+ (think: .*)$", re.MULTILINE)
