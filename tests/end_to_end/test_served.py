@@ -31,6 +31,7 @@ DEFAULTS = {
 
 FLOW = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 CREATED = re.compile(rb'"created_at":\d+')
+MOMENT = re.compile(rb'"created_at":"[^"]+",(?="(?:message|response)")')
 CALL = re.compile(rb"\bcall_[0-9a-f]{12}_")
 
 TIMES = {shot.name: shot.times for shot in SHOTS}
@@ -40,10 +41,11 @@ in the third.
 
 
 def settled(body: bytes) -> bytes:
-    """A call's id ends as its flow's; a response has that id and the time of its request. A
-    recording has none of them.
+    """A call's id ends as its flow's; a response has that id and the time of its request, as a
+    reply of Ollama's API has. A recording has none of them.
     """
     body = CALL.sub(b"call_recording_", body)
+    body = MOMENT.sub(b'"created_at":"1970-01-01T00:00:00.000000000Z",', body)
     if b'"object":"response"' not in body:
         return body
     return CREATED.sub(b'"created_at":0', FLOW.sub(REPLY_ID.encode(), body))
