@@ -215,7 +215,7 @@ HOOKS = Part(
 HOOK_TABLE = Part(
     "all addons are asked for each hook",
     """
-    AddonManager: chain lookup trigger_event(self, event)
+    AddonManager: chain lookup trigger(self, event) trigger_event(self, event)
     hooks.Hook: args(self)
     safecall traverse(chain)
     """,

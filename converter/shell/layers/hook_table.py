@@ -55,6 +55,13 @@ class HookTable:
                 with safecall():  # which says it in the log
                     raise
 
+    def trigger(self, event: Hook) -> None:
+        """Have mitmproxy call a hook that waits for nothing, a log line's mostly, if anybody has
+        it.
+        """
+        if self.of(event.name):
+            AddonManager.trigger(ctx.master.addons, event)
+
 
 async def _call(family: list[object], name: str, arguments: list[Any]) -> None:
     for addon in family:
@@ -74,3 +81,4 @@ def put_in_place(addons: AddonManager) -> None:
     """Have an addon manager go by the table."""
     if not HOOK_TABLE.lacks:
         addons.trigger_event = TABLE.trigger_event  # type: ignore[method-assign]
+        addons.trigger = TABLE.trigger  # type: ignore[method-assign]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mitmproxy import exceptions
 from mitmproxy.addonmanager import AddonManager
+from mitmproxy.log import AddLogHook, LogEntry
 from mitmproxy.proxy.layers.http._hooks import HttpRequestHook
 from mitmproxy.test import taddons, tflow
 
@@ -93,6 +94,31 @@ async def test_an_addon_that_comes_later_is_called_and_one_that_went_is_not() ->
         addons.remove(second)
         await TABLE.trigger_event(hook)
     assert calls == ["first", "first", "second", "first"]
+
+
+async def test_a_log_line_reaches_who_hears_it_and_asks_nobody_else() -> None:
+    heard: list[LogEntry] = []
+    asked: list[str] = []
+
+    class Listener:
+        def add_log(self, entry: LogEntry) -> None:
+            heard.append(entry)
+
+    class Curious:
+        def __getattr__(self, name: str) -> object:
+            asked.append(name)
+            raise AttributeError(name)
+
+    with taddons.context(Curious()) as context:
+        addons, line = context.master.addons, AddLogHook(LogEntry("a line", "info"))
+        put_in_place(addons)
+        addons.trigger(line)
+        known = asked.count("add_log")
+        addons.trigger(line)
+        assert asked.count("add_log") == known
+        addons.add(Listener())
+        addons.trigger(line)
+    assert heard == [line.entry]
 
 
 async def test_an_error_of_options_is_not_caught() -> None:
