@@ -61,11 +61,13 @@ PATHS = {
     "openai": "/v1/chat/completions",
     "anthropic": "/v1/messages",
     "responses": "/v1/responses",
+    "ollama": "/api/chat",
 }
 HEADERS = {
     "openai": "authorization: Bearer none",
     "anthropic": "anthropic-version: 2023-06-01\r\nx-api-key: none",
     "responses": "authorization: Bearer none",
+    "ollama": "authorization: Bearer none",
 }
 
 _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}

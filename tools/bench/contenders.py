@@ -67,6 +67,7 @@ ROWS = (
     Contender("addon, OpenAI client, tags"),
     Contender("addon, Anthropic client, tags", "anthropic"),
     Contender("addon, Responses client, tags", "responses"),
+    Contender("addon, Ollama client, tags", "ollama"),
     Contender("addon, OpenAI client, native field", kind="native", loads=STREAMS),
     Contender("addon, Anthropic client, native field", "anthropic", "native", loads=STREAMS),
     Contender("addon, OpenAI client, no thinking", kind="plain", loads=STREAMS),

@@ -126,6 +126,27 @@ def _responses(response: Json) -> Message:
     return said.message()
 
 
+def _ollama_stream(body: bytes) -> Message:
+    lines = [json.loads(line) for line in body.splitlines()]
+    assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True], body[-200:]
+    return _ollama(*lines)
+
+
+def _ollama_whole(body: bytes) -> Message:
+    return _ollama(json.loads(body))
+
+
+def _ollama(*replies: Json) -> Message:
+    said = _Said()
+    for message in (reply["message"] for reply in replies):
+        said.thinking.append(message.get("thinking", ""))
+        said.text.append(message["content"])
+        for call in message.get("tool_calls", ()):
+            written = json.dumps(call["function"]["arguments"])
+            said.calls.append((call["function"]["name"], [written]))
+    return said.message()
+
+
 READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
     ("openai", False): _openai_stream,
     ("openai", True): _openai_whole,
@@ -133,6 +154,8 @@ READERS: dict[tuple[str, bool], Callable[[bytes], Message]] = {
     ("anthropic", True): _anthropic_whole,
     ("responses", False): _responses_stream,
     ("responses", True): _responses_whole,
+    ("ollama", False): _ollama_stream,
+    ("ollama", True): _ollama_whole,
 }
 
 
