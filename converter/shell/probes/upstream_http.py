@@ -14,6 +14,7 @@ from converter.servers.probes import ProbeReply, ProbeRequest
 from converter.wire.bounds import ANSWER_LIMIT
 
 _READ_SIZE = 65536
+_NUMBERS = socket.NI_NUMERICHOST | socket.NI_NUMERICSERV
 _PORTS = {"http": 80, "https": 443}
 
 type Secure = Callable[[str], ssl.SSLContext]
@@ -53,11 +54,17 @@ async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
     none takes it.
     """
     tls = secure(upstream.host) if upstream.scheme == "https" else None
-    try:
-        return await asyncio.open_connection(upstream.host, upstream.port, ssl=tls, all_errors=True)
-    except ExceptionGroup as failed:
-        refused, others = failed.split(ConnectionRefusedError)
-        raise (refused or others or failed).exceptions[0] from None
+    name = upstream.host if tls else None
+    failures = list[OSError]()
+    looked_up = asyncio.get_running_loop().getaddrinfo
+    for *_, address in await looked_up(upstream.host, upstream.port, type=socket.SOCK_STREAM):
+        host, port = socket.getnameinfo(address, _NUMBERS)
+        try:  # one by one: uvloop has no `all_errors`
+            return await asyncio.open_connection(host, int(port), ssl=tls, server_hostname=name)
+        except OSError as error:
+            failures.append(error)
+    refused = [error for error in failures if isinstance(error, ConnectionRefusedError)]
+    raise (refused or failures)[0]
 
 
 def _written(

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
+import uvloop
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeReply, ProbeRequest
@@ -153,12 +154,33 @@ def test_nobody_listening_at_any_address_of_a_name_is_the_same(
 ) -> None:
     """A machine without IPv6 says so of the first address, and that the second refuses."""
 
-    async def failing(*_: object, **__: object) -> None:
-        raise ExceptionGroup("", [OSError(99, "Cannot assign"), ConnectionRefusedError(111, "no")])
+    failures = [OSError(99, "Cannot assign"), ConnectionRefusedError(111, "no")]
+    both = [(0, 0, 0, "", (HOST, port)) for port in (1, 2)]
 
+    async def failing(*_: object, **__: object) -> None:
+        raise failures.pop(0)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: both)
     monkeypatch.setattr(asyncio, "open_connection", failing)
     with pytest.raises(ConnectionError, match="refused"):
         _ask(_at(1, host="localhost"))
+    assert failures == []
+
+
+def test_workers_ask_on_a_loop_of_their_own(server: ScriptedServer) -> None:
+    server.answer(GOOD)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        here = fetch(
+            _at(server.server_port, host="localhost"),
+            SOMETHING,
+            {},
+            lambda _: context(TlsOptions()),
+        )
+        assert runner.run(here).status == 200
+        with pytest.raises(ConnectionError, match="refused"):
+            runner.run(
+                fetch(_at(1, host="localhost"), SOMETHING, {}, lambda _: context(TlsOptions()))
+            )
 
 
 def test_a_name_that_is_none_is_nobody() -> None:
@@ -168,7 +190,7 @@ def test_a_name_that_is_none_is_nobody() -> None:
 
 def test_an_address_that_cannot_be_reached_is_no_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     async def failing(*_: object, **__: object) -> None:
-        raise ExceptionGroup("", [OSError(101, "Network is unreachable")])
+        raise OSError(101, "Network is unreachable")
 
     monkeypatch.setattr(asyncio, "open_connection", failing)
     with pytest.raises(NoReplyError, match="unreachable"):
