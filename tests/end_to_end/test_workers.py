@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import pytest
 
 from converter.recordings.library import Library
-from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
 from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect, Said, question
 from tests.support.frames import stream
 from tests.support.harness import ADDON, FAULTS, Program, free_ports
@@ -34,6 +34,7 @@ BELOW = range(2000, 3200)
 """Tens of ports below those that systems give out by themselves: else another test's connection
 may take one of the two that were free a moment ago, and then this worker ends.
 """
+ASKED = "think_server=auto"
 ENOUGH = 200
 """Connections: that the kernel gave all of them to one of two processes is out of the question."""
 
@@ -51,7 +52,8 @@ class Workers(Program):
         self.port = port or free_ports(1)[0]
         script = folder / "names_itself.py"
         script.write_text(NAMES_ITSELF)
-        settings = [f"confdir={folder / 'mitmproxy'}", "flow_detail=0", "think_server=generic"]
+        settings = [f"confdir={folder / 'mitmproxy'}", "flow_detail=0"]
+        settings += [] if ASKED in options else ["think_server=generic"]
         arguments = ["-s", str(ADDON), "-s", str(script), *options]
         for setting in settings:
             arguments += ["--set", setting]
@@ -103,6 +105,15 @@ def test_both_workers_answer_and_what_they_keep_does_not_collide(
     metrics = [(tmp_path / f"metrics-{number}.json").read_bytes() for number in (1, 2)]
     assert sum(map(requests, metrics)) == count
     assert all(map(requests, metrics))
+
+
+def test_workers_find_out_what_the_server_is(tmp_path: Path) -> None:
+    """They run on a loop of their own, where uvloop is installed, and ask the server there."""
+    with (
+        ByPathServer({**owned_by("vllm"), CHAT: ANSWER}) as serving,
+        workers(serving, tmp_path, "--set", ASKED) as crew,
+    ):
+        crew.ask_all(ANTHROPIC)
 
 
 def requests(metrics: bytes) -> int:
