@@ -265,11 +265,11 @@ async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
 def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
     """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
     usage = rewriter.summary.usage
-    told = record.broken and record.broken.told(
-        *((usage.input, usage.cached) if usage else (None, None))
-    )
-    record.broken = record.broken if told else None
-    return [told] if told else []
+    counts = (usage.input, usage.cached) if usage else (None, None)
+    if record.broken and (told := record.broken.told(*counts)):
+        return [told]
+    record.broken = None
+    return []
 
 
 def _keep(record: FlowRecord, rewriter: Rewriter) -> None:

@@ -95,7 +95,8 @@ class FlowRecord:
             earlier = self.request.earlier.facts if self.request else {}
             ends = len(self.rewriter.findings.ended)
             ended = {"thoughts_ended": ends} if ends else {}
-            return {**self.rewriter.summary.told(), **ended, **earlier}
+            cache = {"prefix_broken": 1} if self.broken else {}
+            return {**self.rewriter.summary.told(), **ended, **cache, **earlier}
         failure = refusal_of(flow.response)
         if not (failure and self.exchange.endpoint.is_chat):
             return {}

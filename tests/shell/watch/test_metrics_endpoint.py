@@ -44,6 +44,27 @@ def counts(text: str) -> dict[str, float]:
     return {sample.name: sample.value for family in families for sample in family.samples}
 
 
+def test_a_prompt_that_breaks_the_cache_is_counted(tmp_path: Path) -> None:
+    def turn(day: int, *more: str) -> bytes:
+        said = [f"It is 2026-11-{day}.", *more]
+        roles = ("system", "user", "assistant", "user")
+        turns = [{"role": role, "content": text} for role, text in zip(roles, said, strict=False)]
+        return json.dumps({"model": "small", "messages": turns}).encode()
+
+    options = ["--set", f"think_metrics={(port := free_port())}"]
+    with (
+        ByPathServer({**owned_by("vllm"), CHAT: Says(frames.whole(TAGGED))}) as server,
+        start_proxy([f"reverse:{server.address}"], options, tmp_path, "metrics") as proxy,
+    ):
+        proxy.wait_for("metrics at http")
+        for body in (turn(23, "A?"), turn(23, "A?", "B.", "C?"), turn(24, "A?", "B.", "C?", "D.")):
+            fetch(f"http://127.0.0.1:{proxy.ports[0]}{CHAT}", body)
+        fetch(f"http://127.0.0.1:{proxy.ports[0]}{CHAT}", turn(24, "E?"))
+        fetch(f"http://127.0.0.1:{proxy.ports[0]}{CHAT}", turn(25, "E?", "F.", "G?"))
+        read = counts(fetch(f"http://127.0.0.1:{port}/metrics"))
+    assert read["think_broken_prefixes_total"] == 1
+
+
 def test_a_port_serves_what_was_counted_and_nothing_else(tmp_path: Path) -> None:
     place = f"http://127.0.0.1:{(port := free_port())}"
     says = [Says(frames.whole(TAGGED)), Says({"error": "no"}, 400)]
