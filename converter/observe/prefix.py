@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from converter.observe.thought_events import BILLING_LINES
 from converter.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
 
 type Fields = Mapping[str, object]
@@ -25,13 +26,14 @@ _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000
 """Characters of a block whose first words tell what it is."""
+_HEAD = 4000
+"""Characters by which a message is known: a long result that was cut short is still the same."""
 _REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-_BILLING = re.compile(r"x-anthropic-billing-header:[^\n]*")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
 _MOVING: tuple[tuple[str, re.Pattern[str], int | None], ...] = (
-    ("a billing line, another in each request", _BILLING, None),
+    ("a billing line, another in each request", BILLING_LINES, None),
     ("a reminder that the client moves", _REMINDER, None),
     ("the date or the time", _DATE, 0),
     ("git status", re.compile(r"\b[gG]it ?[sS]tatus\b"), _BLOCK),
@@ -43,14 +45,21 @@ characters behind it belong to it; None: without it both texts are the same. The
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of the prompt: its words, those without thoughts, and those by which its message is
-    known again.
-    """
+    """A piece of the prompt: its words, and those without thoughts."""
 
     name: str
     words: str
     plain: str
-    known_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A request of `size` bytes. `last`: what its last message is known by."""
+
+    owner: str
+    body: Fields
+    size: int
+    last: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,39 +88,43 @@ class Prompts:
     """The newest requests, by whom they belong to, bounded in number and bytes."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, tuple[str, Fields, int]] = OrderedDict()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._bytes = self._count = 0
 
     def compare(self, owner: str, body: Fields, size: int) -> Break | None:
         """Return where a request of `size` bytes breaks with the one before it, and keep it in
         that one's place.
         """
-        if size > LONGEST_PROMPT:
-            return None
-        found = self._before(owner, body)
-        if found is not None:
-            _, before, length = self._kept.pop(found)
-            self._bytes -= length
-        self._keep(owner, body, size)
-        return None if found is None else broken(before, body)
-
-    def _before(self, owner: str, body: Fields) -> int | None:
-        """Return the newest request that this one goes on from."""
         now = _messages(body)
+        if size > LONGEST_PROMPT or not now:
+            return None
+        found = self._before(owner, now)
+        before = self._kept.pop(found) if found else None
+        self._bytes -= before.size if before else 0
+        self._keep(_Kept(owner, body, size, _known_by(now[-1])))
+        return broken(before.body, body) if before else None
+
+    def _before(self, owner: str, now: Sequence[object]) -> int | None:
+        """Return the newest request that this one goes on from: the last message of a request tells
+        most others at once.
+        """
+        known = dict[int, str]()
         for number in reversed(self._kept):
-            whose, before, _ = self._kept[number]
-            known = _messages(before)
-            if whose == owner and len(known) < len(now) and _goes_on(known, now):
-                return number
+            kept = self._kept[number]
+            messages = _messages(kept.body)
+            last = len(messages) - 1
+            if kept.owner == owner and last + 1 < len(now):
+                known[last] = known.get(last) or _known_by(now[last])
+                if known[last] == kept.last and _goes_on(messages, now):
+                    return number
         return None
 
-    def _keep(self, owner: str, body: Fields, size: int) -> None:
+    def _keep(self, request: _Kept) -> None:
         self._count += 1
-        self._kept[self._count] = (owner, body, size)
-        self._bytes += size
+        self._kept[self._count] = request
+        self._bytes += request.size
         while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
-            _, (_, _, length) = self._kept.popitem(last=False)
-            self._bytes -= length
+            self._bytes -= self._kept.popitem(last=False)[1].size
 
 
 def broken(before: Fields, now: Fields) -> Break | None:
@@ -149,14 +162,9 @@ def _messages(body: Fields) -> Sequence[object]:
 
 
 def _goes_on(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Tell whether a conversation is another's beginning. Messages are compared from the end on,
-    where other conversations differ at once; those that are the same cost nothing.
-    """
-    pairs = reversed(list(zip(before, now, strict=False)))
-    return bool(before) and all(
-        was == message or _part("", was).known_by == _part("", message).known_by
-        for was, message in pairs
-    )
+    """Tell whether a conversation begins as another; equal messages cost nothing."""
+    pairs = zip(before, now, strict=False)
+    return all(one == other or _known_by(one) == _known_by(other) for one, other in pairs)
 
 
 def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
@@ -173,17 +181,34 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
 
 def _part(name: str, message: object) -> Part:
     """Return the words of a message, with its thoughts last."""
-    if not isinstance(message, Mapping):
-        return Part(name, str(message), str(message), str(message))
     texts, thoughts = list[str](), list[str]()
-    for key in sorted(message.keys() - {"role", _MARK}):
-        for part in _split(message[key]):
-            thought = key in _THOUGHTS or (_kind(part) in _THOUGHT_PARTS)
-            (thoughts if thought else texts).append(_text(part))
-    role, plain = str(message.get("role")), "\n".join(filter(None, texts))
-    known_by = "" if role in _SYSTEM else _BILLING.sub("", _REMINDER.sub("", plain))
-    known_by = _DATE.sub("", known_by).strip()
-    return Part(name, plain + "\n".join(filter(None, thoughts)), plain, f"{role}\n{known_by}")
+    for is_thought, text in _texts(message):
+        (thoughts if is_thought else texts).append(text)
+    plain = "\n".join(texts)
+    return Part(name, plain + "\n".join(thoughts), plain)
+
+
+def _known_by(message: object) -> str:
+    """Return the role of a message and how its words begin, without those that move."""
+    role = str(message.get("role")) if isinstance(message, Mapping) else ""
+    if role in _SYSTEM:
+        return role
+    words, length = list[str](), 0
+    for is_thought, text in _texts(message):
+        words += [] if is_thought else [text[: _HEAD - length]]
+        length += 0 if is_thought else len(words[-1])
+    for moving in (_REMINDER, BILLING_LINES, _DATE):
+        words = [moving.sub("", text).strip() for text in words]
+    return "\n".join([role, *filter(None, words)])
+
+
+def _texts(message: object) -> Iterator[tuple[bool, str]]:
+    """Yield the texts of a message, and whether each is a thought."""
+    fields = message if isinstance(message, Mapping) else {"content": message}
+    for key in sorted(fields.keys() - {"role", _MARK}):
+        for part in _split(fields[key]):
+            if text := _text(part):
+                yield key in _THOUGHTS or _kind(part) in _THOUGHT_PARTS, text
 
 
 def _split(value: object) -> Sequence[object]:

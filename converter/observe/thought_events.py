@@ -27,7 +27,7 @@ type ThoughtEvent = dict[str, object]
 type Fields = Mapping[str, object]
 
 # Claude Code's, another in each request
-_BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
+BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
 _LONGEST = 100_000
 """Characters of a text that identify a conversation: a first message may be a whole book."""
@@ -149,7 +149,7 @@ def _beginning(messages: Iterable[object]) -> Iterator[tuple[str, str]]:
 
 def _without_billing(texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts without Claude Code's lines, and what is empty without them not at all."""
-    yield from filter(str.strip, (_BILLING_LINES.sub("", text) for text in texts))
+    yield from filter(str.strip, (BILLING_LINES.sub("", text) for text in texts))
 
 
 def _texts(content: object) -> Iterator[str]:
