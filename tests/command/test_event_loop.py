@@ -5,8 +5,14 @@ import importlib
 from collections.abc import Iterator
 
 import pytest
+import uvloop
 
 from converter.command import event_loop
+from converter.servers.known_servers import Upstream
+from converter.servers.probes import ProbeRequest
+from converter.shell.probes.upstream_http import fetch
+from converter.shell.probes.upstream_tls import TlsOptions, context
+from tests.support.scripted_server import JSON, Reply, ScriptedServer
 
 pytestmark = pytest.mark.slow
 
@@ -64,3 +70,20 @@ def test_nothing_changes_without_uvloop(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(importlib, "import_module", missing)
     assert not event_loop.use_uvloop()
     assert asyncio.run is before
+
+
+def test_servers_are_asked_on_uvloop() -> None:
+    async def status(port: int) -> int:
+        upstream = Upstream("http", "localhost", port, "")
+        reply = await fetch(upstream, ProbeRequest("/x"), {}, lambda _: context(TlsOptions()))
+        return reply.status
+
+    with (
+        ScriptedServer() as server,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        server.answer(Reply([b"{}"], JSON))
+        assert runner.run(status(server.server_port)) == 200
+        with pytest.raises(ConnectionError, match="refused"):
+            runner.run(status(1))
+        server.shutdown()

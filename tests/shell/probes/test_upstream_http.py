@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
-import uvloop
 
 from converter.servers.known_servers import Upstream
 from converter.servers.probes import ProbeReply, ProbeRequest
@@ -165,22 +164,6 @@ def test_nobody_listening_at_any_address_of_a_name_is_the_same(
     with pytest.raises(ConnectionError, match="refused"):
         _ask(_at(1, host="localhost"))
     assert failures == []
-
-
-def test_workers_ask_on_a_loop_of_their_own(server: ScriptedServer) -> None:
-    server.answer(GOOD)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        here = fetch(
-            _at(server.server_port, host="localhost"),
-            SOMETHING,
-            {},
-            lambda _: context(TlsOptions()),
-        )
-        assert runner.run(here).status == 200
-        with pytest.raises(ConnectionError, match="refused"):
-            runner.run(
-                fetch(_at(1, host="localhost"), SOMETHING, {}, lambda _: context(TlsOptions()))
-            )
 
 
 def test_a_name_that_is_none_is_nobody() -> None:
