@@ -1,11 +1,14 @@
-"""Any of several workers answers any turn, also after a restart."""
+"""`think-addon URL --workers 4`: any worker answers any turn, also after a restart."""
 
 import json
 import os
-import random
+import re
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,178 +16,198 @@ import anthropic
 import openai
 import pytest
 
-from tests.end_to_end.test_workers import Workers
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.frames import stream, whole
-from tests.support.harness import FAULTS
+from tests.support.harness import ADDON, FAULTS, Program, free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.scripted_server import Asked
+from tests.support.talks import (
+    KEY,
+    MORE,
+    RESTORED,
+    TALKS,
+    Talk,
+    from_response,
+    in_conversation,
+    in_thread,
+    openai_at,
+    responds,
+)
 
 pytestmark = pytest.mark.slow
 
-CLOSING = {"connection": "close"}
-"""Each turn comes on a connection of its own, which the kernel gives to any worker."""
-TURNS = 12
-SAID: Any = [{"role": "user", "content": "more"}]
+WORKERS = 4
+TURNS = 3
+"""Of each talk, before the restart and after it."""
+TELLS_ITSELF = """
+import os
+
+def response(flow):
+    print("answered by", os.getpid(), flush=True)
+"""
+PASSWORD = "password-of-redis"
+
+
+def thought(turn: int) -> str:
+    return f"I count {turn}."
 
 
 def counts(asked: Asked) -> Says:
-    """A server that says how many turns of the user it was told."""
+    """A server that thinks of how many turns of the user it was told, and says it."""
     body = json.loads(asked.body)
-    told = [turn for turn in body["messages"] if turn["role"] == "user"]
-    words = f"<think>I count.</think>{len(told)}"
+    told = len([turn for turn in body["messages"] if turn["role"] == "user"])
+    words = f"<think>{thought(told)}</think>{told}"
     return Says(steps=stream(words)) if body.get("stream") else Says(whole(words))
 
 
-@pytest.fixture
+class Crew:
+    """The command with four workers. `kept`: the folder with what they keep. `silenced`: their
+    memory says nothing, for so long.
+    """
+
+    def __init__(self, server: str, folder: Path) -> None:
+        self.kept = folder / "state"
+        self.silenced: Callable[[], AbstractContextManager[None]] = self._locked
+        port = free_ports(1)[0]
+        script = folder / "tells_itself.py"
+        script.write_text(TELLS_ITSELF)
+        options = ["--dump", "--workers", str(WORKERS), "--port", str(port)]
+        options += ["--set", f"confdir={folder / 'mitmproxy'}", "--set", "think_server=generic"]
+        command = [sys.executable, "-m", "converter.command", server, *options]
+        self._command = [*command, "--", "-s", str(script)]
+        self._log = folder / "log"
+        self.address = f"http://127.0.0.1:{port}"
+
+    def start(self) -> None:
+        self._program = Program(self._command, self._log, cwd=ADDON.parent)
+        self._program.wait_for("listening at", WORKERS)
+
+    def stop(self) -> None:
+        self._program.stop()
+        assert not FAULTS.search(self._program.output), self._program.output
+
+    def answered(self) -> list[int]:
+        """The processes that have answered something, the last one first."""
+        told = re.findall(r"answered by (\d+)\n", self._program.output)
+        return list(dict.fromkeys(map(int, reversed(told))))
+
+    def kill_one(self) -> None:
+        self._program.wait_for(r"answered by \d+\n")
+        os.kill(self.answered()[0], signal.SIGKILL)
+        self._program.wait_for("another takes its place")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with sqlite3.connect(self.kept / "think-addon" / "memory.sqlite") as other:
+            other.execute("BEGIN EXCLUSIVE")
+            yield
+        other.close()
+
+
+@pytest.fixture(scope="module")
 def server() -> Iterator[ByPathServer]:
     with ByPathServer({CHAT: counts}) as serving:
         yield serving
 
 
-@contextmanager
-def crew_of(server: ByPathServer, folder: Path) -> Iterator[Workers]:
-    with Workers(server.address, folder) as crew:
-        crew.wait_for("listening at", 2)
+@pytest.fixture(scope="module", params=["sqlite", "redis"])
+def crew(
+    request: pytest.FixtureRequest, server: ByPathServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Crew]:
+    """What is kept is in the usual file, or with a server."""
+    folder = tmp_path_factory.mktemp(request.param)
+    crew = Crew(server.address, folder)
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setenv("XDG_STATE_HOME", str(crew.kept))
+        if request.param == "redis":
+            redis = stack.enter_context(RedisServer("--requirepass", PASSWORD))
+            patch.setenv("THINK_MEMORY", redis.address.replace("//", f"//:{PASSWORD}@"))
+            crew.kept, crew.silenced = redis.folder, redis.paused
+        crew.start()
+        stack.callback(crew.stop)
         yield crew
-    assert not FAULTS.search(crew.output), crew.output
 
 
-@pytest.fixture(params=["file", "redis"])
-def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have what is kept be in the usual file, and with a server."""
-    if request.param == "file":
-        yield
-        return
-    with RedisServer("--requirepass", "secret") as redis:
-        address = redis.address.replace("//", "//:secret@")
-        monkeypatch.setenv("THINK_MEMORY", address)
-        yield
+def test_any_worker_answers_any_turn_also_after_a_restart(server: ByPathServer, crew: Crew) -> None:
+    left: dict[Talk, Any] = dict.fromkeys(TALKS)
+    for turn in range(1, 2 * TURNS + 1):
+        for talk in TALKS:
+            said, left[talk] = talk(crew.address, left[talk])
+            assert said == str(turn), talk.__name__
+            if talk in RESTORED:
+                thoughts = re.findall(r"I count \d+\.", server.asked[-1].body.decode())
+                assert thoughts == [thought(earlier) for earlier in range(1, turn)]
+        if turn == TURNS:
+            assert len(crew.answered()) > 2
+            crew.stop()
+            crew.start()
+    assert len(crew.answered()) > 2
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state"
+def test_who_reads_what_is_kept_finds_no_key(crew: Crew) -> None:
+    for talk in TALKS:
+        talk(crew.address, None)
+    kept = b"".join(file.read_bytes() for file in crew.kept.rglob("*") if file.is_file())
+    assert b"I count 1." in kept
+    assert KEY.encode() not in kept
 
 
-def openai_of(crew: Workers) -> openai.OpenAI:
-    address = f"http://127.0.0.1:{crew.port}/v1"
-    return openai.OpenAI(base_url=address, api_key="mine", default_headers=CLOSING, max_retries=0)
+def insists(crew: Crew, previous: str) -> tuple[str, Any]:
+    """Ask until there is an answer; only one of the addon's own counts as a refusal."""
+    while True:
+        try:
+            return from_response(crew.address, previous)
+        except openai.APIStatusError:
+            raise
+        except Exception as error:
+            print(f"again, because a worker has gone: {error!r}")
 
 
-def responds(client: openai.OpenAI, process: set[str], streamed: bool, **fields: Any) -> Any:
-    """One turn; the worker that has answered it goes to `process`."""
-    raw = client.responses.with_raw_response.create(
-        model="small", input="more", stream=streamed, **fields
-    )
-    process.add(raw.headers["x-process"])
-    said: Any = raw.parse()
-    return list(said)[-1].response if streamed else said
+def test_a_worker_killed_in_the_middle_takes_nothing_along(crew: Crew) -> None:
+    """Whatever it was doing: who had an answer goes on from it, with another worker."""
+
+    def talks(turns: int) -> list[str]:
+        said, previous = list[str](), ""
+        for _ in range(turns):
+            answer, previous = insists(crew, previous)
+            said.append(answer)
+        return said
+
+    with ThreadPoolExecutor(3) as talking:
+        under_way = [talking.submit(talks, 12) for _ in range(3)]
+        crew.kill_one()
+        for talk in under_way:
+            assert talk.result() == [str(turn) for turn in range(1, 13)]
 
 
-@pytest.mark.usefixtures("kept")
-def test_any_worker_goes_on_from_any_response_also_after_a_restart(
-    server: ByPathServer, tmp_path: Path
-) -> None:
-    previous, answered = openai.omit, set[str]()
-    for begin in (1, TURNS + 1):
-        with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
-            for turn in range(begin, begin + TURNS):
-                streamed = bool(random.getrandbits(1))
-                said = responds(client, answered, streamed, previous_response_id=previous)
-                assert said.output_text == str(turn)
-                previous = said.id
-    assert len(answered) > 2
+def refusal(ask: Callable[[], Any], kind: type[Exception]) -> Any:
+    """What a client is told of a memory that is away."""
+    with pytest.raises(kind, match="memory is away") as refused:
+        ask()
+    return refused.value.response  # type: ignore[attr-defined]
 
 
-@pytest.mark.usefixtures("kept")
-def test_any_worker_goes_on_with_a_conversation_and_its_items(
-    server: ByPathServer, tmp_path: Path
-) -> None:
-    answered = set[str]()
-    with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
-        conversation = client.conversations.create()
-        for turn in range(1, TURNS + 1):
-            streamed = bool(turn % 2)
-            said = responds(client, answered, streamed, conversation=conversation.id)
-            assert said.output_text == str(turn)
-        items = list(client.conversations.items.list(conversation.id, limit=100))
-        assert len([item for item in items if getattr(item, "role", "") == "user"]) == TURNS
-    assert len(answered) == 2
-
-
-@pytest.mark.usefixtures("kept")
-def test_any_worker_goes_on_with_a_thread(server: ByPathServer, tmp_path: Path) -> None:
-    thread: dict[str, Any] = {"type": "create"}
-    with crew_of(server, tmp_path) as crew:
-        address = f"http://127.0.0.1:{crew.port}"
-        with anthropic.Anthropic(
-            base_url=address, api_key="mine", default_headers=CLOSING, max_retries=0
-        ) as client:
-            for turn in range(1, TURNS + 1):
-                with client.beta.messages.stream(
-                    model="small",
-                    max_tokens=100,
-                    messages=[{"role": "user", "content": "more"}],
-                    extra_body={"thread": thread},
-                    betas=["message-threads-2026-08-12"],
-                ) as stream:
-                    said = stream.get_final_message()
-                assert said.content[-1].text == str(turn)  # type: ignore[union-attr]
-                thread = {"type": "continue", "previous_message_id": said.id}
-
-
-def test_a_killed_worker_takes_nothing_along_that_was_kept(
-    server: ByPathServer, tmp_path: Path
-) -> None:
-    previous, process = openai.omit, set[str]()
-    with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
-        for turn in range(1, 4):
-            process.clear()
-            said = responds(client, process, turn % 2 == 0, previous_response_id=previous)
-            assert said.output_text == str(turn)
-            previous = said.id
-            os.kill(int(process.pop()), signal.SIGKILL)
-            crew.wait_for("another takes its place", turn)
-            crew.wait_for("listening at", 2 + turn)
-
-
-def test_a_memory_that_is_away_is_told_and_comes_back(
-    server: ByPathServer, tmp_path: Path, state: Path
-) -> None:
-    state.write_text("a file in the place of a folder")
-    with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
-        said = responds(client, set(), True)
-        assert said.output_text == "1"
-        with pytest.raises(openai.InternalServerError, match="memory is away") as refused:
-            responds(client, set(), True, previous_response_id=said.id)
-        assert refused.value.response.headers["retry-after"] == "1"
-        assert refused.value.status_code == 503
-        state.unlink()
-        trying = client.with_options(max_retries=5)
-        kept = responds(trying, set(), False)
-        while True:  # each worker has to find out by itself, a second after its last failure
-            try:
-                said = responds(trying, set(), True, previous_response_id=kept.id)
-                break
-            except openai.BadRequestError:
-                kept = responds(trying, set(), False)
-        assert said.output_text == "2"
-
-
-def test_a_server_that_hangs_keeps_nobody_waiting(
-    server: ByPathServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with RedisServer() as redis:
-        monkeypatch.setenv("THINK_MEMORY", redis.address)
-        with crew_of(server, tmp_path) as crew, openai_of(crew) as client:
-            begun = responds(client, set(), True)
-            with redis.paused():
-                with pytest.raises(openai.InternalServerError, match="memory is away"):
-                    responds(client, set(), True, previous_response_id=begun.id)
-                assert responds(client, set(), True).output_text == "1"
-                chat = client.chat.completions.create(model="small", messages=SAID)
-                assert chat.choices[0].message.content == "1"
-            trying = client.with_options(max_retries=5)
-            assert responds(trying, set(), True, previous_response_id=begun.id).output_text == "2"
+def test_a_memory_that_is_silent_keeps_nobody_waiting_and_comes_back(crew: Crew) -> None:
+    _, previous = from_response(crew.address, None)
+    _, conversation = in_conversation(crew.address, None)
+    _, message = in_thread(crew.address, None)
+    with openai_at(crew.address) as client:
+        with crew.silenced():
+            refused = [
+                refusal(lambda: from_response(crew.address, previous), openai.InternalServerError),
+                refusal(
+                    lambda: client.conversations.retrieve(conversation), openai.InternalServerError
+                ),
+                refusal(client.conversations.create, openai.InternalServerError),
+                refusal(lambda: in_thread(crew.address, message), anthropic.InternalServerError),
+            ]
+            assert {told.status_code for told in refused} == {503}
+            assert {told.headers["retry-after"] for told in refused} == {"1"}
+            assert [responds(client, streamed).output_text for streamed in (True, False)] == [
+                "1"
+            ] * 2
+            said = client.chat.completions.create(model="small", messages=[MORE])
+            assert said.choices[0].message.content == "1"
+        trying = client.with_options(max_retries=9)
+        assert responds(trying, previous_response_id=previous).output_text == "2"

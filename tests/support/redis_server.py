@@ -22,6 +22,7 @@ class RedisServer:
 
     def __init__(self, *options: str) -> None:
         self._folder = TemporaryDirectory()
+        self.folder = Path(self._folder.name)
         self.port = free_ports(1)[0]
         self.options = options
         self.address = f"redis://127.0.0.1:{self.port}/0"
@@ -36,9 +37,9 @@ class RedisServer:
 
     def start(self) -> None:
         found = filter(None, map(shutil.which, NAMES))
-        place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", self._folder.name]
+        place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
         keeping = ["--appendonly", "yes", "--appendfsync", "always"]
-        log, config = (Path(self._folder.name) / name for name in ("log", "config"))
+        log, config = (self.folder / name for name in ("log", "config"))
         config.touch()
         self._program = Program([next(found), str(config), *place, *keeping, *self.options], log)
         self._program.wait_for("Ready to accept connections|Sentinel ID is")
