@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -63,22 +63,36 @@ def _module(source: Path) -> str:
     return ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _imports(source: Path) -> Iterator[str]:
+@cache
+def _tree(source: Path) -> ast.Module:
+    return ast.parse(source.read_text())
+
+
+@cache
+def _nodes(source: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file: each rule reads all files, so that they are read once."""
+    return tuple(ast.walk(_tree(source)))
+
+
+@cache
+def _imports(source: Path) -> tuple[str, ...]:
     """Every module that a file imports, whole names; what it takes from a package counts as a
     module of it.
     """
-    for node in ast.walk(ast.parse(source.read_text())):
+    names: list[str] = []
+    for node in _nodes(source):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{source.name}: relative import"
             assert node.module
             package = (ROOT / node.module.replace(".", "/")).is_dir()
-            yield from (
-                (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (
+                [f"{node.module}.{alias.name}" for alias in node.names]
                 if package
                 else [node.module]
             )
+    return tuple(names)
 
 
 def _unit(module: str) -> str:
@@ -142,16 +156,16 @@ _OF_DIALECTS = re.compile(
 )
 
 
-def _texts(tree: ast.AST) -> Iterator[str]:
+def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Every string but docstrings, and every name that is taken from the table."""
     documents = {
         id(statement.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         for statement in node.body
         if isinstance(statement, ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and id(node) not in documents:
             yield str(node.value)
         elif isinstance(node, ast.ImportFrom) and node.module == "converter.dialects.table":
@@ -166,7 +180,7 @@ def test_a_dialect_is_named_in_its_folder_and_its_row_only(source: Path) -> None
         or module in NAMES_A_DIALECT
     ):
         return
-    named = [text for text in _texts(ast.parse(source.read_text())) if _OF_DIALECTS.fullmatch(text)]
+    named = [text for text in _texts(_nodes(source)) if _OF_DIALECTS.fullmatch(text)]
     folders = [name for name in _ours(source) if name.startswith(_OF_A_DIALECT)]
     assert named + folders == []
 
@@ -193,11 +207,10 @@ PROXY_SOURCES = [
 @pytest.mark.parametrize("source", PROXY_SOURCES, ids=_module)
 def test_private_members_of_the_proxy_are_used_in_one_place(source: Path) -> None:
     """Our layers are children of mitmproxy's: what those override is named in the guard."""
-    tree = ast.parse(source.read_text())
     own = {"self", "cls", "super()"}
     private = [
         ast.unparse(node)
-        for node in ast.walk(tree)
+        for node in _nodes(source)
         if isinstance(node, ast.Attribute)
         and re.match(r"_(?!_)", node.attr)
         and ast.unparse(node.value) not in own
@@ -247,7 +260,7 @@ def test_a_docstring_begins_with_its_promise(source: Path) -> None:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     begun = [
         words.partition("\n")[0]
-        for node in ast.walk(ast.parse(source.read_text()))
+        for node in _nodes(source)
         if isinstance(node, documented) and (words := ast.get_docstring(node))
     ]
     assert [words for words in begun if _CLAUSES.match(words)] == []
@@ -272,7 +285,7 @@ def test_a_file_is_read_at_one_sitting(source: Path) -> None:
 def test_a_function_fits_in_the_eye(source: Path) -> None:
     long = [
         node.name
-        for node in ast.walk(ast.parse(source.read_text()))
+        for node in _nodes(source)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
     ]
@@ -339,9 +352,8 @@ def _asserts_by_the_clock(source: Path) -> Iterator[str]:
     text = source.read_text()
     if not _CLOCKS.search(text):
         return
-    tree = ast.parse(text)
     functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node for node in _nodes(source) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     measuring = {
         node.name
@@ -391,7 +403,7 @@ def _loaded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 def _loads(source: Path) -> frozenset[str]:
     """The modules that a file loads by itself, whole names."""
     names: set[str] = set()
-    for node in _loaded(ast.parse(source.read_text())):
+    for node in _loaded(_tree(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif node.module:
@@ -399,13 +411,18 @@ def _loads(source: Path) -> frozenset[str]:
     return frozenset(names)
 
 
+@cache
+def _file(module: str) -> Path | None:
+    file = ROOT / f"{module.replace('.', '/')}.py"
+    return file if file.is_file() else None
+
+
 def _needs(source: Path) -> set[str]:
     """The packages that must be installed for a file to load."""
     waiting, seen, packages = [source], {source}, set[str]()
     while waiting:
         for name in _loads(waiting.pop()):
-            file = ROOT / f"{name.replace('.', '/')}.py"
-            if file.is_file() and file not in seen:
+            if (file := _file(name)) and file not in seen:
                 seen.add(file)
                 waiting.append(file)
             packages.add(name.split(".")[0])
