@@ -218,7 +218,7 @@ class ExpectationItem(_RecordingItem):
     def runtest(self) -> None:
         """Fail with what is read otherwise."""
         if unmet := self._library.unmet(self._recording):
-            raise RecordingFailureError(f"{self._recording.name} is not read as expected\n{unmet}")
+            raise RecordingFailureError(unmet)
 
 
 def _difference(name: str, old: str, new: str) -> list[str]:

@@ -1,3 +1,3 @@
-"""Recordings: captured exchanges that are regression fixtures. `python -m converter.recordings`
+"""Recordings: captured exchanges that are regression fixtures. `think-addon record`
 keeps, shows and checks them.
 """

@@ -1,4 +1,4 @@
-"""`python -m converter.recordings`: keep, list, show, bless, check and serve recordings."""
+"""`think-addon record`: keep, list, show, bless, check and serve recordings."""
 
 import argparse
 import os
@@ -33,6 +33,11 @@ def main(arguments: list[str] | None = None, name: str = "think-addon record") -
 
 def _complain(error: Exception) -> None:
     print(one_line(str(error)), file=sys.stderr)
+
+
+def _safe(words: str) -> str:
+    """Return lines with nothing in them that a terminal would act on."""
+    return "\n".join(map(one_line, words.split("\n")))
 
 
 def _add(library: Library, chosen: argparse.Namespace) -> int:
@@ -119,15 +124,20 @@ def _show(library: Library, chosen: argparse.Namespace) -> int:
 
 
 def _bless(library: Library, chosen: argparse.Namespace) -> int:
-    def bless(name: str) -> None:
+    def bless(name: str) -> bool:
+        recording = library.load(name)
         if chosen.set:
-            recording = library.load(name)
             options = with_options(recording.options, chosen.set)
-            library.keep(replace(recording, options=options), replace=True)
-        print(library.bless(name), end="")
+            recording = replace(recording, options=options)
+        print(library.bless(recording, bool(chosen.set)), end="")
+        if unmet := library.unmet(recording):
+            print(_safe(unmet), file=sys.stderr)
+        return bool(unmet)
 
-    _, status = _tried(_names(library, chosen.names), bless)
-    return status
+    unmet, status = _tried(_names(library, chosen.names), bless)
+    if chosen.set and not status:
+        print("The proxy that runs needs the same --set.")
+    return status or (FAILED if any(unmet) else 0)
 
 
 def _check(library: Library, chosen: argparse.Namespace) -> int:
@@ -139,7 +149,7 @@ def _check(library: Library, chosen: argparse.Namespace) -> int:
         faults = library.check(name, laws.check)
         failing += bool(faults)
         for wrong in faults:
-            print("\n".join(map(one_line, wrong.message.split("\n"))), flush=True)
+            print(_safe(wrong.message), flush=True)
     print(f"{len(names) - failing} of {len(names)} recordings are as they should be")
     return FAILED if failing else 0
 

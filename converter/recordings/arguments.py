@@ -1,4 +1,4 @@
-"""The arguments of `python -m converter.recordings`, and options as they write them."""
+"""The arguments of `think-addon record`, and options as they write them."""
 
 import argparse
 from collections.abc import Mapping, Sequence

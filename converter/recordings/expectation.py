@@ -8,6 +8,7 @@ reading is mended.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from difflib import unified_diff
@@ -23,6 +24,7 @@ from converter.transcript.turns import TextPart, ThinkingPart, Transcript
 SUFFIX = ".expected.json"
 JOINT = "\n\n"
 _DIFF_LINES = 40
+_HINTED = re.compile(r"--set think_.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,12 @@ def unmet(recording: Recording, expected: Expectation) -> str:
         for line in _differing(name, getattr(expected, name), getattr(read, name))
     ]
     return "\n".join([*why, *lines]) if lines else ""
+
+
+def hinted_options(recording: Recording) -> str:
+    """Return the options that a note on the reply names, as a command line has them."""
+    notes = replayed(recording, recording.client).notes
+    return next((hint[0] for note in notes if (hint := _HINTED.search(note))), "")
 
 
 def _differing(name: str, expected: str | None, actual: str) -> Iterator[str]:

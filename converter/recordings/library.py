@@ -87,6 +87,12 @@ class Library:
         """Clean a recording and write it, with its goldens; return its file. With `replace` it may
         take another one's place.
         """
+        path = self.path(recording.name)
+        self._write(recording, replace)
+        return path
+
+    def _write(self, recording: Recording, replace: bool) -> list[tuple[Path, str, str]]:
+        """Do what `keep` says; return the path of each golden, what it said and what it says."""
         path, clean = self.path(recording.name), redacted(recording)
         # a long reply's are most of the work
         replays = {client: replayed(clean, client) for client in dialects_of(clean)}
@@ -101,17 +107,18 @@ class Library:
         except OSError as error:
             raise RecordingError(f"{path.parent}: {error.strerror}") from None
         write_whole(path, data)
-        self._write_goldens(recording.name, goldens)
-        return path
+        return self._write_goldens(recording.name, goldens)
 
-    def bless(self, name: str) -> str:
+    def bless(self, recording: Recording, changed: bool = False) -> str:
         """Accept what comes out now: rewrite a recording's goldens, and return what is new in them
-        as a diff.
+        as a diff. `changed`: it is written anew itself, because it has other options.
         """
-        goldens = self._goldens(self.load(name))
-        return "".join(
-            _diff(path.name, old, new) for path, old, new in self._write_goldens(name, goldens)
+        written = (
+            self._write(recording, replace=True)
+            if changed
+            else self._write_goldens(recording.name, self._goldens(recording))
         )
+        return "".join(_diff(path.name, old, new) for path, old, new in written)
 
     def check(self, name: str, laws: Laws) -> list[Wrong]:
         """Return all that is wrong with a recording: its file, a law that it breaks, goldens that
@@ -129,7 +136,7 @@ class Library:
             words = f"{name} holds what no recording may: `add` it again"
             faults.append(Wrong(name, "clean", words))
         if unmet:
-            faults.append(Wrong(name, "expected", f"{name} is not read as expected\n{unmet}"))
+            faults.append(Wrong(name, "expected", unmet))
         return [*faults, *self._broken(recording, laws), *self._stale(name, goldens)]
 
     def expectation_path(self, name: str) -> Path:
@@ -137,15 +144,23 @@ class Library:
         return expectation.path_of(self.path(name))
 
     def unmet(self, recording: Recording) -> str:
-        """Return how a recording is read otherwise than a person expects; empty when it is not, or
-        nobody said so.
+        """Return how a recording is read otherwise than a person expects, and what to do; empty
+        when it is not, or nobody said so.
         """
-        expected = expectation.load(self.path(recording.name))
-        return expectation.unmet(recording, expected) if expected else ""
+        name = recording.name
+        expected = expectation.load(self.path(name))
+        unmet = expectation.unmet(recording, expected) if expected else ""
+        if not unmet:
+            return ""
+        options = expectation.hinted_options(recording)
+        why = "" if options else "Find the option that reads it so in docs/options.md, then:\n"
+        command = f"{self.command('bless', name)} {options or '--set think_NAME=VALUE'}"
+        also = "The proxy that runs needs the same --set."
+        return f"{name} is not read as expected\n{unmet}\n{why}{command}\n{also}"
 
     def command(self, verb: str, name: str) -> str:
         """Return the command that does this with a recording here."""
-        return f"python -m converter.recordings {verb} {name} --dir {shlex.quote(str(self.folder))}"
+        return f"think-addon record {verb} {name} --dir {shlex.quote(str(self.folder))}"
 
     def golden_path(self, name: str, dialect: Dialect) -> Path:
         """Return where a golden is."""

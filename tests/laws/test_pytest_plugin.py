@@ -172,15 +172,13 @@ def test_a_golden_that_says_otherwise_shows_the_difference_and_how_to_accept_it(
     assert (status, "2 failed" in said) == (1, True), said
     assert re.search(r"^-.*It is 6", said, re.MULTILINE)
     assert re.search(r"^\+.*It is 5", said, re.MULTILINE)
-    commands = re.findall(
-        r"^python -m (converter\.recordings bless \S+ --dir \S+)\n(?:_|=)", said, re.MULTILINE
-    )
+    commands = re.findall(r"^(think-addon record bless \S+ --dir \S+)\n(?:_|=)", said, re.MULTILINE)
     assert commands == [
-        f"converter.recordings bless {name} --dir captures" for name in ("sum-stream", "sum-whole")
+        f"think-addon record bless {name} --dir captures" for name in ("sum-stream", "sum-whole")
     ]
     for command in commands:
         subprocess.run(
-            [sys.executable, "-m", *command.split()],
+            [sys.executable, "-m", "converter.command", *command.split()[1:]],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(installed)},
             check=True,
@@ -303,4 +301,4 @@ def test_a_seeded_fault_makes_a_recording_fail(
         re.search(r"event \d+|frame|last event|addon|stream ends|bytes differ", words)
         for _, _, words in told
     ), told
-    assert re.search(r"\npython -m converter\.recordings check \S+ --dir captures\n(_|=)", said)
+    assert re.search(r"\nthink-addon record check \S+ --dir captures\n(_|=)", said)

@@ -106,3 +106,12 @@ def test_a_library_holds_its_recordings_to_what_is_expected(tmp_path: Path) -> N
     assert "-It is 6." in wrong.message
     expectation.path_of(path).write_text("{}")
     assert library.check("sample", lambda _: []) == []
+
+
+def test_options_that_a_note_hints_at_are_named(sum_: Recording) -> None:
+    unread = streamed("<mythink>I add.</mythink>84")
+    assert (
+        expectation.hinted_options(unread)
+        == "--set think_tags=auto --set think_tags='<mythink> </mythink>'"
+    )
+    assert not expectation.hinted_options(sum_)

@@ -108,7 +108,8 @@ def test_blessing_twice_changes_nothing(library: Library) -> None:
     before = digests(library)
     golden = library.golden_path("hello", OPENAI_CHAT)
     golden.write_text(golden.read_text().replace("Hello", "Goodbye"))
-    first, second = library.bless("hello"), library.bless("hello")
+    recording = library.load("hello")
+    first, second = library.bless(recording), library.bless(recording)
     assert (digests(library), second) == (before, "")
     assert "--- before/hello.openai.txt\n+++ now/hello.openai.txt\n" in first
     assert [line for line in first.split("\n") if line.startswith("-") and "Goodbye" in line]
@@ -134,7 +135,7 @@ def test_a_golden_that_says_otherwise_ends_with_the_command_that_accepts_it(
     golden.write_text("\n".join(["# other", *lines[1:]]))
     library.golden_path("hello", ANTHROPIC).unlink()
     changed, missing = library.check("hello", no_laws)
-    command = f"python -m converter.recordings bless hello --dir {library.folder}"
+    command = f"think-addon record bless hello --dir {library.folder}"
     assert changed.message == f"hello.openai.txt, line 1:\n- # other\n+ {lines[0]}\n{command}"
     assert missing.message == f"hello.anthropic.txt is not there\n{command}"
 
@@ -175,10 +176,7 @@ def test_a_broken_law_is_told_with_its_command(library: Library) -> None:
     library.keep(exchange())
     (wrong,) = library.check("hello", check)
     assert (wrong.recording, wrong.law) == ("hello", "law 0")
-    assert (
-        wrong.message
-        == f"law 0 says no\npython -m converter.recordings check hello --dir {library.folder}"
-    )
+    assert wrong.message == f"law 0 says no\nthink-addon record check hello --dir {library.folder}"
 
 
 def test_a_law_that_cannot_read_a_recording_is_told_of(library: Library) -> None:

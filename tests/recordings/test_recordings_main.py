@@ -1,8 +1,9 @@
-"""`python -m converter.recordings`, as a user types it."""
+"""`think-addon record`, as a user types it."""
 
 import argparse
 import io
 import json
+import shlex
 import subprocess
 import sys
 from http.client import HTTPConnection
@@ -92,16 +93,18 @@ def test_what_is_right_is_said_as_it_is_added_and_options_later(
     run(kept, "add", str(source), "hello", *asked)
     assert capsys.readouterr().out.endswith("hello.expected.json\n")
     run(kept, "check", fails=1)
-    assert "I add." in capsys.readouterr().out
-    run(
-        kept,
-        "bless",
-        "hello",
-        "--set",
-        "think_tags=auto",
-        "--set",
-        "think_tags=<mythink> </mythink>",
-    )
+    said = capsys.readouterr().out.split("\n")
+    assert "-I add." in said
+    command, also = said[-4:-2]
+    run(kept, "bless", "hello", fails=1)
+    assert "hello is not read as expected" in capsys.readouterr().err
+    words = shlex.split(command)
+    assert words[:5] == ["think-addon", "record", "bless", "hello", "--dir"]
+    run(kept, "bless", "hello", *words[6:])
+    shown = capsys.readouterr().out
+    assert "+++ now/hello.openai.txt" in shown
+    assert "reasoning_content" in shown
+    assert shown.endswith(f"{also}\n")
     run(kept, "check")
     run(kept, "bless", "hello", "--set", "think_nothing=1", fails=2)
 
@@ -119,7 +122,7 @@ def test_check_and_bless_name_what_differs(kept: Path, capsys: Output) -> None:
     run(kept, "check", fails=1)
     said = capsys.readouterr().out
     assert (
-        f"python -m converter.recordings bless hello --dir {kept}\n0 of 1 recordings are as they should be\n"
+        f"think-addon record bless hello --dir {kept}\n0 of 1 recordings are as they should be\n"
         in said
     )
     run(kept, "bless", "hello")
