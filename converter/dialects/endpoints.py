@@ -25,12 +25,13 @@ class Purpose(enum.Enum):
 @dataclass(frozen=True)
 class Counterpart:
     """The endpoint of chat-completions servers that does the same: its path, what it is asked for a
-    client's request, and the answer in the client's words. Both raise RequestError.
+    client's request, and the answer in the client's words, for a reply that took so many
+    nanoseconds. Both raise RequestError.
     """
 
     path: str
     request: Callable[[Fields], dict[str, object]]
-    reply: Callable[[Fields], dict[str, object]]
+    reply: Callable[[Fields, int], dict[str, object]]
 
 
 @dataclass(frozen=True, eq=False)

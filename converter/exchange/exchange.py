@@ -122,13 +122,15 @@ class Exchange:
             return Answer(status, "text/plain; charset=utf-8", body.encode())
         return Answer(status, JSON, b"" if body is None else json_text.write(body))
 
-    def retold(self, counterpart: Counterpart, status: int, body: bytes) -> Answer | None:
+    def retold(
+        self, counterpart: Counterpart, status: int, body: bytes, took: int = 0
+    ) -> Answer | None:
         """Return the answer of an endpoint's counterpart in the client's dialect; None: an error
-        that is as it should be.
+        that is as it should be. `took`: so many nanoseconds.
         """
         if status == 200:
             with suppress(RequestError):
-                told = counterpart.reply(Fields(json_text.read_or_none(body)))
+                told = counterpart.reply(Fields(json_text.read_or_none(body)), took)
                 return Answer(200, JSON, json_text.write(told))
         return self.error(status, body)
 

@@ -249,6 +249,16 @@ def test_a_good_reply_of_an_ollama_passes_byte_for_byte(real: ByPathServer, home
         assert b"success" in plain.ask("/api/pull", b"{}").body
 
 
+def test_an_ollama_makes_vectors_itself(real: ByPathServer, home: Proxy) -> None:
+    vectors = b'{"model":"m","embeddings":[[0.5]],"load_duration":7}'
+    for path, field in (("/api/embed", "input"), ("/api/embeddings", "prompt")):
+        real.rows[path] = Says(vectors)
+        asked = {"model": MODEL, field: "a", "truncate": True, "options": {"num_ctx": 9}}
+        with Client(home.ports[0]) as plain:
+            assert plain.ask(path, json.dumps(asked).encode()).body == vectors
+        assert real.bodies(path) == [asked]
+
+
 def test_nothing_is_said_to_run_where_no_server_is(proxy_folder: Path) -> None:
     [nobody] = free_ports(1)
     modes = [f"reverse:http://127.0.0.1:{nobody}"]
@@ -280,6 +290,7 @@ def test_words_become_the_servers_vectors(vectors: tuple[str, Proxy]) -> None:
         told = client.embed(MODEL, ["12 * 7", "a"])
         assert [list(row) for row in told.embeddings] == rows
         assert told.prompt_eval_count
+        assert told.total_duration
         assert list(client.embed(MODEL, "a").embeddings[0]) == pytest.approx(rows[1])
         assert list(client.embeddings(MODEL, "a").embedding) == pytest.approx(rows[1])
     with Client(proxy.ports[0]) as plain:

@@ -8,8 +8,8 @@ from converter.wire.checked import Fields
 
 def _asked(name: str, request: Fields) -> dict[str, object]:
     """Return the request for vectors of what stands in the field of that name. `truncate`,
-    `options` and `keep_alive` have no place in it: how long a model's input may be, and how long
-    it stays, is set at a model server's start.
+    `options` and `keep_alive` have no place in it (the log says so): how long a model's input may
+    be, and how long it stays, is set at a model server's start.
     """
     given = request.value(name)
     if not isinstance(given, str | list):
@@ -25,14 +25,15 @@ def _vectors(reply: Fields) -> list[list[object]]:
     return [row.required("embedding", list) for row in rows]
 
 
-def _embedded(reply: Fields) -> dict[str, object]:
+def _embedded(reply: Fields, took: int) -> dict[str, object]:
     usage = reply.child("usage")
     count = usage and usage.optional("prompt_tokens", int)
     told = {"model": reply.optional("model", str) or "", "embeddings": _vectors(reply)}
-    return told | ({"prompt_eval_count": count} if count else {})
+    measured = {"total_duration": max(took, 0), "prompt_eval_count": count}
+    return told | {name: value for name, value in measured.items() if value}
 
 
-def _one(reply: Fields) -> dict[str, object]:
+def _one(reply: Fields, _took: int) -> dict[str, object]:
     return {"embedding": next(iter(_vectors(reply)), [])}
 
 

@@ -256,8 +256,9 @@ async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
     """
     if not (record.counterpart and flow.response):
         return
-    body = messages.body(flow.response, record.notes)
-    told = partial(record.exchange.retold, record.counterpart, flow.response.status_code, body)
+    body, status = messages.body(flow.response, record.notes), flow.response.status_code
+    took = (flow.response.timestamp_end or 0) - flow.request.timestamp_start
+    told = partial(record.exchange.retold, record.counterpart, status, body, int(took * 1e9))
     if answer := await aside(len(body), told):
         messages.replace(flow.response, answer)
 

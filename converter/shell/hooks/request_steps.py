@@ -60,6 +60,7 @@ class RequestSteps:
         except (RequestTooLargeError, AwayError) as error:
             flow.response = _refused(record.exchange, error, notes)
         if not flow.response and record.exchange.endpoint.is_own:
+            report(flow, notes, logging.INFO)
             return  # the server's answer goes on as it comes
         request = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(request, record.server)
@@ -89,7 +90,7 @@ class RequestSteps:
             if exchange.at_home:
                 return None
             if exchange.endpoint.counterpart:
-                return await self._ask_counterpart(flow, record, exchange.endpoint.counterpart)
+                return await _ask_counterpart(flow, record, exchange.endpoint.counterpart, notes)
             return await self._own_answer(flow, exchange, notes)
         if exchange.translated and exchange.endpoint.is_request:
             return await self._answer_or_translate(flow, record, notes)
@@ -110,24 +111,6 @@ class RequestSteps:
         if failed := await written(memory):
             raise failed
         return messages.made(answer) if answer else None
-
-    async def _ask_counterpart(
-        self, flow: HTTPFlow, record: FlowRecord, counterpart: Counterpart
-    ) -> Response | None:
-        """Have the server be asked at its own endpoint; return the answer to a request that goes no
-        further.
-        """
-        body = _body(flow, record.exchange, record.notes)
-        try:
-            fields = Fields(json_text.read(body))
-            asked = await aside(len(body), partial(counterpart.request, fields))
-        except (RequestError, json_text.UnreadableError) as error:
-            return _refused(record.exchange, error, record.notes)
-        flow.request.path = record.exchange.prefix + counterpart.path
-        client = credentials(flow.request.headers)
-        await _send(flow, asked, {b"x-api-key": None, **_fields(client)})
-        record.counterpart = counterpart
-        return None
 
     async def _answer_or_translate(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]
@@ -286,6 +269,27 @@ class RequestSteps:
             size = len(flow.request.raw_content or b"")
             whose = f"{record.exchange.owner} {messages.upstream(flow, record.exchange)}"
             record.broken = self._prompts.compare(whose, record.request.body, size)
+
+
+async def _ask_counterpart(
+    flow: HTTPFlow, record: FlowRecord, counterpart: Counterpart, notes: list[str]
+) -> Response | None:
+    """Have the server be asked at its own endpoint; return the answer to a request that goes no
+    further.
+    """
+    body = _body(flow, record.exchange, notes)
+    try:
+        fields = Fields(json_text.read(body))
+        asked = await aside(len(body), partial(counterpart.request, fields))
+    except (RequestError, json_text.UnreadableError) as error:
+        return _refused(record.exchange, error, notes)
+    if dropped := ", ".join(name for name, value in fields.unread() if value):
+        notes.append(f"no server takes it with a request: {dropped}")
+    flow.request.path = record.exchange.prefix + counterpart.path
+    client = credentials(flow.request.headers)
+    await _send(flow, asked, {b"x-api-key": None, **_fields(client)})
+    record.counterpart = counterpart
+    return None
 
 
 def _body(flow: HTTPFlow, exchange: Exchange, notes: list[str]) -> bytes:

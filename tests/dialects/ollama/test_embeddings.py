@@ -23,12 +23,14 @@ def test_the_server_is_asked_for_vectors_of_the_same_words() -> None:
 
 
 def test_vectors_come_in_the_order_of_the_words() -> None:
-    assert EMBED.reply(Fields(REPLY)) == {
-        "model": "m",
-        "embeddings": [[0.25, -1e-05], [0.5]],
-        "prompt_eval_count": 3,
-    }
-    assert OLDER.reply(Fields(REPLY)) == {"embedding": [0.25, -1e-05]}
+    told = {"model": "m", "embeddings": [[0.25, -1e-05], [0.5]], "prompt_eval_count": 3}
+    assert EMBED.reply(Fields(REPLY), 7) == told | {"total_duration": 7}
+    assert OLDER.reply(Fields(REPLY), 7) == {"embedding": [0.25, -1e-05]}
+
+
+@pytest.mark.parametrize("took", [0, -1])
+def test_a_time_that_nobody_knows_is_left_out(took: int) -> None:
+    assert "total_duration" not in EMBED.reply(Fields(REPLY), took)
 
 
 @pytest.mark.parametrize("fields", [{}, {"model": "m"}, {"input": "a"}, {"model": 1, "input": "a"}])
@@ -40,4 +42,4 @@ def test_a_request_without_words_or_model_is_refused(fields: dict[str, object]) 
 @pytest.mark.parametrize("reply", [{}, {"data": {}}, {"data": [{}]}, {"data": [1]}])
 def test_an_answer_without_vectors_is_none(reply: dict[str, object]) -> None:
     with pytest.raises(RequestError):
-        EMBED.reply(Fields(reply))
+        EMBED.reply(Fields(reply), 7)

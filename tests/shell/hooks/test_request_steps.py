@@ -1,6 +1,7 @@
 """Requests, from the client to the server or to an answer, by the addon's hooks."""
 
 import json
+import logging
 import socket
 
 import pytest
@@ -118,6 +119,22 @@ def test_a_request_that_breaks_the_format_is_refused_and_does_not_reach_the_serv
         )
         assert place in error["error"]["message"]
         assert flow.request.path == MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"model": "m", "input": "a", "truncate": True, "keep_alive": 5}, "truncate, keep_alive"),
+        ({"model": "m", "input": 5}, "input: Input should be a string or an array of strings"),
+    ],
+    ids=["dropped", "refused"],
+)
+def test_the_log_says_what_a_counterpart_does_not_take(
+    body: object, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running() as (addon, _), caplog.at_level(logging.INFO):
+        ask(addon, request("/api/embed", body))
+    assert words in caplog.text
 
 
 def test_a_client_that_leaves_while_the_request_is_prepared_breaks_nothing(
