@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from converter.dialects.anthropic import threads
 from converter.dialects.endpoints import Purpose
-from converter.dialects.table import ANTHROPIC, OPENAI_CHAT, RESPONSES, Dialect, Form, ReplyContext
+from converter.dialects.table import (
+    ANTHROPIC,
+    DIALECTS,
+    OPENAI_CHAT,
+    RESPONSES,
+    Dialect,
+    Form,
+    ReplyContext,
+)
 from converter.exchange import settings
 from converter.exchange.settings import Settings
 from converter.model.events import Text, Thinking
@@ -31,7 +39,7 @@ STREAMS = [
     if (recording := LIBRARY.load(name)).server_form is Form.STREAM
     and recording.server_dialect is OPENAI_CHAT
 ]
-CLIENTS = pytest.mark.parametrize("client", [OPENAI_CHAT, ANTHROPIC, RESPONSES], ids=repr)
+CLIENTS = pytest.mark.parametrize("client", DIALECTS, ids=repr)
 
 
 def _rewriter(chosen: Settings, client: Dialect, fast: bool, **more: object) -> Rewriter:
@@ -115,7 +123,7 @@ def test_drawn_streams_come_out_alike(
     body = b"".join([*frames, b"data: [DONE]\n\n"])
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(body)), max_size=6)))
     places = list(zip([0, *cuts], [*cuts, len(body)], strict=True))
-    for client in (OPENAI_CHAT, ANTHROPIC, RESPONSES):
+    for client in DIALECTS:
         _both([body[begin:end] for begin, end in places], settings.read(), client)
 
 
