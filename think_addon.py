@@ -83,7 +83,7 @@ class ThinkAddon:
             self._metrics,
             self._traces,
             Commands(self._recorder),
-            Page(self._recorder),
+            Page(self._recorder, client),
             FlowKeeper(lambda: self._settings.limits),
         ]
 

@@ -5,6 +5,7 @@ Sans I/O: a probe is a generator that yields a request and is sent the reply, No
 none; its return value is the result. `converter.shell.probes.upstream_client` carries them.
 """
 
+import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 
@@ -98,7 +99,8 @@ def count_tokens(server: Server, body: Mapping[str, object]) -> Probe[int | None
     tokenizer to ask.
     """
     if server.name == "llama.cpp":
-        return (yield from _count_on_llama(body))
+        tokens = yield from _tokens_on_llama(body)
+        return None if tokens is None else len(tokens)
     if server.name == "vllm":
         fields = {name: body[name] for name in _TEMPLATED if name in body}
         reply = yield ProbeRequest("/tokenize", json_text.write(fields))
@@ -113,22 +115,63 @@ def prompt_state(server: Server, body: Mapping[str, object]) -> Probe[InitialSta
     """
     if server.name != "vllm":
         return None
-    fields = {name: body[name] for name in _TEMPLATED if name in body}
-    fields["return_token_strs"] = True
-    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "token_strs")
-    if not isinstance(tokens, list) or not tokens:
+    tokens = yield from _tokens_on_vllm(body)
+    if not tokens:
         return None
     tail = "".join(map(str, tokens[-_TAIL:]))
     return end_of_prompt(tail.replace("Ċ", "\n").replace("Ġ", " "))  # byte-level BPE's LF and blank
 
 
-def _count_on_llama(body: Mapping[str, object]) -> Probe[int | None]:
+def prompt_pieces(server: Server, body: Mapping[str, object]) -> Probe[list[bytes] | None]:
+    """Return the words of each token of a chat completion's prompt, None when the server cannot be
+    asked for them.
+    """
+    if server.name == "llama.cpp":
+        tokens = yield from _tokens_on_llama(body, with_pieces=True)
+        pieces = [token.get("piece") if isinstance(token, dict) else "" for token in tokens or ()]
+        return [_llama_bytes(piece) for piece in pieces] or None
+    if server.name == "vllm":
+        tokens = yield from _tokens_on_vllm(body)
+        return [_vocabulary_bytes(str(token)) for token in tokens or ()] or None
+    return None
+
+
+def _tokens_on_llama(
+    body: Mapping[str, object], *, with_pieces: bool = False
+) -> Probe[list[object] | None]:
     prompt = _field((yield ProbeRequest("/apply-template", json_text.write(body))), "prompt")
     if not isinstance(prompt, str):
         return None
     fields = {"content": prompt, "add_special": True, "parse_special": True}
+    if with_pieces:
+        fields["with_pieces"] = True
     tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "tokens")
-    return len(tokens) if isinstance(tokens, list) else None
+    return tokens if isinstance(tokens, list) else None
+
+
+def _llama_bytes(piece: object) -> bytes:
+    """Return the bytes of a token; llama.cpp writes a part of a character as numbers."""
+    if isinstance(piece, list):
+        return bytes(byte for byte in piece if type(byte) is int and 0 <= byte < 256)
+    return str(piece).encode(errors="replace")
+
+
+def _tokens_on_vllm(body: Mapping[str, object]) -> Probe[list[object] | None]:
+    fields = {name: body[name] for name in _TEMPLATED if name in body}
+    fields["return_token_strs"] = True
+    tokens = _field((yield ProbeRequest("/tokenize", json_text.write(fields))), "token_strs")
+    return tokens if isinstance(tokens, list) else None
+
+
+def _vocabulary_bytes(token: str) -> bytes:
+    """Return the bytes of a token as its vocabulary spells them: each byte a character, as GPT-2
+    does, or SentencePiece's words.
+    """
+    if hexadecimal := _BYTE_TOKEN.fullmatch(token):
+        return bytes([int(hexadecimal[1], 16)])
+    if all(letter in _BYTE_OF for letter in token):
+        return bytes(_BYTE_OF[letter] for letter in token)
+    return token.replace("▁", " ").encode(errors="replace")
 
 
 def _field(reply: ProbeReply | None, name: str) -> object:
@@ -141,6 +184,16 @@ _SHUT = (401, 403)
 starting.
 """
 _TEMPLATED = ("model", "messages", "tools", "chat_template_kwargs")
+_BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
+_SPELLED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+"""Bytes that GPT-2's vocabulary spells as the character of their number; others follow from 256."""
+_BYTE_OF = {
+    **{chr(byte): byte for byte in _SPELLED},
+    **{
+        chr(256 + at): byte
+        for at, byte in enumerate(byte for byte in range(256) if byte not in set(_SPELLED))
+    },
+}
 _TAIL = 12
 """Tokens at a prompt's end that hold its last mark."""
 CHARACTERS_PER_TOKEN = 4

@@ -33,14 +33,14 @@ UNCOLLECTED = 10.0
 """Seconds of such work, one upon the other, in which nobody collects garbage. Longer, a busy proxy
 would keep every flow that is over, for flows are cycles.
 """
-_WORKER = ThreadPoolExecutor(1, "think-aside")
+BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
 """For what people look at: no client's request waits for that."""
 
 
 async def aside[Result](
-    size: int, work: Callable[[], Result], worker: ThreadPoolExecutor = _WORKER
+    size: int, work: Callable[[], Result], worker: ThreadPoolExecutor = BODIES
 ) -> Result:
     """Return what `work` does to so many bytes; for many it is done in the thread."""
     if size <= AT_ONCE:

@@ -1,16 +1,17 @@
 """Parts of a request by the tokens that they take: system prompt, tools, turns, thoughts, calls,
 results, pictures.
 
-The server's own count is the whole; a part's share of it is estimated by its length, for no server
-says it.
+A server that shows its prompt's tokens has counted each part. Of another, its own count is the
+whole; a part's share of that is estimated by its length.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from converter.exchange.settings import Settings
-from converter.transcript import request
+from converter.transcript import in_prompt, request
 from converter.transcript.turns import (
     CallPart,
     Media,
@@ -30,11 +31,14 @@ _BYTES = 4
 _PICTURE = 1000
 """Tokens of a picture: between what servers make of a small one and of a large one."""
 _SYSTEM = ("system", "developer")
+_TOOL, _PICTURES = "tool", "picture"
+_NOWHERE = " (not in the prompt)"
+"""Of what the chat template leaves out."""
 _KINDS = {
     ThinkingPart: "thought",
     CallPart: "call",
     ResultPart: "result",
-    Media: "picture",
+    Media: _PICTURES,
     TextPart: "turn",
     Raw: "turn",
 }
@@ -42,27 +46,49 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class ContextPart:
-    """A part of a request. `tokens`: its share of what the server counted, else an estimate."""
+    """A part of a request. `tokens`: as the server counted, else its share of that or an
+    estimate.
+    """
 
     kind: str
     name: str
     tokens: int
 
 
-def read(body: bytes, chosen: Settings, counted: int | None) -> dict[str, object]:
-    """Return a request's parts, the largest first, and the sum of each kind; the parts' sum is
-    `counted`, if the server counted.
+class _Row(NamedTuple):
+    """A part by its length in bytes. `words`: by which it is found in a prompt."""
+
+    kind: str
+    name: str
+    length: int
+    words: in_prompt.Words = ()
+
+
+def read(
+    body: bytes,
+    chosen: Settings,
+    counted: int | None,
+    pieces: Sequence[bytes] | None = None,
+    called: Collection[str] = (),
+) -> dict[str, object]:
+    """Return the parts of a request that a server got, the largest first, and the sum of each kind.
+
+    `counted`: the prompt's tokens, as the reply tells them. `pieces`: the words of each token, as
+    the server counts them; without them the parts' sum is `counted`. `called`: tools that were
+    called elsewhere in the session.
     """
-    rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body)))
-    parts = _shared(rows, counted)
+    rows = list(_weighed(request.read(body, chosen), json_text.read_or_none(body), called))
+    parts = _counted(rows, pieces, counted) if pieces else _shared(rows, counted)
     kinds = Counter[str]()
     for part in parts:
         kinds[part.kind] += part.tokens
     told = [(part.kind, part.name, part.tokens) for part in parts[:MOST]]
     if rest := parts[MOST:]:
         told.append(("other", f"{len(rest):,} smaller parts", sum(part.tokens for part in rest)))
+    whole = sum(kinds.values())
+    note = f"{len(pieces):,} tokens: each part counted by the server." if pieces else ""
     return {
-        "note": _note(counted, sum(kinds.values())),
+        "note": note or _note(counted, whole),
         "kinds": list(kinds.items()),
         "parts": told,
     }
@@ -74,21 +100,43 @@ def _note(counted: int | None, whole: int) -> str:
     return f"About {whole:,} tokens: estimated by length, the server told no count."
 
 
-def _shared(rows: Sequence[tuple[str, str, int]], counted: int | None) -> list[ContextPart]:
+def _counted(
+    rows: Sequence[_Row], pieces: Sequence[bytes], counted: int | None
+) -> list[ContextPart]:
+    """Return the parts by the prompt's own tokens; what is of no part is the template's. Pictures
+    are no tokens of a text: theirs is what the reply counts beyond.
+    """
+    words = [[row.words for row in rows if (row.kind == _TOOL) is tools] for tools in (True, False)]
+    of_tools, of_turns = map(iter, in_prompt.tokens(pieces, *words))
+    pictures = sum(row.kind == _PICTURES for row in rows)
+    beyond = max(0, counted - len(pieces)) if counted else pictures * _PICTURE
+    parts, rest = list[ContextPart](), len(pieces)
+    for row in rows:
+        tokens = next(of_tools if row.kind == _TOOL else of_turns)
+        rest -= tokens or 0
+        name = row.name if tokens is not None or not row.length else f"{row.name}{_NOWHERE}"
+        if row.kind == _PICTURES:
+            name, tokens = row.name, beyond // pictures
+        parts.append(ContextPart(row.kind, name, tokens or 0))
+    parts.append(ContextPart("template", "the chat template's own words", rest))
+    return sorted(parts, key=lambda part: -part.tokens)
+
+
+def _shared(rows: Sequence[_Row], counted: int | None) -> list[ContextPart]:
     """Share the count out by weight. Borders are rounded and not shares, so the sum is exact."""
-    weight = sum(row[2] for row in rows)
+    weight = sum(row.length for row in rows)
     whole = counted or -(-weight // _BYTES)
     parts, passed, border = list[ContextPart](), 0, 0
-    for kind, name, own in rows:
-        passed += own
+    for row in rows:
+        passed += row.length
         end = passed * whole // (weight or 1)
-        parts.append(ContextPart(kind, name, end - border))
+        parts.append(ContextPart(row.kind, row.name, end - border))
         border = end
     return sorted(parts, key=lambda part: -part.tokens)
 
 
-def _weighed(asked: Transcript, body: object) -> Iterator[tuple[str, str, int]]:
-    """Return kind, name and bytes of each part, in the request's order."""
+def _weighed(asked: Transcript, body: object, called: Collection[str]) -> Iterator[_Row]:
+    """Return each part, in the request's order."""
     fields = body if isinstance(body, dict) else {}
     calls = {
         part.id: part.name
@@ -96,24 +144,24 @@ def _weighed(asked: Transcript, body: object) -> Iterator[tuple[str, str, int]]:
         for part in turn.parts
         if isinstance(part, CallPart)
     }
-    yield from _tools(fields, set(calls.values()))
+    yield from _tools(fields, {*calls.values(), *called})
     if isinstance(prompt := fields.get("prompt"), str):
-        yield "turn", "prompt", _length(prompt)
+        yield _Row("turn", "prompt", _length(prompt), (prompt,))
     for number, turn in enumerate(asked.turns, 1):
         for part in turn.parts:
             if kind := _KINDS.get(type(part)):
                 kind = "system" if turn.role in _SYSTEM else kind
-                yield kind, _name(part, number, turn.role, calls), _weight(part)
+                yield _Row(kind, _name(part, number, turn.role, calls), _weight(part), _words(part))
     for words in asked.rest:
-        yield "turn", "unread", _length(words)
+        yield _Row("turn", "unread", _length(words), (words,))
 
 
-def _tools(fields: dict[str, object], called: set[str]) -> Iterator[tuple[str, str, int]]:
+def _tools(fields: dict[str, object], called: set[str]) -> Iterator[_Row]:
     for tools in (fields.get("tools"), fields.get("functions")):
         for tool in tools if isinstance(tools, list) else []:
             name = request.tool_name(tool)
             told = name if name in called else f"{name} (never called)"
-            yield "tool", told, len(json_text.write(tool))
+            yield _Row(_TOOL, told, len(json_text.write(tool)), (name, *_strings(tool)))
 
 
 def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
@@ -129,9 +177,37 @@ def _name(part: Part, number: int, role: str, calls: dict[str, str]) -> str:
 def _weight(part: Part) -> int:
     if isinstance(part, Media):
         return _PICTURE * _BYTES
+    return sum(map(_length, _said(part)))
+
+
+def _said(part: Part) -> in_prompt.Words:
     if isinstance(part, CallPart):
-        return _length(part.name) + _length(part.arguments)
-    return _length(part.text) if isinstance(part, ThinkingPart | TextPart | ResultPart | Raw) else 0
+        return part.name, part.arguments
+    return (part.text,) if isinstance(part, ThinkingPart | TextPart | ResultPart | Raw) else ()
+
+
+def _words(part: Part) -> in_prompt.Words:
+    """Return what stands in the prompt in any case: of arguments, which a template writes in its
+    own way, their strings.
+    """
+    if isinstance(part, CallPart):
+        given = json_text.read_or_none(part.arguments.encode(errors="replace"))
+        return part.name, *(_strings(given) if given else (part.arguments,))
+    return _said(part)
+
+
+def _strings(value: object) -> list[str]:
+    """Return all strings of a JSON value, in their order."""
+    found, left = list[str](), [value]
+    while left:
+        match left.pop():
+            case str(words):
+                found.append(words)
+            case dict(fields):
+                left += reversed(fields.values())
+            case list(items):
+                left += reversed(items)
+    return found
 
 
 def _length(text: str) -> int:

@@ -16,6 +16,7 @@ from converter.servers.probes import (
     count_tokens,
     estimate_tokens,
     is_certain,
+    prompt_pieces,
     prompt_state,
     recognise,
 )
@@ -354,3 +355,38 @@ def test_a_row_is_certain_when_no_row_before_it_was_silent() -> None:
     assert is_certain(vllm, {**heard, "/version": None})
     assert not is_certain(vllm, {**heard, "/v1/metadata": None})
     assert is_certain(SERVERS[0], {**heard, "/version": None})
+
+
+PIECES = ["<|im_start|>", "user", "\n", [32, 195], [164], "x"]
+
+
+def test_llama_cpp_tells_each_token_of_a_prompt() -> None:
+    told = {"tokens": [{"id": at, "piece": piece} for at, piece in enumerate(PIECES)]}
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
+    pieces, asks = _asked(prompt_pieces(by_name("llama.cpp"), {"messages": []}), answers)
+    assert pieces == [b"<|im_start|>", b"user", b"\n", b" \xc3", b"\xa4", b"x"]
+    assert json.loads(asks[1].body or b"")["with_pieces"] is True
+
+
+@pytest.mark.parametrize(
+    ("spelled", "words"),
+    [
+        (["<|im_start|>", "user", "Ċ", "ĠÃ", "¤", "Ġx"], "<|im_start|>user\n ä x"),
+        (["<s>", "▁Be", "▁short", "<0x0A>", "<0xC3>", "<0xA4>"], "<s> Be short\nä"),
+        (["<｜User｜>", "ĠðŁ", "§", "ł"], "<｜User｜> 🧠"),
+    ],
+)
+def test_vllm_tells_tokens_as_their_vocabulary_spells_them(spelled: list[str], words: str) -> None:
+    answers = {"/tokenize": _ok({"count": len(spelled), "token_strs": spelled})}
+    pieces, _ = _asked(prompt_pieces(by_name("vllm"), {"messages": []}), answers)
+    assert pieces is not None
+    assert len(pieces) == len(spelled)
+    assert b"".join(pieces).decode() == words
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "vllm", "generic", "ollama"])
+@pytest.mark.parametrize("told", [{}, {"tokens": 5, "token_strs": {}}, {"tokens": []}, [], None])
+def test_a_server_that_tells_no_tokens_has_no_pieces(server: str, told: object) -> None:
+    answers = {"/apply-template": _ok({"prompt": "…"}), "/tokenize": _ok(told)}
+    assert _asked(prompt_pieces(by_name(server), {}), answers)[0] is None
+    assert _asked(prompt_pieces(by_name(server), {}), {}, None)[0] is None

@@ -65,6 +65,7 @@ class RequestSteps:
         request = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
+            self._client.meets(messages.upstream(flow, record.exchange))
             await self._prepare(flow, record)
             self._compare(flow, record)
             if record.awaited.watched:

@@ -12,9 +12,11 @@ from mitmproxy.http import HTTPFlow
 
 from converter.recordings.expectation import Expectation
 from converter.shell.keep.flow_record import UNDER_WAY
+from converter.shell.page import context
 from converter.shell.page.listed import Listed
 from converter.shell.page.search import Search
 from converter.shell.page.watcher import Watcher
+from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
 
 _log = logging.getLogger(__name__)
@@ -30,8 +32,9 @@ class Page:
 
     name = "think-page"
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, client: UpstreamClient) -> None:
         self._recorder = recorder
+        self._client = client
         self._watchers: list[Watcher] = []
         self._listed: Listed | None = None
         self._rule: Any = None
@@ -78,6 +81,10 @@ class Page:
             if not self._watchers:
                 self.exchanges().close()
                 self.search = Search()
+
+    async def context(self, flow: HTTPFlow) -> dict[str, object]:
+        """Return what fills an exchange's prompt."""
+        return await context.read(flow, UNDER_WAY.get(flow.id), self._client, tuple)
 
     def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> Future[Path]:
         """Keep an exchange as a recording, and what it should read. Raises RecordingError."""

@@ -18,14 +18,12 @@ from mitmproxy.http import HTTPFlow, Message
 from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
 from converter.shell.aside import AT_ONCE, SHOWING, aside
-from converter.shell.messages import content_of
 from converter.shell.page import curl
 from converter.shell.page import mitmweb_internals as mitmweb
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
 from converter.shell.page.watcher import Watcher
-from converter.shell.watch.views import facts_of, reading_of
-from converter.transcript import context_parts, terminal
+from converter.transcript import terminal
 
 FOLDER = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -191,14 +189,8 @@ class Context(_PageHandler):
     """The tab *Context*: counted when somebody opens it, and not before."""
 
     async def get(self, flow_id: str) -> None:
-        """Return the parts of the request by size."""
-        flow = self.found(flow_id)
-        body, chosen = content_of(flow.request), reading_of(flow, of_server=True)[0]
-        counted = facts_of(flow).get("input_tokens")
-        tokens = counted if isinstance(counted, int) else None
-        self.write(
-            await aside(len(body), partial(context_parts.read, body, chosen, tokens), SHOWING)
-        )
+        """Return the parts of what the server got, by size."""
+        self.write(await self.page.context(self.found(flow_id)))
 
 
 class Shown(mitmweb.FlowContentView):

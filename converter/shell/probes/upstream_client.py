@@ -8,8 +8,10 @@ remembered, and it is asked again in the background.
 import asyncio
 import logging
 import math
+import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
@@ -26,12 +28,13 @@ from converter.servers.probes import (
     Settled,
     count_tokens,
     is_certain,
+    prompt_pieces,
     prompt_state,
     recognise,
     step,
 )
 from converter.servers.profiles import GENERIC, Server
-from converter.shell.aside import aside
+from converter.shell.aside import BODIES, SHOWING, aside
 from converter.shell.log_lines import LONGEST_LINE
 from converter.shell.probes import upstream_tls
 from converter.shell.probes.upstream_http import NoReplyError, Secure, fetch
@@ -47,6 +50,8 @@ REST = 60.0
 """Seconds until a server that did not answer is asked again, in the background: it may have been
 loading its model, and nobody waits for the answer.
 """
+PATIENCE_OF_READERS = 20.0
+"""Seconds that a person waits for the tokens of a long prompt."""
 
 _MODELS = "/v1/models"
 _log = logging.getLogger(__name__)
@@ -66,6 +71,7 @@ class UpstreamClient:
         self._unsure: Bounded[Upstream, float] = Bounded()
         self._listed: Bounded[Upstream, tuple[list[Entry], float]] = Bounded()
         self._complained: Bounded[Upstream, None] = Bounded()
+        self._met: Bounded[Upstream, None] = Bounded()
 
     async def recognise(self, upstream: Upstream, headers: Headers) -> Server:
         """Return the server's row, generic as long as it has not said what it is. Raises
@@ -123,6 +129,36 @@ class UpstreamClient:
             return _begin(self._count(upstream, headers, server, body, size))
 
         return await self._unless_silent(upstream, ask)
+
+    def meets(self, upstream: Upstream) -> None:
+        """Take note of a server that clients are sent to; no other is asked what fills a prompt."""
+        self._met[upstream] = None
+
+    async def pieces(
+        self,
+        upstream: Upstream,
+        headers: Headers,
+        server: Server | None,
+        written: Callable[[Server], Body | None],
+    ) -> list[bytes] | None:
+        """Return the words of each token of a prompt, for who looks at it; None when the server
+        cannot tell or takes its time, which says nothing of it to others. `written`: the chat
+        completion for a server.
+        """
+        if upstream not in self._met or not upstream.direct:
+            return None
+
+        async def ask(probe: ProbeRequest) -> ProbeReply | None:
+            return await fetch(upstream, probe, headers, self._secure)
+
+        try:
+            async with asyncio.timeout(PATIENCE_OF_READERS):
+                server = server or await self.recognise(upstream, headers)
+                body = await aside(sys.maxsize, partial(written, server), SHOWING)
+                probe = prompt_pieces(server, body or {})
+                return await _carried(probe, ask, sys.maxsize, SHOWING) if body else None
+        except (TimeoutError, NoReplyError, ConnectionError):
+            return None
 
     async def models(self, upstream: Upstream, headers: Headers) -> list[Entry]:
         """Return what the server lists, none where it cannot be asked."""
@@ -195,12 +231,11 @@ class UpstreamClient:
         self, probe: Probe[Result], upstream: Upstream, headers: Headers, size: int = 0
     ) -> Result:
         """Return a probe's result. `size`: bytes of the request that it carries."""
-        reply: ProbeReply | None = None
-        while True:
-            next_step = await aside(size, partial(step, probe, reply))
-            if isinstance(next_step, Settled):
-                return next_step.result
-            reply = await self._fetch(upstream, next_step, headers)
+
+        def ask(request: ProbeRequest) -> Awaitable[ProbeReply | None]:
+            return self._fetch(upstream, request, headers)
+
+        return await _carried(probe, ask, size)
 
     async def _fetch(
         self, upstream: Upstream, probe: ProbeRequest, headers: Headers
@@ -229,6 +264,20 @@ class UpstreamClient:
             self._complained[upstream] = None
             line = bounded(f"{upstream} was asked what it is: {words}", LONGEST_LINE)
             _log.warning("think: %s (said once)", line)
+
+
+async def _carried[Result](
+    probe: Probe[Result],
+    ask: Callable[[ProbeRequest], Awaitable[ProbeReply | None]],
+    size: int,
+    worker: ThreadPoolExecutor = BODIES,
+) -> Result:
+    reply: ProbeReply | None = None
+    while True:
+        next_step = await aside(size, partial(step, probe, reply), worker)
+        if isinstance(next_step, Settled):
+            return next_step.result
+        reply = await ask(next_step)
 
 
 def _begin[Result](probing: Coroutine[object, object, Result]) -> asyncio.Task[Result]:

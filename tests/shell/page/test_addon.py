@@ -6,7 +6,9 @@ import pytest
 from mitmproxy.test import taddons
 
 from converter.recordings.expectation import Expectation
+from converter.servers.known_servers import KnownServers
 from converter.shell.page.addon import Page, RefusedError, address
+from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
 from tests.support.addon_flows import CHAT, request
 from tests.support.harness import ADDON, MITMDUMP, Program
@@ -18,7 +20,7 @@ WEB = "mitmproxy.tools.web.app"
 
 def test_without_mitmweb_it_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, WEB, raising=False)
-    page = Page(Recorder())
+    page = Page(Recorder(), UpstreamClient(KnownServers()))
     with taddons.context(page):
         page.running()
         page.done()
@@ -49,7 +51,7 @@ def test_its_address_has_the_token_of_mitmweb(web: str, page: str) -> None:
 
 
 def test_a_running_exchange_is_neither_kept_nor_asked_again() -> None:
-    page = Page(Recorder())
+    page = Page(Recorder(), UpstreamClient(KnownServers()))
     flow = request(CHAT)
     assert flow.live
     with pytest.raises(RefusedError, match="still running"):

@@ -571,3 +571,43 @@ def test_the_manual_tells_how_long_a_silent_server_is_waited_for() -> None:
     assert f"after {upstream_client.REST:g} s" in told
     assert f"newest {MOST_KNOWN:,} servers" in told
     assert all(f"`{path}`" in told or f"GET {path}`" in told for path in IDENTITY_PATHS)
+
+
+def _pieces(upstream: Upstream, met: bool = True) -> Step:
+    async def ask(client: UpstreamClient) -> object:
+        if met:
+            client.meets(upstream)
+        return await client.pieces(upstream, {}, VLLM, lambda _: SMALL)
+
+    return ask
+
+
+def test_the_tokens_of_a_prompt_are_asked_for_when_somebody_looks(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    assert _run(_pieces(_at(server))) == [[b"<|im_start|>", b"<think>", b"\n"]]
+
+
+def test_a_server_of_a_file_that_was_loaded_is_not_asked(server: ByPathServer) -> None:
+    server.rows["/tokenize"] = OPENED
+    assert _run(_pieces(_at(server), met=False)) == [None]
+    assert server.paths() == []
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_tokens_that_do_not_come_say_nothing_of_the_server(
+    gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long prompt may take long, and clients' requests are none the worse for it."""
+    monkeypatch.setattr(upstream_client, "PATIENCE_OF_READERS", SHORT)
+    with _silent() as silent:
+        at = _gone() if gone else silent
+        known = KnownServers()
+        told = _run(_pieces(at), _says_nothing_of(at), known=known)
+    assert told == [None, False]
+
+
+def _says_nothing_of(upstream: Upstream) -> Step:
+    async def look(client: UpstreamClient) -> bool:
+        return upstream in client._rests_until
+
+    return look
