@@ -12,6 +12,7 @@ from typing import Self
 from converter.model.memory import Bounds
 from converter.shell.memory.redis_store import RedisStore
 from tests.support.harness import Program, free_ports
+from tests.support.private_authority import PrivateAuthority
 
 NAMES = ("redis-server", "valkey-server")
 MICROSECOND = 10**6
@@ -20,12 +21,25 @@ MICROSECOND = 10**6
 class RedisServer:
     """The server; it keeps its data while it is stopped and started again."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, tls: PrivateAuthority | None = None) -> None:
         self._folder = TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.port = free_ports(1)[0]
-        self.options = options
         self.address = f"redis://127.0.0.1:{self.port}/0"
+        self._options = ["--port", str(self.port), *options]
+        if tls:
+            self.address = f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={tls.file}"
+            self._options = [*self._secured(tls), *options]
+
+    def _secured(self, authority: PrivateAuthority) -> list[str]:
+        """Speak TLS, to everybody."""
+        chain = self.folder / "server.pem"
+        issued = authority.authority.issue_cert("127.0.0.1")
+        chain.write_bytes(issued.private_key_and_cert_chain_pem.bytes())
+        files = ["--tls-cert-file", str(chain), "--tls-key-file", str(chain)]
+        files += ["--tls-ca-cert-file", str(authority.file), "--tls-auth-clients", "no"]
+        ports = ["--port", "0", "--tls-port", str(self.port), "--tls-replication", "yes"]
+        return [*ports, "--tls-cluster", "yes", *files]
 
     def __enter__(self) -> Self:
         self.start()
@@ -37,11 +51,11 @@ class RedisServer:
 
     def start(self) -> None:
         found = filter(None, map(shutil.which, NAMES))
-        place = ["--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self.folder)]
+        place = ["--bind", "127.0.0.1", "--dir", str(self.folder)]
         keeping = ["--appendonly", "yes", "--appendfsync", "always"]
         log, config = (self.folder / name for name in ("log", "config"))
         config.touch()
-        self._program = Program([next(found), str(config), *place, *keeping, *self.options], log)
+        self._program = Program([next(found), str(config), *place, *keeping, *self._options], log)
         self._program.wait_for("Ready to accept connections|Sentinel ID is")
 
     def kill(self) -> None:

@@ -4,13 +4,19 @@ Each operation is one script, so that two processes never see half of one anothe
 share one hash tag: a cluster keeps them on one node, because the bounds hold for all together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from converter.model.memory import BoundedStore, Bounds
 
 MISSING = "expected the package redis beside mitmproxy: pip install 'think-addon[redis]'"
+UNREADABLE = (
+    "expected an address like redis://USER:PASSWORD@HOST:6379/0 in think_memory, got one that "
+    "cannot be read: a password's special characters are written as in %2F"
+)
+PORT = 6379
 _PREFIX = "{think}:"
 _HEAD = """
 local p, uses = KEYS[1], KEYS[1] .. 'uses'
@@ -99,11 +105,19 @@ class RedisStore(BoundedStore):
 
     def __init__(self, address: str, bounds: Bounds, patience: float = 1.0) -> None:
         super().__init__(bounds)
-        self._client = client = _connect(address, patience)
-        scripts = (_KEEP, _READ, _FORGET)
-        self._keep, self._read, self._forget = (
-            client.register_script(_HEAD + script) for script in scripts
-        )
+        self._connect = _connector(address, patience)
+        self._made: Any = None
+        self._scripts: dict[str, Any] = {}
+
+    @property
+    def _client(self) -> Any:
+        """The package's client, made when there is something to ask: a cluster's asks at once."""
+        if self._made is None:
+            made = self._connect()
+            scripts = (_KEEP, _READ, _FORGET)
+            self._scripts = {script: made.register_script(_HEAD + script) for script in scripts}
+            self._made = made
+        return self._made
 
     def __len__(self) -> int:
         return int(self._client.zcard(f"{_PREFIX}uses"))
@@ -119,11 +133,11 @@ class RedisStore(BoundedStore):
         """Keep an entry; see `Memory.keep`."""
         bounds = (max(self._bounds.count, 0), self.limit, int(self._bounds.seconds))
         entry = (_raw(key), value, _raw(previous), _raw(line))
-        self._keep(keys=[_PREFIX], args=[*entry, *bounds, *map(_raw, names)])
+        self._run(_KEEP, *entry, *bounds, *map(_raw, names))
 
     def forget(self, key: str) -> bool:
         """Drop an entry; tell whether there was one."""
-        return bool(self._forget(keys=[_PREFIX], args=[_raw(key)]))
+        return bool(self._run(_FORGET, _raw(key)))
 
     def find(self, name: str) -> str:
         """Return the id of the entry of this name; empty when there is none."""
@@ -142,47 +156,74 @@ class RedisStore(BoundedStore):
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        if self._made is not None:
+            self._made.close()
 
     def _values(self, key: str, how_many: str) -> list[bytes] | None:
-        args = [_raw(key), int(self._bounds.seconds), how_many]
-        values: list[bytes] | None = self._read(keys=[_PREFIX], args=args)
+        seconds = int(self._bounds.seconds)
+        values: list[bytes] | None = self._run(_READ, _raw(key), seconds, how_many)
         return values
 
+    def _run(self, script: str, *arguments: object) -> Any:
+        client = self._client
+        return self._scripts[script](keys=[_PREFIX], args=arguments, client=client)
 
-def _connect(address: str, patience: float) -> Any:
-    """Return the package's client; nobody is connected to before there is something to ask."""
+
+def _connector(address: str, patience: float) -> Callable[[], Any]:
+    """Return what makes the package's client. Raises ValueError."""
     try:
         import redis  # noqa: PLC0415 (an extra)
         from redis.backoff import NoBackoff  # noqa: PLC0415
-        from redis.cluster import RedisCluster  # noqa: PLC0415
         from redis.retry import Retry  # noqa: PLC0415
     except ImportError:
         raise ValueError(MISSING) from None
     waits = {"socket_timeout": patience, "socket_connect_timeout": patience}
     chosen: dict[str, Any] = {**waits, "retry": Retry(NoBackoff(), 0)}
-    scheme, _, rest = address.partition("://")
-    kind, _, way = scheme.partition("+")
+    try:
+        way, hosts, options = _read(address)
+    except ValueError:  # whose words may hold a part of a password
+        raise ValueError(UNREADABLE) from None
     if way == "cluster":
-        return RedisCluster.from_url(f"{kind}://{rest}", **chosen)
+        return partial(_cluster, hosts, {**options, **chosen})
     if way == "sentinel":
-        return _master(address, chosen)
-    return redis.Redis.from_url(address, **chosen)
+        name = urlsplit(address).path.strip("/")
+        return partial(_master, hosts, name, {**options, **chosen})
+    return partial(redis.Redis.from_url, address, **chosen)
 
 
-def _master(address: str, chosen: dict[str, Any]) -> Any:
-    """Return the client of `redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/NAME`."""
+def _read(address: str) -> tuple[str, list[tuple[str, int]], dict[str, Any]]:
+    """Return the way to the server, the hosts, and what an address says besides."""
+    from redis import connection  # noqa: PLC0415
+
+    parse_url: Any = connection.parse_url  # which has no types
+    parts = urlsplit(address)
+    kind, _, way = parts.scheme.partition("+")
+    login, _, places = parts.netloc.rpartition("@")
+    read = [parse_url(f"{kind}://{place}") for place in places.split(",")]
+    hosts = [(place["host"], place.get("port", PORT)) for place in read if "host" in place]
+    if not hosts:
+        raise ValueError
+    options = parse_url(f"{kind}://{login}@?{parts.query}")
+    options["ssl"] = options.pop("connection_class", None) is not None
+    return way, hosts, options
+
+
+def _cluster(hosts: list[tuple[str, int]], options: dict[str, Any]) -> Any:
+    from redis import cluster  # noqa: PLC0415
+
+    node: Any = cluster.ClusterNode  # which has no types
+    return cluster.RedisCluster(startup_nodes=[node(*host) for host in hosts], **options)
+
+
+def _master(hosts: list[tuple[str, int]], name: str, options: dict[str, Any]) -> Any:
+    """Return the client of the server that sentinels know by this name; the login is the server's
+    alone.
+    """
     from redis import sentinel  # noqa: PLC0415
 
     make: Any = sentinel.Sentinel  # which has no types
-    parts = urlsplit(address)
-    hosts = [host.rpartition(":") for host in parts.netloc.rpartition("@")[2].split(",")]
-    sentinels = [(host, int(port)) for host, _, port in hosts]
-    named = {"username": parts.username, "password": parts.password}
-    secrets = {name: secret for name, secret in named.items() if secret}
-    ssl = parts.scheme.startswith("rediss")
-    master = make(sentinels, sentinel_kwargs=chosen, ssl=ssl, **chosen, **secrets)
-    return master.master_for(parts.path.strip("/"))
+    theirs = {key: options[key] for key in options.keys() - {"username", "password"}}
+    return make(hosts, sentinel_kwargs=theirs, **options).master_for(name)
 
 
 def _raw(text: str) -> bytes:

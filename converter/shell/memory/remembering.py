@@ -15,6 +15,8 @@ ANSWER = 1.0
 """Seconds in which a store must answer one question."""
 REST = 1.0
 """Seconds in which a store that has failed is asked nothing."""
+LONGEST = 300
+"""Characters of a failure that are told: redis describes all its connections."""
 _ASKING = ThreadPoolExecutor(8, "think-memory")
 _log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ class StoreElsewhere(PassingStore):
             answer = question()
         except Exception as error:  # whatever a driver raises, nothing is known of what is kept
             self._rests_until = time.monotonic() + REST
-            words = f"{type(error).__name__}: {error}"
+            words = f"{type(error).__name__}: {error}"[:LONGEST]
             if not self._is_away:
                 _log.warning("think: the memory is away (said once): %s", words)
             self._is_away = True

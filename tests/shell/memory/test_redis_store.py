@@ -1,18 +1,27 @@
 """A real server that dies, hangs, is full or wants a password."""
 
 import gc
-from collections.abc import Iterator
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
+import redis
 
 from converter.exchange import settings
 from converter.model.memory import AwayError, Bounds, Memory
 from converter.shell.memory import remembering
-from converter.shell.memory.redis_store import RedisStore, _connect
+from converter.shell.memory.redis_store import MISSING, UNREADABLE, RedisStore
 from converter.shell.memory.remembering import StoreElsewhere
 from converter.shell.memory.stores import open_store
 from tests.support.harness import free_ports
+from tests.support.private_authority import private_authority
 from tests.support.redis_server import RedisServer
 
 pytestmark = pytest.mark.slow
@@ -72,7 +81,7 @@ def test_a_server_that_is_paused_is_not_waited_for_long(
 
 
 def test_a_full_server_keeps_all_or_nothing(memory: Memory, server: RedisServer) -> None:
-    client = _connect(server.address, 1)
+    client = redis.Redis.from_url(server.address)
     client.config_set("maxmemory", "1")
     with pytest.raises(AwayError, match="maxmemory"):
         memory.store.keep("a", b"1", "", [], "talk")
@@ -85,7 +94,7 @@ def test_an_entry_that_the_server_has_dropped_is_gone_with_all_that_follows(
     memory: Memory, server: RedisServer
 ) -> None:
     memory.store.keep("a", b"1", "", [], "talk")
-    client = _connect(server.address, 1)
+    client = redis.Redis.from_url(server.address)
     client.delete("{think}:ebegun")
     assert (memory.history("a"), memory.get("a")) == (None, b"1")
     memory.store.keep("begun", b"2", "", [], "")
@@ -107,33 +116,108 @@ def test_a_password_lets_in(password: str) -> None:
         store.close()
 
 
-def test_a_sentinel_tells_where_the_server_is(server: RedisServer) -> None:
-    port = str(server.port)
-    with RedisServer("--sentinel", "--sentinel", "monitor", "main", "127.0.0.1", port, "1") as told:
-        address = f"redis+sentinel://127.0.0.1:{told.port}/main"
-        store = open_store(settings.read({"memory": address}))
-        assert Memory(store=store).find("nobody") == ""
+def test_tls_lets_in_who_trusts_its_authority(tmp_path: Path) -> None:
+    authority = private_authority(tmp_path)
+    with RedisServer("--requirepass", "right", tls=authority) as server:
+        address = server.address.replace("//", "//:right@")
+        store = RedisStore(address, BOUNDS)
+        store.keep("a", b"1", "", ["name"])
+        assert (store.find("name"), store.history("a")) == ("a", [b"1"])
         store.close()
+        for other, words in (
+            (address.partition("?")[0], "CERTIFICATE_VERIFY_FAILED"),
+            (address.replace("right", "wrong"), "Authentication"),
+            (address.replace("rediss:", "redis:").partition("?")[0], "ConnectionError"),
+        ):
+            store = RedisStore(other, BOUNDS)
+            with pytest.raises(AwayError, match=words):
+                StoreElsewhere(store).find("name")
+            store.close()
+
+
+def told(words: str, ask: Callable[..., object], *question: object) -> None:
+    """Ask until the answer has these words; servers have no other way to tell that they agree."""
+    answer: object = None
+    for _ in range(6000):
+        try:
+            if words in str(answer := ask(*question)):
+                return
+        except redis.RedisError as error:
+            answer = error
+        time.sleep(0.01)
+    raise AssertionError(f"expected {words!r}, got {answer}")
+
+
+def test_sentinels_tell_of_another_server_when_one_has_gone(tmp_path: Path) -> None:
+    """All with TLS; nobody is where the address has its first sentinel."""
+    authority = private_authority(tmp_path)
+    with ExitStack() as stack:
+        first = stack.enter_context(RedisServer("--repl-diskless-sync-delay", "0", tls=authority))
+        replica = ("--replicaof", "127.0.0.1", str(first.port))
+        second = stack.enter_context(RedisServer(*replica, tls=authority))
+        sentinel = stack.enter_context(RedisServer("--sentinel", tls=authority))
+        behind, asked = tuple[Any, ...](
+            stack.enter_context(redis.Redis.from_url(server.address.replace("/0", "")))
+            for server in (second, sentinel)
+        )
+        told("'master_link_status': 'up'", behind.execute_command, "INFO", "replication")
+        watch = partial(asked.execute_command, "SENTINEL")
+        watch("MONITOR", "main", "127.0.0.1", first.port, 1)
+        told(str(second.port), watch, "REPLICAS", "main")
+        address = f"127.0.0.1:1,127.0.0.1:{sentinel.port}/main?ssl_ca_certs={authority.file}"
+        store = stack.enter_context(closing(RedisStore(f"rediss+sentinel://{address}", BOUNDS)))
+        told("", store.find, "name")
+        store.keep("a", b"1", "", ["name"])
+        told("1", behind.exists, "{think}:nname")
+        watch("SET", "main", "down-after-milliseconds", 100, "failover-timeout", 1000)
+        first.kill()
+        told("a", store.find, "name")
+        assert store.history("a") == [b"1"]
+        store.keep("b", b"2", "a", [])
+        assert store.history("b") == [b"1", b"2"]
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # redis 8.1 leaves a socket open
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_cluster_keeps_all_on_one_node() -> None:
-    bus = str(free_ports(1)[0])
-    with RedisServer("--cluster-enabled", "yes", "--cluster-port", bus) as server:
-        client = _connect(server.address, 1)
-        client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-        while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
-            pass
-        client.close()
-        store = RedisStore(server.address.replace("redis:", "redis+cluster:"), BOUNDS)
+def test_a_cluster_of_three_keeps_all_on_one_node() -> None:
+    """Nobody is where the address has its first node."""
+    with ExitStack() as stack:
+        ports = free_ports(3)
+        options = [("--cluster-enabled", "yes", "--cluster-port", str(port)) for port in ports]
+        nodes = [stack.enter_context(RedisServer(*each)) for each in options]
+        clients = [stack.enter_context(redis.Redis.from_url(node.address)) for node in nodes]
+        for client, slots in zip(clients, [(0, 5460), (5461, 10922), (10923, 16383)], strict=True):
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+        for node, port in zip(nodes[1:], ports[1:], strict=True):
+            clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port, port)
+        for client in clients:
+            told("cluster_state:ok", client.execute_command, "CLUSTER", "INFO")
+        places = f"127.0.0.1:1,127.0.0.1:{nodes[0].port}"
+        store = stack.enter_context(closing(RedisStore(f"redis+cluster://{places}", BOUNDS)))
         store.keep("a", b"1", "", ["talk"])
-        assert (store.history("a"), store.find("talk"), store.forget("a")) == ([b"1"], "a", True)
-        store.close()
-        del store, client
-        gc.collect()
+        assert (store.history("a"), store.find("talk"), store.size) == ([b"1"], "a", 5)
+        assert sorted(client.dbsize() > 0 for client in clients) == [False, False, True]
+        assert store.forget("a") is True
+        del store
+    gc.collect()
 
 
-def test_an_address_that_nobody_can_read_is_told_at_the_start() -> None:
-    with pytest.raises(ValueError, match="Port could not be cast"):
-        open_store(settings.read({"memory": "redis://localhost:x"}))
+@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
+def test_nobody_is_asked_before_there_is_something_to_ask(way: str) -> None:
+    store = open_store(settings.read({"memory": f"redis{way}://127.0.0.1:1/main"}))
+    with pytest.raises(AwayError, match=r"onnect|No master found"):
+        store.find("a")
+    store.close()
+
+
+@pytest.mark.parametrize("place", [":pass/word@localhost:6379/0", "localhost:x", ""])
+@pytest.mark.parametrize("way", ["", "+sentinel", "+cluster"])
+def test_an_address_that_nobody_can_read_is_told_at_the_start(way: str, place: str) -> None:
+    with pytest.raises(ValueError, match=f"^{UNREADABLE}$"):
+        open_store(settings.read({"memory": f"redis{way}://{place}"}))
+
+
+def test_a_package_that_is_missing_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(ValueError, match=f"^{re.escape(MISSING)}$"):
+        open_store(settings.read({"memory": "redis://localhost"}))
