@@ -16,7 +16,7 @@ type ToolChoiceMode = Literal["auto", "required", "named", "none"]
 
 class RequestError(ValueError):
     """A request breaks the format of its dialect: `place` says where, `message` is the place and
-    what is wrong with it.
+    the fault in it.
 
     `RequestError("messages.0.role", "Field required").message` is `messages.0.role: Field
     required`, as Anthropic's API words it. An empty place means the request as a whole.
@@ -94,7 +94,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: what can be read in it, or where its bytes are when it is no text (a PDF)."""
+    """A document: its readable text, or the place of its bytes when it has none (a PDF)."""
 
     content: tuple[TextBlock | Image, ...] | Source
     title: str = ""
@@ -172,7 +172,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All a request asks. `extensions`: what it asks of the server in the server's own words.
+    """All a request asks. `extensions`: its wishes in the server's own words.
     `output_name` and `output_strict`: of the output schema, where the client's dialect has them.
     `notes` says in one line each what was left out, for a log. `own`: what the client's dialect
     wants to know again when it writes the reply; nobody else reads it.

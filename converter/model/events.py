@@ -3,11 +3,11 @@
 A decoder makes them from frames, the stages turn `Text` into `Text`, `Thinking` and `ToolCall`, an
 encoder writes them. They are flat: a delta is an event, a whole reply is the same events with
 longer texts. Finish reasons are the words of chat completions (`stop`, `length`, `tool_calls`,
-`content_filter`), being what every local server sends.
+`content_filter`), which every local server sends.
 
-The neutral fields say all that another dialect can say. What only one dialect can write back is in
-`own`, with the name of that dialect on it, so that a frame written anew holds all that the server
-sent and no other dialect ever writes it.
+The neutral fields say all that another dialect can say. Data that only one dialect can write back
+is in `own`, with the name of that dialect on it, so that a frame written anew holds all that the
+server sent and no other dialect ever writes it.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Start:
 
     @property
     def bare_id(self) -> str:
-        """Return the reply's id without what dialects put before it."""
+        """Return the reply's id without the dialects' prefixes."""
         return self.id.removeprefix("chatcmpl-").removeprefix("msg_")
 
 

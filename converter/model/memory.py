@@ -2,7 +2,7 @@
 
 An entry holds what one exchange added and names the one before it, so that a long conversation is
 kept once. The least recently used entry goes first; reading a history counts as use of all of it.
-What is kept belongs to an owner: nobody else finds, continues or drops it.
+An entry belongs to an owner: nobody else finds, continues or drops it.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from typing import Protocol
 
 
 class AwayError(Exception):
-    """Nobody can say now what is kept: the store is away."""
+    """Nobody can find an entry now: the store is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Bounds:
 
 
 class Store(Protocol):
-    """Entries by id, of all owners; any thread may use it. `Memory` says what its methods do.
+    """Entries by id, of all owners; any thread may use it. `Memory` describes its methods.
 
     `limit`: the bytes that can be kept. `elsewhere`: asking may take long. All methods but `begin`
     are then for another thread than the loop's, and raise AwayError.
@@ -79,7 +79,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`value`: what the exchange added, as bytes. `previous`: the id of the entry before it, or
+    """`value`: the turns of the exchange, as bytes. `previous`: the id of the entry before it, or
     empty. `names`: other names under which the entry is found.
     """
 
@@ -110,7 +110,7 @@ class BoundedStore:
 
 
 class PassingStore:
-    """A store that passes all on to another. `_ask`: what a question goes through."""
+    """A store that passes all on to another. `_ask`: the way of each question."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -258,7 +258,7 @@ class Memory:
     """One owner's entries in a store that all owners share; at first those of clients without a
     key. Without `store`, the entries are this process's.
 
-    `writes`: what was begun, and a store elsewhere may not have ended.
+    `writes`: those that a store elsewhere may not have ended.
     """
 
     def __init__(self, count: int = 0, size: int = 0, store: Store | None = None) -> None:

@@ -2,7 +2,7 @@
 
 Models write blank lines between a thought and the answer; a client that prints the answer shows
 them. An empty thought, as Qwen3 writes one when it is not to think, leaves its blank lines at the
-reply's head, so they go there as well. What stands in a line with words stays, so that code keeps
+reply's head, so they go there as well. Blanks in a line with words stay, so that code keeps
 its indentation.
 """
 
@@ -22,7 +22,7 @@ class BlanksTrimmer:
         self._behind_thought = True  # or at the head, where an empty one stood
 
     def feed(self, event: Event) -> list[Event]:
-        """Return what goes out now: blanks wait for what follows them."""
+        """Return the text that goes out now: blanks wait for what follows them."""
         match event:
             case Text() if not event.refusal:
                 return self._hear(event)
@@ -39,7 +39,7 @@ class BlanksTrimmer:
                 return [*self.close(), event]
 
     def close(self) -> list[Event]:
-        """Return what is held: no thought follows."""
+        """Return the held text: no thought follows."""
         held, self._held = self._held, None
         return [held] if held and not self._behind_thought else []
 

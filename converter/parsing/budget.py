@@ -43,7 +43,7 @@ class ThinkingBudget:
         self._findings = findings
 
     def feed(self, event: Event) -> list[Event]:
-        """Return what the client gets of `event`."""
+        """Return the client's part of `event`."""
         match event:
             case Thinking():
                 return self._think(event)
@@ -56,7 +56,7 @@ class ThinkingBudget:
                 return [event]
 
     def close(self) -> list[Event]:
-        """Return nothing: what came in time went out, what came too late stays away."""
+        """Return nothing: words in time went out, later ones stay away."""
         return []
 
     def plain(self, kind: WordKind) -> tuple[type[Text], str] | None:

@@ -17,7 +17,7 @@ import re
 _PIECES = re.compile(r"`+|~+|[^`~]+")
 _MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*+")
 MOST_UNREAD = 4096
-"""Characters that wait until somebody asks: what a stream holds is bounded."""
+"""Characters that wait until somebody asks: a stream's memory is bounded."""
 _FENCE = 3
 """Backticks or tildes that make a fence."""
 
@@ -101,7 +101,7 @@ class CodeSpans:
                 self._read_lines(piece)
 
     def _read_lines(self, text: str) -> None:
-        """Read what holds no backtick and no tilde."""
+        """Read text without a backtick or a tilde."""
         if self._state is _State.SPAN and self._ends_paragraph(text):
             self._step(_Token.BLANK_LINE)
         if self._state not in _AT_REST:

@@ -72,7 +72,7 @@ FAMILIES = (
         "gpt-oss; with `<|end|>` left out, or a tool's name in the next header",
         also_open=(f"<|channel|>analysis{GAP}<|message|>",),
         also_close=("<|start|>assistant", *_ANSWERS),
-        # headers as they should be, then what is left of those that are not
+        # headers as they should be, then the rests of broken ones
         ignored=(
             "<|end|>",
             "<|start|>assistant",

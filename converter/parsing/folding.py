@@ -20,7 +20,7 @@ class ThoughtFolder:
         self._is_open = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return the event, a thought as text; what follows one comes behind its fold."""
+        """Return the event, a thought as text; the event behind a thought comes behind its fold."""
         if isinstance(event, Thinking):
             opener = "" if self._is_open else OPENER
             self._is_open = True

@@ -1,5 +1,5 @@
-"""A thought that a reply is only guessed to begin in: what of it waits for the guess to prove
-right.
+"""A thought that a reply is only guessed to begin in: the part of it that waits for the guess to
+prove right.
 
 Read as a thought, a reply that is none leaves the client without an answer. So while nothing but
 the model's name tells that there is a thought, its end is held back: a short reply whole, of a
@@ -13,19 +13,19 @@ import re
 from converter.wire.bounds import GUESS_LIMIT
 
 _BETWEEN = re.compile(r"\n[^\S\n]*+\n\s*+")
-"""What parts two paragraphs; at the text's end none has begun behind it."""
+"""The gap of two paragraphs; at the text's end none has begun behind it."""
 _WORD = re.compile(r"(?<=\s)(?=\S)")
 
 
 class Guess:
-    """Feed the thought; what comes out is thinking in any case. `rest`: what is held."""
+    """Feed the thought; all that comes out is thinking in any case. `rest`: what is held."""
 
     def __init__(self) -> None:
         self.rest = ""
         self._flows = False
 
     def feed(self, text: str) -> str:
-        """Return what need not wait."""
+        """Return the words that need not wait."""
         self.rest += text
         self._flows = self._flows or len(self.rest) > GUESS_LIMIT
         if not self._flows:

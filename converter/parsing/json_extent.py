@@ -45,7 +45,7 @@ class JsonExtent:
 
     @property
     def quoted(self) -> bool:
-        """Tell whether what comes next stands in a string."""
+        """Tell whether the next character stands in a string."""
         return bool(self._quote)
 
     def _feed(self, text: str) -> int | None:

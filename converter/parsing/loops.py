@@ -25,7 +25,7 @@ because a word is held until it ends.
 class LoopFinder:
     """Words of one thought in. `period`: the words that repeat, once they are found.
 
-    Cut anywhere, the same answer: a word counts when what follows it has come.
+    Cut anywhere, the same answer: a word counts when the next character has come.
     """
 
     def __init__(self) -> None:

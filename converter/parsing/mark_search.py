@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from converter.parsing.think_tags import GAP, SUFFIX
 
 SUFFIX_LIMIT = 32
-"""Characters of a suffix: vocabularies name eight hex digits, and what is held back stays short."""
+"""Characters of a suffix: vocabularies name eight hex digits, and the held text stays short."""
 GAP_LIMIT = 48
 """Characters of a gap: gpt-oss writes blanks there, and a type of content."""
 _SUFFIX_CHARACTER = "[0-9A-Za-z_-]"
@@ -31,7 +31,7 @@ class Mark(enum.Enum):
 
     WHOLE is a thought in one tag, `<thinking thought="..."/>`; WITH_ATTRIBUTES opens one of that
     kind. SILENT is no text, UNMATCHED a closer without opener. LABEL names the kind of a thought
-    behind its opener. TOOL_OVER belongs to what follows a call. FRAME and FRAME_END are answer
+    behind its opener. TOOL_OVER belongs to the text behind a call. FRAME and FRAME_END are answer
     tags. WORDS are no mark: text that is not blank.
     """
 
@@ -51,8 +51,8 @@ class Mark(enum.Enum):
 
 
 class MarkSearch:
-    """Marks to look for in a text that arrives in pieces, and what each does. `suffix`: the one
-    that counts; without it, any.
+    """Marks to look for in a text that arrives in pieces, and the meaning of each. `suffix`: the
+    one that counts; without it, any.
     """
 
     def __init__(self, kinds: Mapping[str, Mark], suffix: str = "") -> None:
@@ -80,8 +80,8 @@ class MarkSearch:
         self.search = self._pattern.search
 
     def read(self, literal: str) -> tuple[Mark, str, str]:
-        """Return what a mark that was found does, how its row spells it, and its suffix, if the row
-        leaves that open.
+        """Return the meaning of a mark that was found, how its row spells it, and its suffix, if
+        the row leaves that open.
         """
         for mark, pattern in self._opened.items():
             if match := pattern.fullmatch(literal):
@@ -107,7 +107,7 @@ class MarkSearch:
 
 
 def head_of(mark: str) -> str:
-    """Return what of a mark is the same wherever it stands."""
+    """Return the meaning of a mark, which is the same everywhere."""
     return _parts(mark)[0]
 
 
@@ -118,7 +118,7 @@ def _parts(mark: str) -> tuple[str, str, str]:
 
 
 def expression(mark: str) -> str:
-    """Return what finds a mark; its group is the suffix, if the mark leaves that open."""
+    """Return the pattern of a mark; its group is the suffix, if the mark leaves that open."""
     head, word, tail = _parts(mark)
     return re.escape(head) + (_WHOLE[word] if word else "") + re.escape(tail)
 

@@ -32,7 +32,7 @@ LEADS = ("", "ok, ", "okay, ", "alright, ", "so ", "so, ")
 false one costs it as well.
 """
 STRUCTURE = ("# ", "## ", "### ", "#### ", "##### ", "###### ", "```", "~~~")
-"""What a line of the answer may begin with, and no line of an unmarked thought does."""
+"""Beginnings of a line in an answer, which no line of an unmarked thought has."""
 
 
 class _Place(enum.Enum):
@@ -107,7 +107,7 @@ PHRASES = {
     (True, _Place.LINE): _AT_LINE,
     (True, _Place.SENTENCE): _Phrases(_CLOSINGS),
 }
-"""What turns text into thinking (False) and thinking into text (True), and where."""
+"""The phrases that turn text into thinking (False) or thinking into text (True)."""
 
 
 class PhraseParser:
@@ -133,7 +133,7 @@ class PhraseParser:
         self._held = ""
 
     def feed(self, text: str) -> list[_Said]:
-        """Return what is decided once `text` has arrived."""
+        """Return the words that are decided once `text` has arrived."""
         self._read(self._held + text, last=False)
         return self._drain()
 
@@ -170,7 +170,7 @@ class PhraseParser:
         self._say(buffer[self._said : end])
 
     def _turn(self, buffer: str, place: int) -> None:
-        """Go from text to thinking or back, unless what stands here is code."""
+        """Go from text to thinking or back, unless this place is code."""
         self._code.feed(buffer[self._coded : place])
         self._coded = place
         if self._code.inside():
@@ -182,7 +182,7 @@ class PhraseParser:
         self._thinking, self.unclosed = not self._thinking, False
 
     def _say(self, text: str) -> None:
-        """Give out text, as what it is."""
+        """Give out words, as text or as thinking."""
         if self._thinking:
             self._out += self._thought.feed(text)
         elif text:
@@ -203,7 +203,7 @@ class PhraseStage:
         self._tagged = False
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes."""
+        """Return the events that the event becomes."""
         match event:
             case Text(refusal=False, own=None) if not self._tagged:
                 return self._noted(self._parser.feed(event.text))
@@ -215,7 +215,7 @@ class PhraseStage:
                 return [event]
 
     def close(self) -> Sequence[Event]:
-        """Return what is held."""
+        """Return the held words."""
         return self._noted(self._parser.flush())
 
     def plain(self, kind: WordKind) -> None:

@@ -15,7 +15,7 @@ _HELD_LIMIT = 4 * HEAD
 
 
 class RepeatedThought:
-    """`hear` the field's thinking and feed the content: what comes out is the content without that
+    """`hear` the field's thinking and feed the content: the result is the content without that
     thought. `closers`: of a thought that the content has opened and that has said nothing.
     """
 
@@ -38,14 +38,14 @@ class RepeatedThought:
         return not self.over and len(self._told) < HEAD
 
     def feed(self, text: str) -> str:
-        """Return what of the content is no repeated thought, as far as that is decided."""
+        """Return the content without repeated thoughts, as far as that is decided."""
         if self.over:
             return text
         self._held += text
         return self._drop() if self._closers else self._look()
 
     def close(self) -> str:
-        """Return what waits: nothing more comes, or something else does."""
+        """Return the text that waits: nothing more comes, or something else does."""
         held, self._held = "" if self._closers else self._held, ""
         self.over = True
         return held

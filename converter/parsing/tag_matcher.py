@@ -109,7 +109,7 @@ def _rows(name: str) -> Iterable[ThinkTags]:
 
 
 class TagSet:
-    """The families a parser looks for, made ready: what counts in each of its states.
+    """The families a parser looks for, made ready: the marks that count in each of its states.
 
     `tools_offered`: whether the request offers tools, so that a tool call may stand in the text.
     """
@@ -142,11 +142,11 @@ class TagSet:
         self._made: dict[tuple[str, str, str], MarkSearch] = {}
 
     def within(self, family: ThinkTags, suffix: str, head: bool) -> MarkSearch:
-        """Return what counts in a thought of `family`. `head`: it has said nothing yet."""
+        """Return the marks that count in a thought of `family`. `head`: it has said nothing yet."""
         return _within(family, suffix, head, self._tools)
 
     def marks(self, state: str, frame: str = "", frame_end: str = "") -> MarkSearch:
-        """Return what counts in `state`, and an answer's tags, if given."""
+        """Return the marks that count in `state`, and an answer's tags, if given."""
         key = (state, frame, frame_end)
         if key not in self._made:
             frames = {frame: Mark.FRAME, frame_end: Mark.FRAME_END}
@@ -219,7 +219,7 @@ def _within(family: ThinkTags, suffix: str, head: bool, tools: tuple[str, ...]) 
 
 @lru_cache(maxsize=64)
 def within_call(close: str, before: tuple[str, ...] = ()) -> MarkSearch:
-    """Return what ends a tool call in the text; no mark does where its JSON ends it."""
+    """Return the marks that end a tool call in the text; no mark does where its JSON ends it."""
     ends = {close: Mark.TOOL_END} if close else {}
     return MarkSearch(ends | dict.fromkeys(before, Mark.TOOL_OVER))
 

@@ -1,8 +1,8 @@
 """Text in; text and thinking out, as it arrives.
 
 The parser is a small state machine over marks. In each state it looks for the marks that could
-matter next, gives out what stands before one, and takes the step of the table; a pair that the
-table lacks is ordinary text. What might be the beginning of a mark is held until it is decided.
+matter next, gives out the text before one, and takes the step of the table; a pair that the
+table lacks is ordinary text. A possible beginning of a mark is held until it is decided.
 Nothing is ever lost: thinking, text and marks together are the text that came in, but for the CR
 and LF around a thought and for thoughts of nothing but blanks.
 """
@@ -66,7 +66,7 @@ class ThinkParser:
         self._choice = choice
         self._answer_tags = _NONE  # of the thought directly before, blanks aside
         self._frame_end = ""  # the answer's closer, once its opener went
-        self._opened: tuple[ThinkTags, str] | None = None  # by what the thought was, and its suffix
+        self._opened: tuple[ThinkTags, str] | None = None  # the thought's family, and its suffix
         self._call = ToolMarks("", "")
         self._arguments: JsonExtent | None = None  # of the call, once they have begun
         self._json_answer = json_answer
@@ -74,7 +74,7 @@ class ThinkParser:
         self._marks = self._looked_for()
         self._held = ""
         self._code = CodeSpans()
-        self._before_mark = ""  # the end of what came since the last mark
+        self._before_mark = ""  # the end of the text since the last mark
         self._thought = Thought(choice)
         self._guess = Guess() if start is Mode.GUESSED else None
         self._before: list[Text] = []  # said while UNDECIDED
@@ -90,12 +90,12 @@ class ThinkParser:
         return self._opened[0].closers if self._opened and self._state is State.OPENED else ()
 
     def feed(self, text: str) -> list[Said]:
-        """Return what is decided once `text` has arrived."""
+        """Return the words that are decided once `text` has arrived."""
         self._read(text, last=False)
         return self._drain()
 
     def plain(self) -> tuple[WordKind, str] | None:
-        """Return what words become now that hold none of the characters returned with it; None
+        """Return the meaning of words that hold none of the characters returned with it; None
         while they would do more than come out.
         """
         if self._held or self._guess:
@@ -170,7 +170,7 @@ class ThinkParser:
             if value is not None:
                 self._value = JsonExtent()
                 continue
-            if marks is self._marks:  # else what was said changed what counts here: look again
+            if marks is self._marks:  # else the words changed the marks that count: look again
                 position = self._take(buffer, begin, found.end(), last) if found else None
         self._held = buffer[begin:]
 
@@ -208,7 +208,7 @@ class ThinkParser:
         return place
 
     def _is_torn(self) -> bool:
-        """Tell whether what is held is the beginning of a mark that is never prose."""
+        """Tell whether the held text is the beginning of a mark that is never prose."""
         held = self._held
         begun = held.startswith(self._tags.torn) and self._state not in IN_CALL
         in_code = self._state in IN_TEXT and begun and self._code.inside()
@@ -356,12 +356,12 @@ class ThinkParser:
             self._out += before
 
     def _settle_guess(self) -> str:
-        """Return what waited: the guess is right, or the reply has ended."""
+        """Return the words that waited: the guess is right, or the reply has ended."""
         guess, self._guess = self._guess, None
         return guess.rest if guess else ""
 
     def _say(self, text: str) -> None:
-        """Give out ordinary text, as what the state makes of it."""
+        """Give out ordinary text, as the state reads it."""
         if not text:
             return
         if self._state in SILENT_SO_FAR and not text.isspace():

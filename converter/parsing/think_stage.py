@@ -33,7 +33,7 @@ class ThinkStage:
         self._findings = findings
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes."""
+        """Return the events that the event becomes."""
         match event:
             case Text(refusal=False, own=None) if self._reader:
                 return self._noted(self._reader.feed(event.text))
@@ -52,11 +52,11 @@ class ThinkStage:
                 return [event]
 
     def close(self) -> Sequence[Event]:
-        """Return what is held."""
+        """Return the held words."""
         return self._flushed("")
 
     def _hear(self, event: Thinking) -> Sequence[Event]:
-        """Read no tags from here on; return what was held."""
+        """Read no tags from here on; return the held words."""
         held: Sequence[Event] = []
         if self._reader:
             held = self.close()
@@ -111,7 +111,7 @@ class _ChoiceReader:
         self._answered = False
 
     def feed(self, text: str) -> Sequence[Event]:
-        """Return what is decided once `text` has come."""
+        """Return the words that are decided once `text` has come."""
         if len(self._head) < _HEAD:
             self._head += text[:_HEAD]
         thought = self._thought
@@ -132,15 +132,15 @@ class _ChoiceReader:
         return self._parser.unsaid
 
     def plain(self) -> tuple[WordKind, str] | None:
-        """Return what the parser makes of plain words."""
+        """Return plain words as the parser reads them."""
         return self._parser.plain()
 
     def flush(self, finish: str = "") -> Sequence[Event]:
-        """Return what is held. `finish`: why the choice ended, if it has."""
+        """Return the held words. `finish`: why the choice ended, if it has."""
         closed = self._answered
         out = self._parser.flush(finish)
         self._note(out)
-        # the server wrote what the template had, llama.cpp does
+        # the server wrote the template's opener, as llama.cpp does
         opened = self._head.lstrip().startswith(self._openers)
         spoke = self._thought or self._answered
         if self._reading.inside and finish and spoke and not opened:

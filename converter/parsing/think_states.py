@@ -1,12 +1,12 @@
-"""The states of the think parser, and what each mark does in each: the table it follows.
+"""The states of the think parser, and the step for each mark in each: the table it follows.
 
 An answer goes HEAD -> ANSWERING -> (a mark) -> BEHIND -> ANSWERING ..., a thought OPENED ->
 THINKING -> (its closer) -> BEHIND. One that the chat template has opened begins at BEGINNING. A
 whole reply of which nothing is known goes the way of an answer through states of its own, because
-the first mark tells whether what came before it was a thought.
+the first mark tells whether the words before it were a thought.
 
 A call ends a thought that has no closer, but the thought may go on behind it: CALLED_INSIDE ->
-RESUMED -> (its closer) -> ENDED. Without a closer what stands there was the answer.
+RESUMED -> (its closer) -> ENDED. Without a closer the words there were the answer.
 """
 
 import enum
@@ -74,7 +74,7 @@ NEXT_STATE = {
     **{(state, Mark.TOOL): State.CALLING for state in IN_TEXT},
     **{(state, Mark.TOOL): State.CALLING_INSIDE for state in (*IN_THOUGHT, State.CALLED_INSIDE)},
     **{(state, Mark.CLOSE): State.ENDED for state in IN_THOUGHT},
-    # what came before was a thought
+    # the words before were a thought
     (State.UNDECIDED, Mark.CLOSE): State.ENDED,
     (State.UNDECIDED_BEHIND, Mark.CLOSE): State.ENDED,
     # said again: by the server or model what the template has opened, or by the model at once

@@ -1,4 +1,4 @@
-"""One family of the marks around thinking: what a row of `families` may say."""
+"""One family of the marks around thinking: the fields of a row of `families`."""
 
 from dataclasses import dataclass
 

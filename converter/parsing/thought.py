@@ -27,7 +27,7 @@ class Thought:
         self._attributes: dict[str, str] | None = None
 
     def feed(self, text: str) -> list[Thinking]:
-        """Return what of the thought is decided: blanks are held until something follows."""
+        """Return the thought as far as it is decided: blanks are held until something follows."""
         text = self._held + text
         if not self._begun:
             bare = text.lstrip("\r\n")

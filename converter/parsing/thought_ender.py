@@ -53,7 +53,7 @@ class ThoughtEnder:
         self._has_calls = self._thinks = self._is_over = False
 
     def feed(self, event: Event) -> list[Event]:
-        """Return what goes on of `event`."""
+        """Return the part of `event` that goes on."""
         if self._is_over:
             return []
         if isinstance(event, Thinking):

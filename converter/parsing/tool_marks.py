@@ -1,7 +1,7 @@
 """The marks around a tool call that a model writes into its text, as far as they end a thought.
 
 An opener ends a thought that has no closer, because models leave the closer out before they call:
-vLLM, SGLang, llama.cpp and Ollama agree. What stands between the marks is the call's, and no tag is
+vLLM, SGLang, llama.cpp and Ollama agree. The text between the marks is the call's, and no tag is
 looked for in it; where the form has no closing mark, up to the end of its JSON. `[TOOL_CALLS]` ends
 no thought: inside `[THINK]` it stays thinking, as in llama.cpp.
 
@@ -100,7 +100,7 @@ def openers_in_thought(offered: bool) -> tuple[str, ...]:
 
 
 def where(before: str) -> MarkPlace:
-    """Tell where a mark stands. `before`: the end of what came since the last mark."""
+    """Tell where a mark stands. `before`: the end of the text since the last mark."""
     line = before.rpartition("\n")[2]
     words = line.rstrip()
     last = words[-1:]
@@ -116,7 +116,7 @@ def where(before: str) -> MarkPlace:
 def begins_call(before: str, behind: str, last: bool) -> bool | None:
     """Tell whether a mark that prose may say begins a call; None: more text must tell.
 
-    `behind`: what has come of the text behind it. `last`: no more will.
+    `behind`: the text behind it, as far as it has come. `last`: no more will.
     """
     place = where(before)
     if place in (MarkPlace.QUOTED, MarkPlace.IN_SENTENCE):

@@ -44,7 +44,7 @@ class UnmatchedCloser:
 
 @lru_cache(maxsize=64)
 def _search(closers: tuple[str, ...]) -> tuple[re.Pattern[str], int]:
-    """Return what finds a closer, and how many characters of one may have come before."""
+    """Return the pattern of a closer, and how many characters of one may have come before."""
     marks = sorted(closers, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, marks)) or "(?!)")
     return pattern, max(map(len, marks), default=1) - 1

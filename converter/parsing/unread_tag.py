@@ -24,7 +24,7 @@ _THINKING = re.compile(
     re.IGNORECASE,
 )
 _ENDS = {"begin": "end", "start": "end", "open": "close"}
-"""Words of an opener, and what the closer has in their place."""
+"""Words of an opener, and the closer's in their place."""
 
 
 def pair_at_head(text: str) -> Pair | None:
@@ -81,7 +81,7 @@ class UnreadTag:
         return []
 
     def plain[Kind](self, kind: Kind) -> tuple[Kind, str]:
-        """Return what plain words become: themselves."""
+        """Return plain words: they stay themselves."""
         return kind, ""
 
     def _hear(self, text: str) -> None:

@@ -2,9 +2,9 @@
 dialects: a call is whole, or it is not told as one.
 
 Behind it each call has an index and an id of its own, its arguments are one JSON object, and the
-piece that ends it says so. What has one meaning is mended (`converter.wire.partial_json`). What has
-none, or stays open though no limit cut it, ends the reply in a failure, because some of it may have
-gone out already: clients that read half an object would run it without its last fields.
+piece that ends it says so. Arguments with one meaning are mended (`converter.wire.partial_json`).
+What has none, or stays open though no limit cut it, ends the reply in a failure, because some of it
+may have gone out already: clients that read half an object would run it without its last fields.
 
 A call may be cut by a limit, or by a stop string of the request. llama.cpp stops in the middle of a
 call that it parses itself and calls the reply `tool_calls` all the same (xllamacpp 2026.10), or
@@ -30,7 +30,7 @@ NO_END = "its arguments have no end"
 CUSTOM_INPUT = "input"
 """The only argument of a tool that takes a text."""
 _NEAR = 60
-"""Characters of what has no meaning that are told."""
+"""Characters of arguments without a meaning that are told."""
 
 
 def failure_of(name: str, why: str) -> Failure:
@@ -47,7 +47,7 @@ class _Call:
     begun: bool = False
     # a bare name shows that the server's own reader has failed: such a call is not trusted
     arguments: PartialJson = field(default_factory=lambda: PartialJson(bare_names=False))
-    from_text: bool = False  # what reads calls from the text has judged it
+    from_text: bool = False  # the stage that reads calls from text has judged it
     ended: bool = False
 
     @property
@@ -99,7 +99,7 @@ class WholeCalls:
         self._of_id: dict[str, _Call] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes."""
+        """Return the events that the event becomes."""
         match event:
             case ToolCall():
                 return self._piece(event)
@@ -133,7 +133,7 @@ class WholeCalls:
         return self._made(call, event, fresh)
 
     def _fed(self, call: _Call, text: str) -> str:
-        """Return what can go on. Raises TooMuchError where all that is no object is too much."""
+        """Return the part that can go on. Raises TooMuchError for too much that is no object."""
         fresh = call.arguments.feed(text)
         self._held += 0 if call.arguments.begun or call.arguments.complete else len(text)
         if self._held > WAITING_LIMIT:
@@ -171,7 +171,7 @@ class WholeCalls:
         return call
 
     def _finish(self, event: Finish) -> Sequence[Event]:
-        """Return the finish, behind what closes the calls; of an open one what must not be run."""
+        """Return the finish behind the calls; an open one becomes a call that nobody runs."""
         out: list[Event] = []
         for call in self._calls:
             if self._may_close(call, event.reason) and (rest := self._closed(call)):
@@ -189,7 +189,7 @@ class WholeCalls:
         return [*out, failure_of(cut[0].name, NO_END)]
 
     def _closed(self, call: _Call) -> str:
-        """Return what completes the arguments, nothing where that has no meaning."""
+        """Return the text that completes the arguments, nothing where that has no meaning."""
         words = call.arguments.words if call.name in self._free else ""
         made = call.arguments.close()
         return made or (json.dumps({CUSTOM_INPUT: words}, ensure_ascii=False) if words else "")

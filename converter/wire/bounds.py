@@ -1,8 +1,8 @@
 """The bounds: how much of what others say is held, in one table for the code and `docs/faults.md`.
 
 They are checked at two doors. A frame or a body enters: beyond its bound nothing of it is read. A
-piece leaves: what must be held until it may leave is bounded as well. Times, and how far a grammar
-looks, are no bounds; they stand beside what they are about.
+piece leaves: the text that is held until it may leave is bounded as well. Times, and how far a
+grammar looks, are no bounds; they stand where they are used.
 """
 
 _K, _M = 1 << 10, 1 << 20
@@ -42,7 +42,7 @@ class TooMuchError(Exception):
 
 
 def fault_of(error: Exception) -> tuple[str, int]:
-    """Return the words and the HTTP status of what ended a reply."""
+    """Return the words and the HTTP status of the fault that ended a reply."""
     if isinstance(error, TooMuchError):
         return str(error), 502
     words = f"fault of the addon, please report it: {type(error).__name__}: {error}"

@@ -23,10 +23,10 @@ _LONGEST_NUMBER = 4300
 """Digits that Python reads as one number; longer ones raise."""
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|,(?=\s*[\]}])|[\[\]{}]', re.DOTALL)
 """Strings, which are stepped over, a last one without its end as well, because its escaped quotes
-would each be looked behind; commas before an end; what opens and closes.
+would each be looked behind; commas before an end; brackets.
 """
 _LEFT_OVER = " \t\r\n,;]}"
-"""What may follow a value and mean nothing."""
+"""Characters that may follow a value and mean nothing."""
 
 
 class UnreadableError(ValueError):
@@ -42,7 +42,7 @@ def _integer(digits: str) -> float:
 
 
 def _nothing(_: str) -> None:
-    """Return what JavaScript writes for a number that is none."""
+    """Return JavaScript's word for a number that is none."""
 
 
 _IN_SHORT_STEPS: ContextVar[bool] = ContextVar("in_short_steps", default=False)
@@ -58,7 +58,7 @@ _RESCUER = json.JSONDecoder(parse_int=_integer, parse_constant=_nothing, strict=
 
 @contextmanager
 def in_short_steps() -> Iterator[None]:
-    """Have what is long be read and written so that other threads get their turn."""
+    """Have long values be read and written so that other threads get their turn."""
     before = _IN_SHORT_STEPS.set(True)
     try:
         yield
@@ -141,7 +141,7 @@ def _text(data: bytes, errors: str = "replace") -> str:
 
 
 def _pruned(text: str) -> str:
-    """Return the text without commas before an end, and with null for what is too deep."""
+    """Return the text without commas before an end, and with null for values that are too deep."""
     kept: list[str] = []
     depth, at = 0, 0
     for piece in _MARKS.finditer(text):

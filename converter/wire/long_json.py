@@ -108,7 +108,7 @@ class _Reading:
 
     def _several(self, at: int, opener: str, closer: str) -> tuple[Iterable[object] | None, int]:
         """Return the values of a container up to the last in the window that may be whole; None
-        where it is not. What C can read between brackets of its own stands so in the text.
+        where it is not. The text is written so if C can read it between brackets.
         """
         window = self._text[at : at + WINDOW]
         mark = ',"' if opener == "{" else _ENDS.get(window[:1], ",")
@@ -146,7 +146,7 @@ def _before_escape(window: str) -> int:
 
 
 def pieces(value: object, encode: Encode) -> list[str]:
-    """Return what `encode` makes of the value, in pieces; it puts nothing behind a comma."""
+    """Return `encode`'s text of the value, in pieces; it puts nothing behind a comma."""
     out: list[str] = []
     _write(value, encode, out, DEEPEST)
     return out

@@ -2,9 +2,9 @@
 one object out. It is the one judge of arguments, for calls in the text as for a server's own.
 
 A client parses what it has at every piece and gives up on the first that cannot be JSON, so a piece
-goes on only as far as it can. What is JSON passes as it comes, except for commas: they wait for
-what follows them. What is not JSON and has one meaning is mended: Python's words, single quotes,
-bare names, a comma too many, a comment, an end too many behind the object. What has none is
+goes on only as far as it can. JSON passes as it comes, except for commas: they wait for
+what follows them. Other text with one meaning is mended: Python's words, single quotes,
+bare names, a comma too many, a comment, an end too many behind the object. Text with none is
 `broken`: then nothing more comes out, and the object has no end.
 """
 
@@ -40,7 +40,8 @@ _BEGUN = re.compile(
 _NOTHING = ("", "null", "None")
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
-"""What may stand behind the object and mean nothing: ends too many, and the marks of a call."""
+"""Text that may stand behind the object and mean nothing: ends too many, and the marks of a call.
+"""
 
 
 class _Want(enum.Enum):
@@ -81,7 +82,7 @@ _LEFT_OPEN = {_Want.IN_KEY: '":null', _Want.COLON: ":null", _Want.IN_VALUE: '"'}
 
 
 class PartialJson:
-    """Feed the text; what comes out is an object once `complete`, else the beginning of one.
+    """Feed the text; the result is an object once `complete`, else the beginning of one.
 
     `told`: a member has begun, so that the text is meant for an object. `mended`: it was no JSON.
     `bare_names`: whether a name without quotes has a meaning.
@@ -93,8 +94,8 @@ class PartialJson:
         self._want = _Want.OBJECT
         self._nested: list[str] = []
         self._held = ""
-        self._passed = 0  # characters of what is held that went on
-        self._gap: list[str] = []  # a comma and the blanks behind it wait for what they lead to
+        self._passed = 0  # characters of the held text that went on
+        self._gap: list[str] = []  # a comma and the blanks behind it wait for the next value
         self._blanks = 0
         self._unfit_length = 0
         self._out: list[str] = []
@@ -135,7 +136,7 @@ class PartialJson:
         return self._want is not _Want.OBJECT or bool((self.unfit + self._held).strip())
 
     def feed(self, text: str) -> str:
-        """Return what can go on. Raises TooMuchError."""
+        """Return the text that can go on. Raises TooMuchError."""
         if self._unfit:
             self._put_aside(text)
             return ""
@@ -153,9 +154,9 @@ class PartialJson:
         return self._drain()
 
     def close(self) -> str:
-        """Return what completes the object where the text is over and that has one meaning: no
-        arguments at all, a string that holds an object, brackets missing at the very end. Else
-        return nothing: a number may have been cut.
+        """Return the text that completes the object where the text is over and that has one
+        meaning: no arguments at all, a string that holds an object, brackets missing at the very
+        end. Else return nothing: a number may have been cut.
         """
         if self._want is _Want.OBJECT:
             made = _object_in(self.unfit)
@@ -173,7 +174,7 @@ class PartialJson:
         return self._drain()
 
     def close_cut(self) -> str:
-        """Return what makes an object of one that was cut anywhere, for people to look at."""
+        """Return the ends of an object that was cut anywhere, for people to look at."""
         if self._held and self._want in _VALUE_WANTED and not self._scalar(self._held):
             rest = (word[len(self._held) :] for word in _WORDS if word.startswith(self._held))
             self._scalar(self._held + next(rest, "0"))
@@ -262,7 +263,7 @@ class PartialJson:
         return self._read_mark(buffer, position)
 
     def _read_name(self, buffer: str, position: int, name: str) -> int | None:
-        """Read a bare name: what follows tells that it is one."""
+        """Read a bare name: the next character tells that it is one."""
         behind = buffer[position + len(name) :].lstrip(_BLANKS)
         if behind.startswith(":"):
             self._say(json.dumps(name, ensure_ascii=False))
@@ -314,7 +315,7 @@ class PartialJson:
         return True
 
     def _pass_on(self, scalar: str) -> None:
-        """Let go on what came of a bare value, as far as it can become one of JSON's."""
+        """Let a bare value go on, as far as it can become one of JSON's."""
         if (begun := _BEGUN.match(scalar)) and begun.end() > self._passed:
             self._say(scalar[self._passed : begun.end()])
             self._passed = begun.end()
@@ -383,7 +384,7 @@ def is_open(text: str) -> bool:
 
 
 def complete_part(text: str) -> str:
-    """Return an object that was cut off, with what is complete of it, as SDKs read a stream."""
+    """Return an object that was cut off, with its complete fields, as SDKs read a stream."""
     nested: list[str] = []
     end, before = 0, ""
     for token in _TOKENS.finditer(text):

@@ -52,17 +52,17 @@ class Cutter(Protocol):
         """Return the frame that was cut."""
 
     def overflow(self) -> list[Frame]:
-        """Return what is held beyond the limit, as a piece that cannot be read."""
+        """Return bytes beyond the limit, as a piece that cannot be read."""
 
     def close(self) -> list[Frame]:
-        """Return what is left, as a frame."""
+        """Return the rest, as a frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """A form of streams. `cutter` makes what cuts one, `write` writes a frame from its data and the
-    name of its event. `begins`: a beginning that no whole body has. `ends`: the ends of a frame.
-    `bare`: a frame is its data alone, so that it looks like a whole body.
+    """A form of streams. `cutter` makes the object that cuts one, `write` writes a frame from its
+    data and the name of its event. `begins`: a beginning that no whole body has. `ends`: the ends
+    of a frame. `bare`: a frame is its data alone, so that it looks like a whole body.
     """
 
     content_type: str
@@ -80,7 +80,7 @@ class Framing:
 class FrameDecoder:
     """Bytes in, frames out, cut anywhere. `close` gives out a last frame without its blank line.
 
-    `ends`: what ends a frame, `longest` the most bytes of it, `usual` the one without a carriage
+    `ends`: the ends of a frame, `longest` the most bytes of it, `usual` the one without a carriage
     return; `parse` reads one.
     """
 
@@ -138,11 +138,11 @@ class FrameDecoder:
         return read_frame(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return what is held beyond the limit, as a piece that cannot be read."""
+        """Return bytes beyond the limit, as a piece that cannot be read."""
         return [self._oversized_piece()] if len(self._buffer) > self._limit else []
 
     def close(self) -> list[Frame]:
-        """Return what is left, as a frame: a server that dies cuts its last one short."""
+        """Return the rest, as a frame: a server that dies cuts its last one short."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         return [self.read(rest)] if rest else []
@@ -216,11 +216,11 @@ class MislabelledBody:
         return self._frames.read(raw)
 
     def overflow(self) -> list[Frame]:
-        """Return what is held beyond the limit."""
+        """Return the bytes beyond the limit."""
         return self._frames.overflow() if self._frames else []
 
     def close(self) -> list[Frame]:
-        """Return what is left."""
+        """Return the rest."""
         if self._frames:
             return self._frames.close()
         return [read_frame(self._begun)] if self._begun else []

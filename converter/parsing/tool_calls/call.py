@@ -1,7 +1,7 @@
 """A tool call that is being read: its name, once it is known, and its arguments as JSON, in pieces.
 
 The contract: the arguments are balanced JSON only if the call in the text was complete. So a call's
-last brace is written by `complete` alone, and what was cut off stays open.
+last brace is written by `complete` alone, and an object that was cut off stays open.
 """
 
 import json
@@ -125,7 +125,7 @@ class Calls(Protocol):
 
 
 class Body(Protocol):
-    """A kind of call text. `heads`: what it begins with; an empty one is for anything."""
+    """A kind of call text. `heads`: its beginnings; an empty one is for anything."""
 
     @property
     def heads(self) -> Sequence[str]:

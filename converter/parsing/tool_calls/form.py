@@ -19,8 +19,8 @@ class EndsThought(enum.Enum):
 class CallForm:
     """One form. `open`, `close`: the marks around a call; `section`: those around all calls.
 
-    `alone`: what the body begins with counts without the marks, which models leave out. `whole`:
-    the form counts only as the whole reply. `ends_thought`: what its openers do in a thought;
+    `alone`: the body's beginning counts without the marks, which models leave out. `whole`:
+    the form counts only as the whole reply. `ends_thought`: the effect of its openers in a thought;
     `before`: marks that a call without its closing mark ends before, outside of strings.
     `tool`: what an opener needs behind it to do so. `in_thoughts`: models are known to call within
     a thought that they close.
@@ -57,6 +57,6 @@ class CallForm:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Openers with what closes each: of the section, and of a call."""
+        """Openers with the closers of each: of the section, and of a call."""
         section = (self.section,) if self.section[0] else ()
         return (*section, *((mark + self.tool, self.close) for mark in self.open))

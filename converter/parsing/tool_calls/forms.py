@@ -457,9 +457,9 @@ SECTIONS = _grouped((form.section[0], form) for form in _MARKED if form.section[
 OPENERS = _grouped(
     (mark, form) for form in _MARKED if form.open or form.alone for mark in form.firsts if mark
 )
-"""Forms by what their calls begin with."""
+"""Forms by the beginnings of their calls."""
 WHOLE = _grouped((mark, form) for form in FORMS if form.whole for mark in form.firsts)
-"""Forms of whole replies by what they begin with."""
+"""Forms of whole replies by their beginnings."""
 CLOSERS = (
     *dict.fromkeys(end for form in _MARKED for end in (*form.ends, *getattr(form.body, "end", ()))),
     "[/TOOL_CALLS]",

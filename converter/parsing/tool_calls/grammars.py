@@ -8,7 +8,7 @@ from converter.parsing.tool_calls.tag_body import Pairs, Tags
 
 def _invoke(prefix: str, *, padded: bool = False, before: str = "") -> Tags:
     """Return the form that Claude's had first, `<invoke name="f"><parameter name="city">Oslo</...`,
-    with a prefix to its tags. `before`: what may stand before a call.
+    with a prefix to its tags. `before`: marks that may stand before a call.
     """
     head = f"<{prefix}invoke name="
     return Tags(

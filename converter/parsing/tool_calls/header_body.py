@@ -58,7 +58,7 @@ class Header:
 
 
 def _header(source: Source, close: Sequence[str]) -> Step[str]:
-    """Return what stands before the next brace or closing mark, which stays."""
+    """Return the text before the next brace or closing mark, which stays."""
     ends = marks_of("{", *close)
     while not (match := ends.search(source.rest)):
         begun = ends.undecided(source.rest, 0)

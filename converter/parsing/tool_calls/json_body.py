@@ -122,7 +122,7 @@ def string(source: Source) -> Step[str]:
 
 
 def decoded(written: str) -> str:
-    """Return what a JSON string says; line ends in it, which models write, are themselves."""
+    """Return the text of a JSON string; line ends in it, which models write, are themselves."""
     try:
         return str(json.loads(f'"{written}"', strict=False))
     except ValueError:

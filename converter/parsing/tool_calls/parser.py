@@ -1,8 +1,8 @@
 """Text in; text and tool calls out, for models that write their calls into the text.
 
-The parser looks for the marks that calls begin with, outside of Markdown code, and reads what
-follows by the form's grammar. A call counts only if its name is one of the request's tools; any
-other text comes back as it was, in order. Cut anywhere, the same message.
+The parser looks for the marks that calls begin with, outside of Markdown code, and reads the text
+that follows by the form's grammar. A call counts only if its name is one of the request's tools;
+any other text comes back as it was, in order. Cut anywhere, the same message.
 
 Two places need a look at what follows before a call goes out: the middle of a sentence, because
 prose explains calls there, unless the reply has called already, and a form that counts only as the
@@ -26,14 +26,14 @@ RESCAN_LIMIT = 4096
 """Characters of a refused call that are searched again for calls; longer ones are text at once, so
 that no text is looked at often."""
 PIECE = 4096
-"""Characters that are read at once: each step copies what is behind it, so that a long text in one
+"""Characters that are read at once: each step copies the rest, so that a long text in one
 piece would cost its square."""
 _OPENERS = (*OPENERS, *SECTIONS)
 _MARKS = MarkSearch(dict.fromkeys(_OPENERS, Mark.OPEN))
 _WHOLE = tuple(WHOLE)
 _LINE_BLANKS = " \t"
 _LINE_END = re.compile(r"[\r\n][ \t\r\n]*+\Z")
-"""What is held before a mark: not a lone blank, or every other word would wait for the next."""
+"""The held text before a mark: no lone blank, or every other word would wait for the next."""
 
 
 class ToolCallParser:
@@ -60,7 +60,7 @@ class ToolCallParser:
         """The tool of a call that had gone out when it proved to be none."""
 
     def feed(self, text: str) -> list[Event]:
-        """Return what is decided once `text` has come."""
+        """Return the words and calls that are decided once `text` has come."""
         pieces = (text[place : place + PIECE] for place in range(0, len(text), PIECE))
         return joined([event for piece in pieces for event in self._fed(piece)])
 
@@ -115,7 +115,7 @@ class ToolCallParser:
     # Text, up to the next call.
 
     def _scan(self) -> bool:
-        """Say the text up to what may be a call; tell whether there is more to read."""
+        """Say the text up to a possible call; tell whether there is more to read."""
         if self._behind_call and not self._skip_blanks():
             return False
         if self._at_head:
@@ -126,7 +126,7 @@ class ToolCallParser:
         mark = _MARKS.search(text)
         stop = len(text) - (0 if self._source.last else _MARKS.undecided(text, 0))
         if mark and mark.start() > stop:
-            mark = None  # it stands within what may become a longer mark
+            mark = None  # it may grow into a longer mark
         body = text[: mark.start() if mark else stop]
         run = _LINE_END.search(body, max(0, len(body) - BLANKS_LIMIT))
         blanks = len(run[0]) if run and (mark or not self._source.last) else 0
@@ -158,7 +158,7 @@ class ToolCallParser:
         return True
 
     def _meet(self, blanks: str, opener: str) -> None:
-        """Begin to read what stands behind `opener`, or say that it is quoted."""
+        """Begin to read the text behind `opener`, or say that it is quoted."""
         self._at_head = False
         self._lead = blanks
         self._around.feed(blanks)
@@ -189,7 +189,7 @@ class ToolCallParser:
         self._place.begin(opener)
 
     def _pass_on(self, place: CallPlace) -> None:
-        """Give out what the place has decided."""
+        """Give out all that the place has decided."""
         for event in place.drain():
             if isinstance(event, Text):
                 self._say(event.text)
@@ -198,7 +198,7 @@ class ToolCallParser:
                 self._out.append(event)
 
     def _end(self, place: CallPlace) -> bool:
-        """Take the place for what it is, once that is known; tell whether it is."""
+        """Take the place for text or calls once that is known; tell whether it is."""
         cut = place.refused and self._source.last and place.state is not Fate.TEXT
         if cut and place.current.name and (place.doubt is not None or not place.current.begun):
             self.cut.append(place.current.name)
@@ -232,7 +232,7 @@ class ToolCallParser:
             self.broken = self.broken or "".join(open_[:1])
 
     def _counts(self, place: CallPlace) -> bool | None:
-        """Tell whether a place in doubt counts, by what follows; None: undecided."""
+        """Tell whether a place in doubt counts, by the text behind it; None: undecided."""
         rest = self._source.rest.lstrip(BLANKS if place.whole else _LINE_BLANKS)
         if len(self._source.rest) - len(rest) > BLANKS_LIMIT:
             return False
@@ -255,7 +255,7 @@ class ToolCallParser:
             self._put_back(held)
 
     def _put_back(self, held: str) -> None:
-        """Say that a mark is none; what stands behind it is searched, unless it is long."""
+        """Say that a mark is none; the text behind it is searched, unless it is long."""
         if len(held) > RESCAN_LIMIT:
             self._say(held)
         else:

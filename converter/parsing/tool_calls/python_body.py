@@ -83,7 +83,7 @@ def _begin(call: Call) -> None:
 
 
 def _in_parentheses(source: Source) -> Step[str]:
-    """Return what stands before the parenthesis that closes the call, and take that as well."""
+    """Return the text before the parenthesis that closes the call, and take that as well."""
     pieces: list[str] = []
     depth, quote, length = 1, "", 0
     while depth:

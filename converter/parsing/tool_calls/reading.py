@@ -1,8 +1,8 @@
-"""One place in the text that may hold calls, while it is read: what becomes of its text.
+"""One place in the text that may hold calls, while it is read: the fate of its text.
 
 Until a call is known to count, its text is held and may come back. Then it is gone; or, when no
 tool has the name, the text flows out as it is read, to the end of the call. A place in doubt holds
-all, text and calls, until its end and what follows have told whether it counts.
+all, text and calls, until its end and the words behind it have told whether it counts.
 """
 
 import enum
@@ -46,8 +46,8 @@ class CallPlace:
     """Reads the calls behind an opener, which comes next. `number`: of the first call.
 
     `whole`: the calls must be the whole reply. `doubt`: the place's text, while it is in doubt.
-    `ended`: all is read; `refused`: but the last is no whole call, `unfit`: what did not fit.
-    `head`, `close`: what the body that reads now began with, and what may come behind it.
+    `ended`: all is read; `refused`: but the last is no whole call, `unfit`: the text that did not
+    fit. `head`, `close`: what the body that reads now began with, and what may come behind it.
     """
 
     source: Source
@@ -75,7 +75,7 @@ class CallPlace:
         self._step = self._read(opener)
 
     def advance(self) -> bool:
-        """Read what there is; tell whether all calls are read."""
+        """Read the text that has come; tell whether all calls are read."""
         assert self._step
         try:
             next(self._step)
@@ -101,7 +101,7 @@ class CallPlace:
         return self.calls[-1]
 
     def next(self) -> Call:
-        """Begin another call: what comes now belongs to it."""
+        """Begin another call: the next fields belong to it."""
         if self.calls and not self.current.begun:
             self.calls.pop()  # it was none: a reply of nothing but such must not be remembered
         number = self.number + len(self.calls)
@@ -115,7 +115,7 @@ class CallPlace:
         return call
 
     def _consumed(self, text: str) -> None:
-        """Hear what was taken from the source."""
+        """Hear the text that was taken from the source."""
         if self.doubt is not None:
             self.doubt.append(text)
             self._doubted += len(text)
@@ -197,7 +197,7 @@ class CallPlace:
 
     def _call(self, form: CallForm) -> Step[bool]:
         """Read a call; one whose arguments are none is text up to its closing mark, or the next
-        call, so that what follows is read as behind any call.
+        call, so that the next text is read as behind any call.
         """
         try:
             return (yield from form.body.read(self.source, self))

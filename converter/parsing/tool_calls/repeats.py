@@ -37,13 +37,13 @@ class Repeats:
         self._drafts = [draft for draft in keys if not is_open(draft[1])]
 
     def feed(self, events: Iterable[Event]) -> list[Event]:
-        """Return what can go out."""
+        """Return the words that can go out."""
         if not (self._drafts or self.dropped):
             return list(events)
         return [made for event in events for made in self._of(event)]
 
     def close(self) -> list[Event]:
-        """Return what is held: it is no draft."""
+        """Return the held words: it is no draft."""
         held, self._held = self._held, []
         return [replace(piece, index=piece.index - len(self.dropped)) for piece in held]
 

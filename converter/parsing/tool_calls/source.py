@@ -30,7 +30,7 @@ class BrokenArguments(Refused):
 
 class Source:
     """Text to read. `last`: no more will come; `cut`: though there was more to say. `consumed`: set
-    this to hear what is taken.
+    this to hear the text that is taken.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Source:
         return mark
 
     def accept(self, marks: Sequence[str], skip: str = BLANKS) -> Step[str]:
-        """Take the mark that comes next, and what is skipped before it; return it, or nothing."""
+        """Take the mark that comes next, and the skipped text before it; return it, or nothing."""
         mark, place = yield from self.ahead(marks, skip)
         if mark:
             self.take(place + len(mark))
@@ -142,7 +142,7 @@ class Source:
             yield
 
     def short(self, ends: MarkSearch, limit: int) -> Step[tuple[str, str]]:
-        """Return what stands before the first of `ends`, and it. Raises Refused beyond `limit`."""
+        """Return the text before the first of `ends`, and it. Raises Refused beyond `limit`."""
         while not (match := ends.search(self.rest)):
             begun = ends.undecided(self.rest, 0)  # an end that is cut may begin within the limit
             if self.last or len(self.rest) - begun > limit:

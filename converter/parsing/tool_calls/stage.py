@@ -96,7 +96,7 @@ def _counted(forms: Counter[str], place: str) -> list[str]:
 class ToolCallStage:
     """Events of one choice in, events out: content that is a tool call becomes one.
 
-    `ids`: what the calls' ids begin with. `read`: what is found is noted there.
+    `ids`: the beginning of the calls' ids. `read`: findings are noted there.
     """
 
     def __init__(self, tools: Tools, choice: int, ids: str, read: CallsRead) -> None:
@@ -113,7 +113,7 @@ class ToolCallStage:
         self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. Held text comes out before a start or an end."""
+        """Return the events that the event becomes. Held text comes out before a start or an end."""
         match event:
             case Text(refusal=False, own=None):
                 return self._text(event)
@@ -146,7 +146,7 @@ class ToolCallStage:
         return [*self._drain(), event]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return what plain words become, and the characters that make words not plain."""
+        """Return the meaning of plain words, and the characters that make words not plain."""
         if kind is Thinking:
             return None if self._parser.holds or self._native else (kind, "")
         if self._repeats.holds:
@@ -155,7 +155,7 @@ class ToolCallStage:
         return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
-        """Return what is held: the reply is over, and if it has said no finish it was cut short."""
+        """Return the held words: the reply is over, and if it has said no finish it was cut short."""
         return self._drain(cut=True)
 
     def _drain(self, cut: bool = False) -> list[Event]:

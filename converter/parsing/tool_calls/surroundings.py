@@ -5,7 +5,7 @@ from converter.parsing.tool_calls.source import BLANKS
 
 QUOTES = "\"'“‘«‹„「『(["
 QUOTED_LINES = "+->"
-"""What a line of a diff or a quotation begins with."""
+"""The beginning of a line in a diff or a quotation."""
 CLAUSE_ENDS = ",;"
 
 

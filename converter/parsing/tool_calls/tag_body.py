@@ -29,9 +29,9 @@ _CDATA = "<![CDATA[", "]]>"
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """`heads`: what a call's tag begins with, up to the name; `end`: what closes the call.
+    """`heads`: beginnings of a call's tag, up to the name; `end`: the mark that closes the call.
 
-    `parameters` and `ends`: the same for a parameter. `tag_end`: what ends an opening tag.
+    `parameters` and `ends`: the same for a parameter. `tag_end`: the end of an opening tag.
     `padded`: a value has a line end at both its ends. `open_ended`: nothing closes the call.
     `cdata`: a value may stand in a CDATA section.
     """
@@ -173,7 +173,7 @@ def _enders(
     close: Sequence[str], source: Source, ends: Sequence[str], begins: Sequence[str]
 ) -> dict[str, Judge]:
     """Return the marks that close a call, judged in a value: they end it as well where its own mark
-    was left out, which shows by what comes first behind them. `ends`: marks that end a value;
+    was left out, which shows by the first mark behind them. `ends`: marks that end a value;
     `begins`: those of the next, which counts only in another call directly behind.
     """
     marks = marks_of(*ends, *begins)
@@ -201,7 +201,7 @@ def _word(source: Source) -> Step[str]:
 
 
 def _header(tag: str) -> tuple[str, str]:
-    """Return the name in a tag, and what else stands there."""
+    """Return the name in a tag, and the other text in it."""
     match = _HEADER.fullmatch(tag)
     if not match or "<" in tag or "\n" in tag:
         raise Refused

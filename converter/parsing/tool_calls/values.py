@@ -39,7 +39,7 @@ _OTHER_NAMES = {
     "dict": "object",
     "list": "array",
 }
-"""What tools of some frameworks call the types."""
+"""The types' names in tools of some frameworks."""
 _KINDS = {
     str: "string",
     bool: "boolean",
@@ -73,7 +73,7 @@ def types_of(schema: Schema, name: str) -> frozenset[str]:
 def part(schema: Schema, name: str, root: Schema | None = None) -> Schema:
     """Return the schema of a property, or of a list's items for a name that is none.
 
-    `root`: the tool's schema, which holds what a reference names.
+    `root`: the tool's schema, which holds the schemas that references name.
     """
     schema = _resolved(schema, schema if root is None else root)
     properties = schema.get("properties")
@@ -125,7 +125,7 @@ def _implied(schema: Schema) -> frozenset[str]:
 
 
 def value(types: frozenset[str], say: Says) -> Value:
-    """Return what writes a value of these types; one of no known type is a string."""
+    """Return the writer of values of these types; one of no known type is a string."""
     if types and "string" not in types:
         return Typed(types, say)
     return StringValue(say, nullable="null" in types)
@@ -233,12 +233,12 @@ def _refuse(name: str) -> None:
 
 
 def parsed(written: str) -> ast.expr:
-    """Return a Python expression. Raises what `ast.parse` raises."""
+    """Return a Python expression. Raises the errors of `ast.parse`."""
     return ast.parse(written, _PLACE, mode="eval").body
 
 
 def literal(given: object) -> str:
     """Return the JSON text of a value. Raises ValueError for a number that JSON cannot say, and
-    TypeError for what is no value of JSON.
+    TypeError for a value that JSON lacks.
     """
     return json.dumps(given, ensure_ascii=False, allow_nan=False)
