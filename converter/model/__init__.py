@@ -1,1 +1,1 @@
-"""Values of a reply and a request that belong to no dialect, and the replies that are kept by id."""
+"""Values of a reply and a request that belong to no dialect, and replies that are kept by id."""

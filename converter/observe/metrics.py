@@ -83,7 +83,7 @@ class Series:
 
 
 class Metrics:
-    """Counts by model and server. `spans`: those for a collector, by what became of them."""
+    """Counts by model and server. `spans`: those for a collector, by their fate."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}
@@ -144,7 +144,7 @@ class Metrics:
 
 
 def kind_of(note: str) -> str:
-    """Return what a note is about, without what differs from reply to reply."""
+    """Return the kind of a note, without the parts that differ from reply to reply."""
     return _NUMBER.sub("#", _QUOTED.sub("…", _plain(note.partition(": ")[0]))).strip()
 
 

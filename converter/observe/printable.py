@@ -1,5 +1,5 @@
-"""Model text made fit to be shown: nothing in it acts on a terminal, and what nobody reads is told
-in a few words.
+"""Model text made fit to be shown: nothing in it acts on a terminal, and text that nobody reads is
+told in a few words.
 """
 
 import json
@@ -42,7 +42,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def bounded(text: str, longest: int) -> str:
-    """Return what a log or a comment may hold: one line, nothing raw in it, of bounded length."""
+    """Return text that a log or a comment may hold: one line, nothing raw, bounded."""
     return shortened(one_line(" ".join(text.split())), longest)
 
 
@@ -67,8 +67,8 @@ def trimmed(text: str) -> str:
 
 
 def laid_out(arguments: str) -> str:
-    """Return JSON in lines; what would not be the same JSON again, or is too long to be read, stays
-    as it came.
+    """Return JSON in lines; text that would not be the same JSON again, or is too long to be read,
+    stays as it came.
     """
     if len(arguments) > _LONGEST_READ:
         return arguments
@@ -79,8 +79,8 @@ def laid_out(arguments: str) -> str:
 
 
 def object_of(arguments: str) -> dict[str, object] | None:
-    """Return the object that arguments are; None for what is none, would not be the same again, or
-    is too long to be read.
+    """Return the object that arguments are; None for others, for one that would not be the same
+    again, or is too long to be read.
     """
     try:
         value = _exactly(arguments) if len(arguments) <= _LONGEST_READ else None
@@ -120,7 +120,7 @@ def _is_read(value: object, line: str) -> bool:
 
 
 def _exactly(text: str) -> object:
-    """Return what JSON says; ValueError where writing it again would not say the same."""
+    """Return the value of JSON; ValueError where writing it again would not say the same."""
     return json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_float=_number)
 
 

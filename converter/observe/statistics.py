@@ -12,8 +12,8 @@ TIMES = ("first_byte", "first_thought", "first_text")
 
 @dataclass(frozen=True, slots=True)
 class CountedReply:
-    """A reply, by what its summary told. `address`: its server's; `server`: what that is, `generic`
-    or empty if nobody knows.
+    """A reply's counts, from its summary. `address`: its server's; `server`: the kind of that,
+    `generic` or empty if nobody knows.
     """
 
     told: Told
@@ -32,7 +32,7 @@ class Group:
     times: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in TIMES})
 
     def add(self, summary: Told) -> None:
-        """Count a reply, by what its summary told."""
+        """Count a reply, from its summary."""
         self.replies += 1
         self.failed += bool(summary.get("failure")) or "finish" not in summary
         self.thinking += _number(summary, "thinking")

@@ -30,7 +30,7 @@ class Summary:
     """Counts and times of one reply. Times are seconds since its request began, None for what did
     not come.
 
-    `thinking_time`: seconds from the first words of a thought to what came after it, over all
+    `thinking_time`: seconds from the first words of a thought to the next event, over all
     thoughts. `thinking` and `text` count characters. `read_from`: where calls stood that the server
     did not send as such.
     """
@@ -84,7 +84,7 @@ class Summary:
             self._ended(choice, at)
 
     def told(self) -> Told:
-        """Return it as plain values, for a flow's metadata; what is not known is left out."""
+        """Return it as plain values, for a flow's metadata; unknown ones are left out."""
         usage = self.usage
         values = {
             "model": self.model,
@@ -136,7 +136,7 @@ def _rounded(seconds: float | None) -> float | None:
 
 
 def in_words(summary: Mapping[str, object]) -> str:
-    """Return the thinking of a reply in a few words, from what a summary told: `2 thoughts, 1,240
+    """Return the thinking of a reply in a few words, from its summary: `2 thoughts, 1,240
     chars in 3.1 s`.
     """
     count, characters, seconds = (

@@ -1,6 +1,6 @@
 """Every thought of a reply, told once as an event that other tools can follow, when it ends.
 
-What the think stage lets out goes in. Form and dialect do not matter: a thought in tags ends with
+The events of the think stage go in. Form and dialect do not matter: a thought in tags ends with
 its `ThinkingEnd`, one that the server sent as such (which chat completions never end) with whatever
 comes next.
 """
@@ -73,7 +73,7 @@ class ThoughtEvents:
         return bool(self._said)
 
     def close(self) -> list[ThoughtEvent]:
-        """Return what was thought so far: the reply is over, or cut."""
+        """Return the thought so far: the reply is over, or cut."""
         return [event for choice in sorted(self._said) for event in self._end(ThinkingEnd(choice))]
 
     def _end(self, end: ThinkingEnd) -> list[ThoughtEvent]:
@@ -119,9 +119,9 @@ def conversation_id(body: Fields) -> str:
     """Return an id that stays the same over the turns of one conversation, whatever the dialect of
     its requests.
 
-    It is made of what a client repeats in every turn: the system text, the first message of the
-    user, and the user's id. What follows the first message, the model and the settings have no part
-    in it. Nothing a client sends makes it raise.
+    It is made of the parts that a client repeats in every turn: the system text, the first message
+    of the user, and the user's id. Later messages, the model and the settings have no part in it.
+    Nothing a client sends makes it raise.
     """
     given = body.get("messages") or body.get("input")
     turns = [{"role": "user", "content": given}] if isinstance(given, str) else given
@@ -148,12 +148,12 @@ def _beginning(messages: Iterable[object]) -> Iterator[tuple[str, str]]:
 
 
 def _without_billing(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts without Claude Code's lines, and what is empty without them not at all."""
+    """Yield the texts without Claude Code's lines, but for texts that are empty then."""
     yield from filter(str.strip, (BILLING_LINES.sub("", text) for text in texts))
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield what identifies a content, plain or in parts; of what is long the beginning. Where the
+    """Yield what identifies a content, plain or in parts; of a long one the beginning. Where the
     prompt's cache ends moves from turn to turn: it is left out.
     """
     if isinstance(content, str):

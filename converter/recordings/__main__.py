@@ -16,7 +16,7 @@ from converter.recordings.replay import dialects_of
 
 
 def main(arguments: list[str] | None = None, name: str = "think-addon record") -> int:
-    """Do what the arguments say; return the exit status. `name`: what its user calls it."""
+    """Do as the arguments say; return the exit status. `name`: what its user calls it."""
     chosen = parser(name).parse_args(arguments)
     try:
         return _COMMANDS[chosen.command](Library(chosen.dir), chosen)
@@ -78,7 +78,7 @@ def _described(recording: Recording) -> str:
 
 
 def _tried[Made](names: Iterable[str], make: Callable[[str], Made]) -> tuple[list[Made], int]:
-    """Return what comes of each recording, and an exit status; one that cannot be read costs a
+    """Return the result of each recording, and an exit status; one that cannot be read costs a
     line.
     """
     made, status = [], 0

@@ -12,7 +12,7 @@ from converter.recordings.recording import RecordingError
 _PREFIX = "think_"
 _OPTIONS = {option.name: option for option in settings.OPTIONS}
 FAILED, BAD_USE, INTERRUPTED = 1, 2, 130
-"""Exit statuses: a recording breaks a law; what was asked for cannot be done; Ctrl-C."""
+"""Exit statuses: a recording breaks a law; the task cannot be done; Ctrl-C."""
 
 
 class _Parser(argparse.ArgumentParser):

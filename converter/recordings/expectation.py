@@ -1,4 +1,4 @@
-"""An expectation: what a person says a recording should read, kept as NAME.expected.json beside
+"""An expectation: a person's word for the reading of a recording, kept as NAME.expected.json beside
 NAME.mitm.
 
 It is about the first choice as its own client gets it. Thoughts are one text, with a blank line
@@ -29,7 +29,7 @@ _HINTED = re.compile(r"--set think_.*")
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The thinking and the text that a client should get; None for what nobody asks. `why`: a line
+    """The thinking and the text that a client should get; None: nobody asks. `why`: a line
     for people.
     """
 

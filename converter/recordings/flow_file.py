@@ -2,8 +2,8 @@
 mitmweb and mitmproxy.
 
 A flow shows what the client asked and got; its backup, which mitmproxy's *Revert* brings back, what
-the server was asked and said. How the server's body was cut, and what decided its reading, is JSON
-in the flow's metadata (`converter.shell.keep.flow_record` writes it).
+the server was asked and said. How the server's body was cut, and the grounds of its reading, is
+JSON in the flow's metadata (`converter.shell.keep.flow_record` writes it).
 """
 
 import io
@@ -68,7 +68,7 @@ def read_all(path: Path, name: str = "") -> Iterator[Recording]:
 
 
 def _recordings(data: bytes, name: str) -> list[Recording]:
-    """Return what can be read; when nothing can, say why of the first flow that looks like ours."""
+    """Return the readable flows; when none is, say why of the first flow that looks like ours."""
     flows = _flows(data)
     ours = [flow for flow in flows if notes.METADATA in flow.metadata] or flows
     recordings, errors = [], []
@@ -97,7 +97,7 @@ def _flows(data: bytes) -> list[flow.Flow]:
 
 
 def _refuse_others(data: bytes) -> None:
-    """Say what is wrong, where that can be seen at a glance."""
+    """Name the fault, where that can be seen at a glance."""
     start = data[:20].removeprefix(b"\xef\xbb\xbf").lstrip()
     length = re.match(rb"(\d{1,12}):", data)
     if not data:
@@ -170,7 +170,7 @@ def _body(message: http.Message) -> bytes:
     try:
         return message.get_content() or b""
     except ValueError:
-        return message.raw_content or b""  # not what its encoding says
+        return message.raw_content or b""  # not decoded
 
 
 def _places(kept: http.HTTPFlow, sent: http.Request) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""A recording for people to read: `>>` what came from the server, `<<` what went out to the client
+"""A recording for people to read: `>>` chunks from the server, `<<` chunks to the client
 for it, in order.
 
 Each line of a body is a line here, behind one blank. Bytes that are no text, and characters that
@@ -22,13 +22,13 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _MAYBE_UNSEEN = re.compile(r"[^\x20-\x7e]|[⟨⟩]")
 _FIELD = r'"(?:id|object|created|model|system_fingerprint|service_tier)": ?(?:"[^"\\]*"|\d+|null)'
 _SAME_FIELDS = re.compile(rf"{_FIELD}(?:, ?{_FIELD})+")
-"""What servers repeat in every frame; half of a golden would be made of it."""
+"""Fields that servers repeat in every frame; half of a golden would be made of it."""
 _OFTEN = 2
 
 
 def golden(recording: Recording, client: Dialect, replay: Replay | None = None) -> str:
-    """Return what a client of this dialect gets, and when: text that never holds a control
-    character but line feeds.
+    """Return the pieces that a client of this dialect gets, and when: text that never holds a
+    control character but line feeds.
 
     `replay`: the recording's for this client, if somebody made it already.
 

@@ -110,7 +110,7 @@ class Library:
         return self._write_goldens(recording.name, goldens)
 
     def bless(self, recording: Recording, changed: bool = False) -> str:
-        """Accept what comes out now: rewrite a recording's goldens, and return what is new in them
+        """Accept today's output: rewrite a recording's goldens, and return the news in them
         as a diff. `changed`: it is written anew itself, because it has other options.
         """
         written = (

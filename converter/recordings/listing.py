@@ -29,7 +29,7 @@ def row(recording: Recording) -> tuple[str, ...]:
 
 
 def _shows(recording: Recording, replay: Replay) -> str:
-    """Return what is in a reply in a few words."""
+    """Return the content of a reply in a few words."""
     status, summary = recording.answered.status, replay.summary
     if not 200 <= status < 300:
         return f"{'error' if status >= 400 else 'status'} {status}"

@@ -1,5 +1,5 @@
-"""Notes on an exchange beside the two messages: how the server's body was cut, and what decided its
-reading.
+"""Notes on an exchange beside the two messages: how the server's body was cut, and the grounds of
+its reading.
 """
 
 import json

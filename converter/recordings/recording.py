@@ -141,7 +141,7 @@ class Recording:
         return replace(made, at_home=True) if home and home == self.found.server else made
 
     def awaited(self) -> AwaitedReply:
-        """Return what was known when the reply began. Raises RecordingError for a request that
+        """Return the knowledge with which the reply began. Raises RecordingError for a request that
         cannot be read.
         """
         facts, server = self.found, by_name(self.found.server)

@@ -12,7 +12,7 @@ from converter.reply.rewriter import Rewriter
 
 @dataclass(frozen=True, slots=True)
 class ReplayStep:
-    """A chunk that came in, and what went out for it: nothing when all of it is held."""
+    """A chunk that came in, and the pieces that went out for it: nothing when all of it is held."""
 
     chunk: Chunk
     out: bytes
@@ -20,7 +20,7 @@ class ReplayStep:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A reply rewritten: step by step, then what goes out at its `end`. `notes`: what a person
+    """A reply rewritten: step by step, then the pieces at its `end`. `notes`: what a person
     should know of it.
 
     `broken`: the reply broke off, and nobody got the end.

@@ -89,7 +89,7 @@ class RecordedServer(ThreadingHTTPServer):
     def match(
         self, method: str, path: str, body: bytes
     ) -> tuple[Answered, Sequence[Chunk], bool] | None:
-        """Return what answers this request, in its pieces, and whether it broke off there; None
+        """Return the answer to this request, in its pieces, and whether it broke off there; None
         when no recording does.
         """
         recordings, path = self.chosen(path)
@@ -121,7 +121,7 @@ class RecordedServer(ThreadingHTTPServer):
         return nearest
 
     def hint(self, path: str) -> str:
-        """Return what would be answered, by way of some examples."""
+        """Return some examples of requests that are answered."""
         recordings, path = self.chosen(path)
         near = [each for each in recordings if endpoint_of(each.sent.path) == endpoint_of(path)]
         examples = [f"{each.name} ({_asks(each)})" for each in (near or recordings)[:_EXAMPLES]]
@@ -146,7 +146,7 @@ class RecordedServer(ThreadingHTTPServer):
         }
 
     def tokens(self, path: str, body: bytes) -> dict[str, object] | None:
-        """Return what the tokenizer said of a prompt, as far as the addon had found it out; None
+        """Return the tokenizer's words for a prompt, as far as the addon had found it out; None
         for one that no recording has.
         """
         recordings, path = self.chosen(path)
@@ -178,7 +178,7 @@ def serve(recordings: Sequence[Recording], port: int = PORT, pace: float = 1.0) 
 
 
 def _kind(recording: Recording) -> str:
-    """Return what the server was; a client of chat completions did not need to know, but where the
+    """Return the server's kind; a client of chat completions did not need to know, but where the
     reply began vLLM can tell.
     """
     begun = recording.found.begins == InitialState.THINKING.value
@@ -186,7 +186,7 @@ def _kind(recording: Recording) -> str:
 
 
 def _asks(recording: Recording) -> str:
-    """Return in a few words what a recording's request asks."""
+    """Return a recording's request in a few words."""
     request = read_body(recording.asked.body)
     messages = request.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
@@ -336,7 +336,7 @@ def endpoint_of(path: str) -> str:
 
 
 def read_body(body: bytes) -> Body:
-    """Return a request's fields; what is no JSON object is one field."""
+    """Return a request's fields; anything but a JSON object is one field."""
     try:
         value = json.loads(body)
     except ValueError:

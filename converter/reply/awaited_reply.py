@@ -95,7 +95,7 @@ class AwaitedReply:
     def rewriter(
         self, server_form: Form, client: Dialect | None = None, form: Form | None = None
     ) -> Rewriter:
-        """Return what rewrites the reply: for the client that asked, unless another dialect and
+        """Return the rewriter of the reply: for the client that asked, unless another dialect and
         form are given.
         """
         request, exchange = self.request, self.request.exchange
@@ -125,7 +125,7 @@ class AwaitedReply:
         return too_long is not None and too_long.bound
 
     def whole(self, status: int, content_type: str, body: bytes, at: float = 0.0) -> "Rewritten":
-        """Return what the client gets for a reply that is all there, `at` so many seconds."""
+        """Return the client's form of a reply that is all there, `at` so many seconds."""
         exchange = self.request.exchange
         if exchange.endpoint.lists_models:
             return Rewritten(exchange.models(status, body))
@@ -149,7 +149,7 @@ class AwaitedReply:
         return self._failed(rewriter, written) if failed else Answer(200, JSON, written)
 
     def _kind(self, content_type: str, streamed: bool) -> str:
-        """Return what the client's reply is called: as the server's, if that is right and it is of
+        """Return the id of the client's reply: as the server's, if that is right and it is of
         the same dialect.
         """
         exchange = self.request.exchange
@@ -169,7 +169,7 @@ class AwaitedReply:
         return Answer(rewriter.end.status, JSON, body)
 
     def learn(self, findings: Findings, known: KnownServers, upstream: Upstream) -> None:
-        """Remember what the reply showed of its server and model."""
+        """Remember the facts that the reply showed of its server and model."""
         if findings.native:
             known.saw_thinking(upstream)
         if findings.thought and not self.prompted:
@@ -180,7 +180,7 @@ class AwaitedReply:
 
 
 def _lesson(correction: InitialState | None) -> InitialState | None:
-    """Return what a misread reply teaches of the next. A closer without an opener may be words of
+    """Return the lesson of a misread reply for the next. A closer without an opener may be words of
     an answer, so that it makes a guess: one that is wrong costs no answer.
     """
     guess = correction is InitialState.THINKING

@@ -42,9 +42,9 @@ from converter.wire.splice import Seam, quoted, splice_of
 type Words = Text | Thinking
 
 MOST_WAITING = 2048
-"""Characters that wait for the stages; what one read brought is given to them in one piece."""
+"""Characters that wait for the stages; the words of one read are given to them in one piece."""
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\\\": "\\"}
-"""Escapes that JSON writers agree on, as a regular expression has them, and what they say."""
+"""Escapes that JSON writers agree on, as a regular expression has them, with their meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,18 @@ class Machines(Protocol):
 
     @property
     def plain(self) -> Callable[[WordKind], tuple[WordKind, str] | None]:
-        """Return what plain words become, and the characters that make words not plain."""
+        """Return the meaning of plain words, and the characters that make words not plain."""
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return what the events become."""
+        """Return the events that these become."""
 
     def repeat(self, event: Words) -> bool:
         """Tell the decoder of words; return whether it would have read them as this event."""
 
 
 class FastPath:
-    """The lessons of one stream. `tell` hears what each `rewrite` says. `counter`: the field that
-    numbers the client's frames, if they are numbered. `taken`: frames that went the fast way.
+    """The lessons of one stream. `tell` hears the events of each `rewrite`. `counter`: the field
+    that numbers the client's frames, if they are numbered. `taken`: frames that went the fast way.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class FastPath:
         return self._becomes is not None and self._written[self._becomes] is not None
 
     def rewrite(self, raws: Sequence[bytes], begin: int) -> tuple[int, bytes]:
-        """Return how many frames are taken from `begin` on, and what the client gets for them."""
+        """Return how many frames are taken from `begin` on, and the client's bytes for them."""
         words = self._words(raws, begin)
         event = self._said(words) if words else None
         if event is None:
@@ -122,7 +122,7 @@ class FastPath:
         return len(words), splice.write(words, first) if splice else b"".join(taken)
 
     def settle(self) -> None:
-        """Give the stages the words that went past them; what is plain may be another thing now."""
+        """Give the stages the words that went past them; other words may be plain now."""
         self._becomes = self._plain = None
         if self._waiting:
             waiting, self._waiting, self._characters = self._waiting, [], 0
@@ -130,7 +130,9 @@ class FastPath:
             self._stages.feed([waiting[0] if len(waiting) == 1 else self._event(text)])
 
     def _look(self) -> bool:
-        """Find out what is plain; tell whether any words are, and how they are written is known."""
+        """Find out which words are plain; tell whether any words are, and how they are written is
+        known.
+        """
         if self._characters > MOST_WAITING:
             return False  # the next frame is parsed, and the stages get these words before it
         if self._plain is None and self._shape:
@@ -142,9 +144,9 @@ class FastPath:
     def learn(
         self, raw: bytes, read: Sequence[Event], made: Sequence[Event], out: Sequence[bytes]
     ) -> None:
-        """Take note of a frame that went the full way: what it said, what the stages made of it,
-        and what was written. `raw`: empty for one that had to be mended; what was known of others
-        may not hold behind it.
+        """Take note of a frame that went the full way: its words, the stages' events for them, and
+        the bytes that were written. `raw`: empty for one that had to be mended; what was known of
+        others may not hold behind it.
         """
         if self._shape and self._shape.fits(raw) and self._goes_on(read, made, out):
             self._confirm(made)

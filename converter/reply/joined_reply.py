@@ -1,5 +1,5 @@
 """Two replies that the client gets as one: the second goes on where a thought of the first was
-ended. What the first has said already is left out of the second, and what both count adds up.
+ended. The words of the first are left out of the second, and both counts add up.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class SecondReply:
         self.begun = False
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return what goes on."""
+        """Return the events that go on."""
         heads = any(isinstance(event, Start) for event in events)
         kinds = (Start, Opaque) if heads else (Start,)  # beside a head stands only whose turn it is
         self.begun = self.begun or heads
@@ -34,7 +34,7 @@ class SecondReply:
 
     def _both(self, second: Usage) -> Usage:
         """Return the count of both. The second was asked with all that the first had said, which
-        the model made: so it counts as that, and the prompt is what is left.
+        the model made: so it counts as that, and the prompt is the rest.
         """
         first = self._first
         made = first.output if first else min(self._made, second.input)

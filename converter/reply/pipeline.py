@@ -82,7 +82,7 @@ class Pipeline:
         return (frame, events) if _is_lost(rescued) else (mended, rescued)
 
     def _mended(self, frame: Frame) -> Frame | None:
-        """Return the frame with what has a clear meaning put right; None where nothing has."""
+        """Return the frame with clear faults put right; None where nothing has."""
         try:
             rescued = json_text.rescue(frame.data or b"")
         except json_text.UnreadableError:
@@ -94,13 +94,13 @@ class Pipeline:
         return Frame(raw, data, event=frame.event)
 
     def feed(self, events: Sequence[Event]) -> list[Event]:
-        """Return what the events become."""
+        """Return the events that these become."""
         pieces = in_pieces(events)
         made = [made for event in pieces for made in self._stages.feed(event)]
         return made if pieces is events else joined(made)
 
     def close(self) -> list[Event]:
-        """Return what is held: the reply is over."""
+        """Return the held events: the reply is over."""
         return self._stages.close()
 
     def repeat(self, event: Text | Thinking) -> bool:

@@ -32,7 +32,7 @@ TOO_LONG = f"the server sent a frame of more than {FRAME_LIMIT >> 20} megabytes"
 _LONG = FRAME_LIMIT - 16
 """Bytes of a piece of a frame that is too long to be read; an end may wait behind them."""
 _SAMPLE = 200
-"""Characters of what cannot be read that are worth showing."""
+"""Characters of unreadable bytes that are worth showing."""
 _FIELDS = (b"data", b"event:", b"id:", b"retry:")
 """Beginnings of a frame, by which it is told from a whole body. Anthropic's begin with `event:`."""
 _WORDS = frozenset((Text, Thinking, ToolCall))
@@ -40,7 +40,8 @@ _WORDS = frozenset((Text, Thinking, ToolCall))
 
 class ReplyEnd:
     """Events of a decoder in, the same out, with a `Failure` where the reply proves not to be
-    whole. `reply`: a word for what the server should have sent. `failure`: why it is not whole.
+    whole. `reply`: a word for the reply that the server should have sent. `failure`: why it is not
+    whole.
     """
 
     def __init__(self, reply: str) -> None:
@@ -52,7 +53,7 @@ class ReplyEnd:
         self.failure: Failure | None = None
 
     def feed(self, events: Sequence[Event]) -> Sequence[Event]:
-        """Return what may go on."""
+        """Return the events that may go on."""
         if self.failure is None and all(type(event) in _WORDS for event in events):
             self._spoke.update([event.choice for event in events])  # type: ignore[union-attr]
             return events  # as nearly all are
@@ -89,7 +90,7 @@ class ReplyEnd:
 
     @property
     def status(self) -> int:
-        """The HTTP status of that: what the server named, else that of a bad gateway; of a prompt
+        """The HTTP status of that: the server's own, else that of a bad gateway; of a prompt
         too long 400, on which clients act.
         """
         if context_length.find(self.words):
@@ -145,8 +146,9 @@ class ReplyEnd:
         return self._failed(UNREAD.format(reply=self._reply, words=words) if words else EMPTY)
 
     def _lost(self, raw: bytes) -> Iterator[Event]:
-        """Yield the failure for what should have said something: all of the reply, or a frame. A
-        last frame without its end is only cut short, and behind the finish nobody misses it.
+        """Yield the failure for bytes that should have said something: all of the reply, or a
+        frame. A last frame without its end is only cut short, and behind the finish nobody misses
+        it.
         """
         is_frame = raw.startswith(_FIELDS)
         if len(raw) > _LONG:
@@ -164,7 +166,7 @@ class ReplyEnd:
 
 
 def _words_of(raw: bytes) -> str:
-    """Return what is readable of bytes, in one line of bounded length."""
+    """Return the readable part of bytes, in one line of bounded length."""
     words = server_words(raw) or raw[: 4 * _SAMPLE].decode(errors="replace")
     return " ".join(words.split())[:_SAMPLE]
 

@@ -36,7 +36,7 @@ class SpoiledFrames:
         self._mended = 0
 
     def count(self, frame: Frame, mended: Frame, read: Sequence[Event]) -> None:
-        """Take note of a frame, of what was read in its place if it was not in order, and of the
+        """Take note of a frame, of the frame read in its place if it was not in order, and of the
         events that were read.
         """
         self._no_utf8 += not _is_utf8(frame.data or b"")
@@ -47,7 +47,7 @@ class SpoiledFrames:
                 self._unread += 1
 
     def notes(self, done: str) -> list[str]:
-        """Return the notes. `done`: what became of what cannot be read."""
+        """Return the notes. `done`: the fate of unreadable bytes."""
         notes = []
         if self._unread:
             first = f"the first: {self._first!r}"
@@ -60,7 +60,7 @@ class SpoiledFrames:
 
 
 def notes_of(findings: Findings) -> list[str]:
-    """Return the notes on what reading the reply showed."""
+    """Return the notes on the reading of the reply."""
     notes = [_CORRECTIONS[findings.correction]] if findings.correction else []
     if findings.unread and not findings.thought:
         notes.append(_UNREAD.format(opener=findings.unread[0], closer=findings.unread[1]))
@@ -79,7 +79,7 @@ def notes_of(findings: Findings) -> list[str]:
 
 
 def _is_worth_a_note(frame: OpaqueFrame) -> bool:
-    """Tell whether a frame says what nobody knows. Of one that is lost the client hears."""
+    """Tell whether nobody knows the meaning of a frame. Of one that is lost the client hears."""
     return not (frame.comment or frame.lost) and bool(frame.own.raw.strip())
 
 

@@ -33,7 +33,7 @@ class Rewriter:
     Never raises: a frame that breaks a machine goes on as it came.
 
     `server_form`: how the server sends, as it says. `client_form`: how the client wants it; else
-    the form stays. `context`: what the reply takes from its request.
+    the form stays. `context`: the reply's facts from its request.
 
     After each call `events` holds what that call told the client, `thoughts` each thought that
     ended in it. `changed`: whether any frame did not go on as it came. `whole_thoughts`: those of a
@@ -119,7 +119,7 @@ class Rewriter:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether what comes now is a second reply, which goes on behind a thought."""
+        """Tell whether a second reply comes now, which goes on behind a thought."""
         return self._second is not None
 
     @property
@@ -144,8 +144,8 @@ class Rewriter:
         return [*self._faults, *notes_of(self.findings), *spoiled, *self._encoder.notes]
 
     def feed(self, chunk: bytes, at: float = 0.0) -> list[bytes]:
-        """Return what the client can have now; never an empty piece. `at`: when it came, in
-        seconds, for the summary.
+        """Return the bytes that the client can have now; never an empty piece. `at`: when it came,
+        in seconds, for the summary.
         """
         self._at, self.events = at, []
         if self.is_over:
@@ -211,7 +211,7 @@ class Rewriter:
         return out
 
     def abort(self, reason: str) -> list[bytes]:
-        """Return the rest of a reply that broke off: what was held, then the client's error.
+        """Return the rest of a reply that broke off: the held words, then the client's error.
 
         A reply whose finish had come already is whole.
         """
@@ -235,8 +235,8 @@ class Rewriter:
     def _ended(
         self, out: list[bytes], drain: Callable[[], list[Event]], whole: bytes
     ) -> list[bytes]:
-        """Return `out`, what is held and what comes of the events that `drain` gives; `whole`: a
-        body of which nothing has gone out yet.
+        """Return `out`, the held events and the results of the events that `drain` gives; `whole`:
+        a body of which nothing has gone out yet.
         """
         if self._broken:
             return out
@@ -262,7 +262,7 @@ class Rewriter:
             return self._fault(error, frame.raw)
 
     def _of(self, came: Frame) -> list[bytes]:
-        """Return what becomes of a frame."""
+        """Return the client's bytes for a frame."""
         if self._fast:
             self._fast.settle()
         frame, read = self._pipeline.decode(came)

@@ -4,7 +4,7 @@ In order: tags, a look at a tag that nobody reads, phrases (if wanted), blanks (
 tool calls in text (if the request offers tools), the judge of all calls, the end of a thought that
 runs away, thought events (if somebody hears of them), the budget of thinking (if one is to be
 kept), the end of all thinking for who did not ask for any, and its fold for who shows only text.
-Each has `feed` and `close`, which return lists of events; `close` gives out what is held and may be
+Each has `feed` and `close`, which return lists of events; `close` gives out held events and may be
 called again.
 """
 
@@ -49,13 +49,13 @@ class Stage(Protocol):
     """One step between decoder and encoder, for one choice."""
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes."""
+        """Return the events that it becomes."""
 
     def close(self) -> Sequence[Event]:
-        """Return what is held."""
+        """Return the held events."""
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return what plain words of this kind become, and the characters that make words not
+        """Return the meaning of plain words of this kind, and the characters that make words not
         plain; None while words may do more than come out. Words that are plain change nothing of
         this: the stage may get them later, and joined.
         """
@@ -64,7 +64,7 @@ class Stage(Protocol):
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The things that the stages of one choice share. `thoughts`: a list that gets each thought
-    that ended. `reply`: what the ids of calls in its text begin with. `ids`: those of all calls.
+    that ended. `reply`: the beginning of ids of calls in its text. `ids`: those of all calls.
     """
 
     reading: Reading
@@ -198,7 +198,7 @@ class _Chain:
 
 
 class Stages:
-    """Events in, events out, each choice through stages of its own. `findings`: what was noted."""
+    """Events in, events out, each choice through stages of its own. `findings`: the notes."""
 
     def __init__(self, reading: Reading, findings: Findings | None = None) -> None:
         self._reading = reading
@@ -211,8 +211,8 @@ class Stages:
         self.findings = findings or Findings()
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return what the event becomes. The reply's end empties all stages; bookkeeping passes.
-        Behind a failure nothing follows but the server's own end.
+        """Return the events that it becomes. The reply's end empties all stages; bookkeeping
+        passes. Behind a failure nothing follows but the server's own end.
         """
         if self._failed:
             return [event] if isinstance(event, End) else []
@@ -234,14 +234,14 @@ class Stages:
                 return [event]
 
     def close(self) -> list[Event]:
-        """Return what is held in any choice, if anything came since the last time."""
+        """Return the held events of all choices, if anything came since the last time."""
         if self._failed or not self._is_open:
             return []
         self._is_open = False
         return [event for chain in self._chains.values() for event in chain.close()]
 
     def plain(self, kind: WordKind) -> tuple[WordKind, str] | None:
-        """Return what plain words of the first choice become, and the characters that make words
+        """Return the meaning of plain words of the first choice, and the characters that make words
         not plain; None while they may do more than come out.
         """
         chain = self._chains.get(0)

@@ -40,7 +40,7 @@ def joined(events: Sequence[Event]) -> list[Event]:
 
 
 def _kind(event: Event) -> tuple[WordKind, int] | None:
-    """Return what words must share to be joined; None for what is none or has more to it."""
+    """Return the traits that words must share to be joined; None for other events."""
     plain = isinstance(event, Text | Thinking) and not event.own
     if not plain or getattr(event, "refusal", False):
         return None

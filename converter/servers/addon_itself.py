@@ -7,11 +7,11 @@ from converter.wire import json_text
 PATH = "/.well-known/think-addon"
 _NAME = "think-addon"
 ANY = "any server"
-"""What a forward proxy is in front of."""
+"""The server of a forward proxy."""
 
 
 def told(server: str) -> bytes:
-    """Return what the addon says of itself. `server`: what it is in front of, empty for any."""
+    """Return the addon's words about itself. `server`: the one behind it, empty for any."""
     return json_text.write({"name": _NAME, "server": server or ANY})
 
 

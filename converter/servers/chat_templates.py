@@ -49,12 +49,12 @@ def _kept_by(*, exact: bool = False, **switches: object) -> HistoryPlace:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Models by a pattern of their names, and what their chat templates do.
+    """Models by a pattern of their names, and the habits of their chat templates.
 
     `source`: where that was read. `switches`: those that the request must set for the template to
     open a thought; without any it does so unasked. `always`: no switch of the request keeps it from
     that. `bare_closer`: with thinking off the template writes a closer without its opener, so that
-    the model may write it again. `opens`: it opens thoughts at all. `history`: what becomes of
+    the model may write it again. `opens`: it opens thoughts at all. `history`: the fate of
     earlier thoughts; `None`: nobody has read that.
     """
 
@@ -203,7 +203,7 @@ def template_of(name: str) -> Template | None:
 
 
 def history_of(name: str) -> HistoryPlace | None:
-    """Return what a model's template reads of earlier thoughts; `None`: nobody knows."""
+    """Return the earlier thoughts that a model's template reads; `None`: nobody knows."""
     row = _row(name.lower())
     return row.history if row else None
 

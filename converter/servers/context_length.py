@@ -115,7 +115,7 @@ class ContextOverflow:
     said: str = ""
 
     def words(self) -> str:
-        """Return what the API would say."""
+        """Return the API's words."""
         if not self.most:
             return self.said if self.said.startswith(TOO_LONG) else f"{TOO_LONG}: {self.said}"
         if not self.tokens and not self.asked:

@@ -86,7 +86,7 @@ def prompt(facts: Facts) -> InitialState | None:
 
 
 def correction(facts: Facts) -> InitialState | None:
-    """Repeat what a wrong guess about this server, model and switch has taught."""
+    """Repeat the lesson of a wrong guess about this server, model and switch."""
     return facts.corrected
 
 
@@ -98,7 +98,7 @@ def switches(facts: Facts) -> InitialState | None:
 
 
 def model(facts: Facts) -> InitialState | None:
-    """Go by the model's name, where it says what its template does."""
+    """Go by the model's name, where it tells the habit of its template."""
     row = _row(facts.body)
     if row is None:
         return None
@@ -140,8 +140,8 @@ def needs_prompt(facts: Facts) -> bool:
 
 
 def switch_of(body: Body) -> str:
-    """Return what of a request decides where its reply begins, as a key: replies to the same key
-    begin alike.
+    """Return the parts of a request that decide where its reply begins, as a key: replies to the
+    same key begin alike.
     """
     return _SORTED.encode({name: body[name] for name in _SWITCHES if name in body})
 

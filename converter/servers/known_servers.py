@@ -1,4 +1,4 @@
-"""Known servers and their models: what each server is, how its prompts end, where a guess was
+"""Known servers and their models: the kind of each server, how its prompts end, where a guess was
 wrong, which models think.
 
 Values in memory only. `converter.shell.probes.upstream_client` asks the servers, replies teach the
@@ -18,7 +18,7 @@ from converter.wire.bounds import MOST_KNOWN
 
 type Body = Mapping[str, object]
 type Key = tuple[Upstream, bytes]
-"""A server, and a digest of what else decides: names and switches may be of any length."""
+"""A server, and a digest of the other grounds: names and switches may be of any length."""
 
 
 class Bounded[Name, Value](OrderedDict[Name, Value]):
@@ -33,7 +33,7 @@ class Bounded[Name, Value](OrderedDict[Name, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A server's API: where it is, and what stands before its paths.
+    """A server's API: where it is, and the prefix of its paths.
 
     `direct`: not behind another proxy, which probes would go around.
     """
@@ -50,7 +50,7 @@ class Upstream:
 
 
 def prompt_key(upstream: Upstream, body: Body) -> Key:
-    """Return what prompts that end alike have in common: server, model and thinking switches."""
+    """Return the traits that prompts of one end share: server, model and thinking switches."""
     return upstream, _digest(str(body.get("model")), switch_of(body))
 
 
@@ -75,7 +75,7 @@ class KnownServers:
         self._thinkers: Bounded[Key, None] = Bounded()
 
     def recognised(self, upstream: Upstream, server: Server) -> None:
-        """Remember what a server is."""
+        """Remember the kind of a server."""
         self._servers[upstream] = server
 
     def server(self, upstream: Upstream) -> Server | None:
@@ -83,7 +83,7 @@ class KnownServers:
         return self._servers.get(upstream)
 
     def saw_repeated_opener(self, upstream: Upstream) -> None:
-        """Remember that the server's text says again what the template opened."""
+        """Remember that the server's text repeats the template's opener."""
         self._repeat_openers[upstream] = None
 
     def saw_thinking(self, upstream: Upstream) -> None:
@@ -117,7 +117,7 @@ class KnownServers:
         return seen or (named is not None and named.inside)
 
     def facts(self, upstream: Upstream, body: Body) -> Facts:
-        """Return what the rules may go by for the reply to this request."""
+        """Return the facts that the rules may go by for the reply to this request."""
         key = prompt_key(upstream, body)
         whole = upstream in self._repeat_openers or self.takes_thinking_out(upstream)
         return Facts(body, whole, self._prompts.get(key), self._corrections.get(key))

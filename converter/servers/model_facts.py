@@ -61,7 +61,7 @@ def read(told: Mapping[str, object], model: str) -> ModelFacts:
 
 
 def of_entry(entry: Mapping[str, object]) -> ModelFacts:
-    """Return what an entry of the server's list of models says."""
+    """Return the facts in an entry of the server's list of models."""
     return read({"/v1/models": {"data": [entry]}}, str(entry.get("id")))
 
 

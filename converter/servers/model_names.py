@@ -80,7 +80,7 @@ def ends_as_variant(rows: Rows, name: str) -> bool:
 
 
 def variant_of(served: Sequence[Entry], rows: Rows, full_name: str) -> Row | None:
-    """Return what `NAME-low` and its like stand for, where a model NAME is served and none by all
+    """Return the meaning of `NAME-low` and its like, where a model NAME is served and none by all
     of that name.
     """
     stem, _, suffix = full_name.rpartition("-")

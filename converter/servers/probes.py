@@ -49,7 +49,7 @@ class Settled[Result]:
 
 
 def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest | Settled[Result]:
-    """Return what a probe asks next, or what it has found out."""
+    """Return a probe's next question, or its answer."""
     try:
         return probe.send(reply)
     except StopIteration as settled:
@@ -57,7 +57,7 @@ def step[Result](probe: Probe[Result], reply: ProbeReply | None) -> ProbeRequest
 
 
 IDENTITY_PATHS = tuple(dict.fromkeys(mark.path for server in SERVERS for mark in server.marks))
-"""Paths at which servers say what they are, asked at once because a server may hang on one."""
+"""Paths at which servers tell their kind, asked at once because a server may hang on one."""
 
 
 def recognise(replies: Mapping[str, ProbeReply | None]) -> Server | None:
@@ -201,6 +201,6 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def estimate_tokens(body: Mapping[str, object]) -> int:
-    """Return a rough count: of the characters of what the model reads."""
+    """Return a rough count: of the characters that the model reads."""
     read = json_text.write([body.get("messages"), body.get("tools")]).decode()
     return max(1, len(read) // CHARACTERS_PER_TOKEN)

@@ -1,8 +1,8 @@
-"""One row per server: what it takes, and by what it can be recognised.
+"""One row per server: the fields it takes, and the marks by which it is recognised.
 
 A path in a row names a field of the chat-completions body, with a dot before a field inside it
 (`chat_template_kwargs.thinking`). Servers that render the model's own chat template hand it every
-entry of `chat_template_kwargs` and a template ignores what it does not know, so one set of switches
+entry of `chat_template_kwargs` and a template ignores unknown names, so one set of switches
 fits all models: `enable_thinking` (Qwen3, GLM, Nemotron 3, SmolLM3, Laguna), `thinking` (DeepSeek
 V3.1, Kimi, Granite), `thinking_mode` (MiniMax-M3), `reasoning` (Cohere).
 """
@@ -57,7 +57,7 @@ BUDGET_EFFORTS = ((4096, "high"), (2048, "medium"), (0, "low"))
 class Server:
     """One kind of server, and the fields that it takes.
 
-    `leaves_out`: body fields it refuses, or does not read. `on` and `off`: what switches thinking.
+    `leaves_out`: body fields it refuses, or does not read. `on` and `off`: switches of thinking.
     `budget`: where a limit of thinking tokens goes, `parser_budget` the same but only for a server
     that was started with its own reasoning parser. `effort`: where the effort goes, as one of
     `efforts`; with `effort_models` only for models whose name holds one of these. `prefill`: what

@@ -34,7 +34,7 @@ _REQUEST_FIELDS = ("tools", "tool_choice", "parallel_tool_calls")
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of models that write calls alike. `pattern`: a regular expression that finds their
-    names; `call` writes one call; `result`: the marks around what a tool gave.
+    names; `call` writes one call; `result`: the marks around a tool's result.
     """
 
     name: str
@@ -164,7 +164,7 @@ def _arguments(written: object) -> Mapping[str, object]:
 
 
 def _text(content: object) -> str:
-    """Return what a message says in words."""
+    """Return the words of a message."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -173,7 +173,7 @@ def _text(content: object) -> str:
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:
-    """Join what became user turns in a row, because templates want turns to alternate."""
+    """Join neighbouring user turns, because templates want turns to alternate."""
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else {}

@@ -1,4 +1,4 @@
-"""Parts of one choice as they grow: events in, what is new of them out, and all of them at any
+"""Parts of one choice as they grow: events in, their news out, and all of them at any
 time.
 """
 
@@ -76,8 +76,8 @@ def _gathered(values: list[object]) -> object:
 
 
 class Accumulator:
-    """One choice. `feed` returns what can be shown by now: text and thoughts as they come, calls
-    with the finish:
+    """One choice. `feed` returns the parts that can be shown by now: text and thoughts as they
+    come, calls with the finish:
 
     before it, more of their arguments may come, text in between or not.
     """
@@ -97,12 +97,12 @@ class Accumulator:
         return (*(entry.part() for entry in self._entries), *self._fields.parts())
 
     def feed(self, event: events.Event) -> list[News]:
-        """Return what the event makes known."""
+        """Return the news of the event."""
         complete = self._told_calls() if isinstance(event, events.Finish | events.Failure) else []
         return [*complete, *self._read(event)]
 
     def close(self) -> list[News]:
-        """Return what has not been told: calls, and the server's own fields."""
+        """Return the parts that have not been told: calls, and the server's own fields."""
         return [*self._told_calls(), *(News(part, self._choice) for part in self._fields.parts())]
 
     def _told_calls(self) -> list[News]:

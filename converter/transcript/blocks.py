@@ -50,16 +50,16 @@ _HEAD = ("id", "status")
 _GIVEN = ("arguments", "input", "action", "operation", "code", "queries")
 """Where an item of a call holds its arguments, by the kind of call."""
 _NAMES = ("server_label", "namespace", "name")
-"""What a call names: where the tool is from, and the tool."""
+"""The names in a call: the tool's source, and the tool."""
 
 
 def parts_of(content: object) -> list[Part]:
-    """Return what a content says: a string, a list of blocks, or whatever stands in its place."""
+    """Return the parts of a content: a string, a list of blocks, or anything in its place."""
     return list(_parts(content, _DEPTH))
 
 
 def part_of(block: Body) -> list[Part]:
-    """Return what one block says."""
+    """Return the parts of one block."""
     return list(_block(block, _DEPTH))
 
 
@@ -225,12 +225,12 @@ def turns_of(given: object, split: Split = _as_it_is) -> list[ShownTurn]:
 
 
 def parts_of_item(item: Body) -> list[Part]:
-    """Return what one item says."""
+    """Return the parts of one item."""
     return list(_item(item, _as_it_is)[1])
 
 
 def _item(item: object, split: Split) -> tuple[str, Iterator[Part]]:
-    """Return who says an item, and what it says."""
+    """Return an item's speaker, and its parts."""
     if not isinstance(item, dict):
         return _UNKNOWN, iter([Raw(in_json(item))])
     kind, role = str(item.get("type") or "message"), item.get("role")
@@ -252,7 +252,7 @@ def _message(item: Body, split: Split) -> Iterator[Part]:
 
 
 def _thought(item: Body) -> Iterator[Part]:
-    """Read a thought: raw or as a summary; what is sealed only where it has no words."""
+    """Read a thought: raw or as a summary; a sealed one only where it has no words."""
     raw, summary, sealed = (item.get(name) for name in ("content", "summary", "encrypted_content"))
     words = words_of(raw) or words_of(summary)
     hidden = isinstance(sealed, str) and sealed and not words

@@ -1,7 +1,7 @@
 """A reply as a person reads it, while it comes: of any dialect, streamed or whole, rewritten or
 as the server sent it.
 
-chunk -> Pipeline -> event -> Accumulator. What cannot be read is kept.
+chunk -> Pipeline -> event -> Accumulator. Unreadable bytes are kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ from converter.wire.sse import Frame
 
 _DEFAULTS = settings.read()
 AS_WRITTEN = replace(_DEFAULTS, tags=(), attributes=False, start=InitialState.TEXT)
-"""How to read what the addon has written: a tag that it left in a text is text, as it is to its
+"""The reading of the addon's own output: a tag that it left in a text is text, as it is to its
 client.
 """
 _QUIET = ("type", "index", "id", "name", "input", "signature", "cache_control")
@@ -35,12 +35,12 @@ ASSISTANT = "assistant"
 
 
 class ReplyReader:
-    """Chunks in, what is new out; never raises. `transcript` tells all that has come, at any time.
+    """Chunks in, news out; never raises. `transcript` tells all that has come, at any time.
     A chunk costs by its bytes.
 
     `complete`: all of the reply is at hand, so that a closer with no opener before it tells that
     the reply began inside a thought; it is then to be closed before it is looked at. `expected`:
-    what else is known of where it begins. `dialect`: None for what is no reply.
+    other knowledge of where it begins. `dialect`: None for any other bytes.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ReplyReader:
         self.closed = False
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[News]:
-        """Return what the chunk makes known; it came `at` so many seconds after the request, if
+        """Return the news of the chunk; it came `at` so many seconds after the request, if
         that is known.
         """
         if at is not None:
@@ -79,7 +79,7 @@ class ReplyReader:
         return []
 
     def close(self) -> list[News]:
-        """Return what is left: the reply is over, or broke off."""
+        """Return the rest: the reply is over, or broke off."""
         self.closed = True
         news: list[News] = []
         if self._pipeline is None:
@@ -98,7 +98,7 @@ class ReplyReader:
 
     @property
     def dialect(self) -> Dialect | None:
-        """The reply's dialect; None for what is no reply, or not known yet."""
+        """The reply's dialect; None for other bytes, or not known yet."""
         return self._recogniser.dialect
 
     def transcript(self) -> Transcript:
@@ -181,8 +181,8 @@ class ReplyReader:
         return []
 
     def _odd_content(self, event: Start, content: object) -> None:
-        """Take what a decoder cannot tell of a message's content: all of it, or the blocks that are
-        none.
+        """Take the parts of a message's content that a decoder cannot tell: all of it, or the
+        blocks that are none.
         """
         odd = (
             [block for block in content if not isinstance(block, dict) or _is_odd(block)]

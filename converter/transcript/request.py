@@ -48,7 +48,7 @@ the turns.
 
 
 def read(body: bytes, chosen: Settings | None = None) -> Transcript:
-    """Return the transcript of a request's body. Never raises: what cannot be read is in the
+    """Return the transcript of a request's body. Never raises: unreadable parts are in the
     transcript's rest.
     """
     try:
@@ -90,7 +90,7 @@ def _asked(body: Body) -> tuple[dict[str, object], list[Part]]:
 
 
 def _order(name: str) -> int:
-    """The model first, tools last; what lies between stays in the client's order."""
+    """The model first, tools last; the rest stays in the client's order."""
     return {"model": 0, "thinking": 1, "max_tokens": 2, "tools": 4}.get(name, 3)
 
 
@@ -151,7 +151,7 @@ def _turn(message: object, split: Split) -> ShownTurn:
 
 
 def _result(message: Body) -> Iterator[Part]:
-    """A turn that holds what a tool gave."""
+    """A turn that holds a tool's result."""
     id_, name = message.get("tool_call_id"), message.get("name")
     content = plain(parts_of(message.get("content")))
     yield ResultPart(
@@ -218,7 +218,7 @@ def _call(call: object) -> Iterator[Part]:
 
 
 def _splitter(chosen: Settings, model: object) -> Split:
-    """Return what sets thinking apart that stands in tags: in an assistant's text, if no field
+    """Return the reader of thinking that stands in tags: in an assistant's text, if no field
     brings any.
     """
     reading = reading_of(chosen, Expected(model=str(model or "")), whole=True)

@@ -1,8 +1,8 @@
 """A transcript as plain values for a page that shows it: each part with its kind and its text, laid
 out already.
 
-Text is as it came. The page has to make visible what would act on its reader, and must never take
-it for markup.
+Text is as it came. The page has to make visible all that would act on its reader, and must never
+take it for markup.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -62,7 +62,7 @@ def turn(shown: ShownTurn) -> Values:
 
 
 def said(news: Iterable[News]) -> list[Values]:
-    """Return what is new of a reply; words of the same text or thought as one."""
+    """Return the news of a reply; words of the same text or thought as one."""
     out: list[Values] = []
     run: list[str] = []
     last: News | None = None

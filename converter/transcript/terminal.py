@@ -54,11 +54,11 @@ class TerminalWriter:
         self._gap = False  # the next part stands apart from the one before
 
     def feed(self, news: Iterable[News]) -> str:
-        """Return what is to be printed now."""
+        """Return the text to print now."""
         return "".join(map(self._one, news))
 
     def close(self, facts: Facts | None = None, beside: Iterable[Field] = ()) -> str:
-        """Return the end of the last line, how the reply ended, and what stands beside it."""
+        """Return the end of the last line, how the reply ended, and its facts."""
         end = self._end() + self.settings(in_words.lines(facts or {}))
         return end + "".join(
             self._styled(text, style) + "\n" for part in beside for text, style in _lines(part)

@@ -2,8 +2,8 @@
 highlighter of that name.
 
 Thinking is comments, which every palette of mitmproxy shows dim, with a bar at each line, because
-mitmweb shows no colours; what is said stands in block
-scalars. Neither can be left by what a model writes, whatever it looks like, and both are read in
+mitmweb shows no colours; words stand in block
+scalars. No words of a model can leave them, whatever they look like, and both are read in
 linear time: invalid YAML would cost the colours of all that follows, and a lone `{` seconds of
 highlighting (5 MB of JSON lines: 90 s, mitmproxy_rs 0.12).
 """
@@ -128,7 +128,7 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _scalar_of(name: str, *about: str, text: str) -> str:
-    """Return the same, with what else is known in the key, or above it: the highlighter knows no
+    """Return the same, with other facts in the key, or above it: the highlighter knows no
     comment behind a block's `|`.
     """
     known = [word for word in about if word]

@@ -1,7 +1,7 @@
 """A request or reply for people, free of any dialect: turns, and the parts in them. Flat, frozen
 values.
 
-Text is kept as it came; what must not reach a terminal, and what is too long to read, is a matter
+Text is kept as it came; text that must not reach a terminal, or is too long to read, is a matter
 of each rendering.
 """
 
@@ -15,7 +15,7 @@ type Facts = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ThinkingPart:
-    """A thought. `note`: what else is known of it (its type, that only its vendor can read it)."""
+    """A thought. `note`: other facts of it (its type, that only its vendor can read it)."""
 
     text: str
     note: str = ""
@@ -42,7 +42,7 @@ class CallPart:
 
     @property
     def note(self) -> str:
-        """Return what is told beside the name."""
+        """Return the facts beside the name."""
         return ", ".join(filter(None, (self.id, self.read_from and f"read from {self.read_from}")))
 
 

@@ -113,7 +113,7 @@ class ToolCallStage:
         self._native: dict[int, list[ToolCall]] = {}  # of the server's own, held
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Return the events that the event becomes. Held text comes out before a start or an end."""
+        """Return the events that it becomes. Held text comes out before a start or an end."""
         match event:
             case Text(refusal=False, own=None):
                 return self._text(event)
@@ -155,7 +155,7 @@ class ToolCallStage:
         return None if wakes is None else (kind, wakes)
 
     def close(self) -> Sequence[Event]:
-        """Return the held words: the reply is over, and if it has said no finish it was cut short."""
+        """Return the held words: the reply is over, cut short if it has said no finish."""
         return self._drain(cut=True)
 
     def _drain(self, cut: bool = False) -> list[Event]:

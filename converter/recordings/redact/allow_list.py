@@ -1,8 +1,8 @@
-"""The fields of a request that a recording may hold: an allow-list, so that what nobody thought of
-is left out.
+"""The fields of a request that a recording may hold: an allow-list, so that a field nobody thought
+of is left out.
 
-A table says for each field what is kept of it: ALL, a table for the objects in it, or a function
-that gives what is kept.
+A table says for each field which part is kept: ALL, a table for the objects in it, or a function
+that gives the kept part.
 """
 
 import re
@@ -18,7 +18,7 @@ ALL: Rule = None
 HEADERS = ("accept", "content-type", "anthropic-version", "anthropic-beta")
 QUERY = "beta=true"
 _HEADER_VALUE = re.compile(r"[A-Za-z0-9./;=,*+ -]{0,500}")
-"""A list of media types, of betas, or a version: what else stands in such a header may be anything.
+"""A list of media types, of betas, or a version: other words in such a header may be anything.
 """
 _LINK = re.compile(
     r"\s*+(?!data:)(?P<scheme>(?:[a-z][a-z0-9+.-]{0,30}:)*)(?P<slashes>[/\\]*)"
@@ -38,7 +38,7 @@ def is_kept(name: str, value: str | None) -> bool:
 
 
 def cut_link(link: object) -> object:
-    """Return a link without what may let somebody in: its query, fragment and user."""
+    """Return a link without the parts that may let somebody in: its query, fragment and user."""
     parts = parts_of_link(link) if isinstance(link, str) else None
     if parts is None:
         return link
@@ -175,7 +175,7 @@ REQUEST: Table = {
     "output_config": dict.fromkeys(("effort", "format")),
     "nvext": {"max_thinking_tokens": ALL},
 }
-"""The fields of the dialects, and of local servers, that decide what a reply is. What is encrypted
+"""The fields of the dialects, and of local servers, that shape a reply. Encrypted words
 and ids of replies that are kept elsewhere are left out.
 """
 PROTOCOL = frozenset(
@@ -229,7 +229,7 @@ is kept.
 
 
 def kept(value: object, table: Rule) -> object:
-    """Return what of a value is kept; items of an array are each as their table says."""
+    """Return the kept part of a value; items of an array are each as their table says."""
     if callable(table):
         return table(value)
     if table is None or not isinstance(value, dict | list):

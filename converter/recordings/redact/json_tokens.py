@@ -1,4 +1,4 @@
-"""A body in pieces: its strings and numbers, and what stands between them, so that one can be
+"""A body in pieces: its strings and numbers, and the gaps between them, so that one can be
 changed and the rest stays.
 
 A stream says nearly the same in frame after frame. So the same string in the same place is the
@@ -28,7 +28,7 @@ _NEXT = frozenset((b",", b", "))
 _COLON = frozenset((b":", b": "))
 _DECODER = json.JSONDecoder(strict=False)
 _DEEPEST = 100
-"""Names in a path: what is nested deeper is nobody's reply, and must not cost its depth for each
+"""Names in a path: deeper values are nobody's reply, and must not cost its depth for each
 value.
 """
 
@@ -60,7 +60,7 @@ class Pieces:
 
 
 def pieces(body: bytes, stream: bool) -> Pieces:
-    """Cut up a body: JSON that may be cut short; what is no JSON is all gap."""
+    """Cut up a body: JSON that may be cut short; any other text is all gap."""
     reader = _BodyReader()
     if stream:
         for line in body.splitlines(keepends=True):
@@ -105,11 +105,11 @@ class _BodyReader:
             self._begin()
 
     def skip(self, text: bytes) -> None:
-        """Read what is no JSON."""
+        """Read text that is no JSON."""
         self._gap.append(text)
 
     def scan(self, line: bytes) -> None:
-        """Read JSON, or one line of it; what looks like a value and is none belongs to its gap."""
+        """Read JSON, or one line of it; a mock value belongs to its gap."""
         gap, *rest = _SCALAR.split(line)
         path = self._pass_over(gap)
         self._gap.append(gap)
@@ -132,7 +132,7 @@ class _BodyReader:
         return bool(self._objects and self._objects[-1])
 
     def _pass_over(self, gap: bytes) -> Path:
-        """Go on behind a gap; return the path of what comes next."""
+        """Go on behind a gap; return the path of the next value."""
         for mark in _MARK.findall(gap):
             if mark in b"{[":
                 self._path.append(None)
@@ -175,7 +175,7 @@ def _value(raw: bytes) -> str | float | None:
 
 
 def woven(gaps: Sequence[bytes], written: Sequence[bytes]) -> list[bytes]:
-    """Return a gap, what is written, a gap ... and a gap."""
+    """Return a gap, a written value, a gap ... and a gap."""
     both = [b""] * (len(gaps) + len(written))
     both[::2], both[1::2] = gaps, written
     return both

@@ -51,14 +51,14 @@ _NANOSECONDS: dict[Path, int] = {
 }
 """Ollama's times, as a replay makes them of normal ones in milliseconds."""
 _GIVEN = {"input", "arguments", "parameters", "input_schema", "schema", "messages"}
-"""Under these names stands what people and models made up, in which a name means anything."""
+"""Names of values that people and models made up, in which a name means anything."""
 _DURATION = re.compile(r".*(?:_ms|_per_second|_time|_duration|_latency)|latency|duration")
 _REPLY_PREFIX = re.compile(r"(?:chatcmpl-)?(?:msg_)?")
 _RESPONSE_PREFIX = "resp_"
 """Begins the id of a response, which is that of its flow; a replay has the same for all."""
 _CALL_PREFIX = re.compile(r"call_|toolu_|chatcmpl-tool-|")
 _OURS = ("toolu", "call")
-"""What ids that are made here begin with."""
+"""The beginning of ids that are made here."""
 _MEANS_SOMETHING = re.compile(r"functions\.[\w.-]+:\d+")
 """Kimi's ids tell the tool and the call's place; they are the same each time."""
 
@@ -75,7 +75,7 @@ class Normaliser:
         self._calls: dict[str, str] = {}
 
     def of(self, token: Token) -> str | float:
-        """Return what stands in place of a token: the same value, for most."""
+        """Return the replacement of a token: the same value, for most."""
         if isinstance(token.value, str):
             return token.value if token.name else self._string(token.path, token.value)
         if token.path in _CREATED_FIELDS:

@@ -1,6 +1,6 @@
 """A recording as it may be kept and shown: without secrets, the same bytes for the same exchange.
 
-What is kept of a request is an allow-list. What was left out is also looked for in all that is
+The kept part of a request is an allow-list. Left-out values are also looked for in all that is
 kept, because a server may have repeated it. To redact twice is to redact once, and what the
 rewriter makes of a redacted reply is the redacted reply of the client.
 """
@@ -171,7 +171,7 @@ class Redaction:
         return json_text.write(json_text.read(clean))
 
     def got(self, recording: Recording, chunks: Sequence[Chunk]) -> Answered:
-        """Return what the client got, redacted; `chunks` are the server's, redacted."""
+        """Return the client's chunks, redacted; `chunks` are the server's, redacted."""
         got, answered = recording.got, recording.answered
         if (got.body, got.content_type) == (recording.body, answered.content_type):
             # passed on as it came, as most streams are
@@ -198,8 +198,8 @@ class Redaction:
         return b"".join(after), moved(before.all(), after, borders) if borders else []
 
     def _written(self, tokens: Sequence[Token], stream: bool) -> list[bytes]:
-        """Return what to write for each token: the same for the same one, unless it holds a part of
-        a secret.
+        """Return the replacement of each token: the same for the same one, unless it holds a part
+        of a secret.
         """
         texts = {token: str(token.value) for token in tokens}
         alone = {
@@ -234,7 +234,7 @@ class Redaction:
                 )
 
     def _new(self, token: Token, hidden: str) -> bytes:
-        """Return what to write for a token, of which this is left without secrets."""
+        """Return the replacement of a token, of which this is left without secrets."""
         value = self.normaliser.of(token)
         if value == token.value and token.value not in PROTOCOL:
             if isinstance(value, str):
@@ -246,7 +246,7 @@ class Redaction:
         return written(value) if isinstance(value, str) else str(value).encode()
 
     def _between(self, gap: bytes) -> bytes:
-        """Return what is no JSON, redacted: a page, a comment, a string that was cut short."""
+        """Return text that is no JSON, redacted: a page, a comment, a string that was cut short."""
         text = gap.decode("utf-8", "surrogateescape")
         return (
             self.scrubber.text(text).encode("utf-8", "surrogateescape")
@@ -274,7 +274,7 @@ def _has_text(block: object) -> bool:
 
 
 def prefix_of(request: RecordedRequest) -> str:
-    """Return what stands before the endpoint in a path."""
+    """Return the part of a path before the endpoint."""
     known = find(request.method, request.path)
     return known[1] if known else ""
 

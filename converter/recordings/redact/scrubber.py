@@ -1,4 +1,4 @@
-"""Secrets, addresses and paths of a machine, replaced wherever they occur in what is kept."""
+"""Secrets, addresses and paths of a machine, replaced wherever they occur in a recording."""
 
 import json
 import re
@@ -121,13 +121,13 @@ def _has_port(place: str) -> bool:
 
 
 def _place(place: str) -> str:
-    """Return a pattern. A bare word may be any word, so only what stands in an address is meant."""
+    """Return a pattern. A bare word may be any word, so it counts only within an address."""
     before = r"(?<![\w.-])" if "." in place or ":" in place else r"(?<=//)"
     return before + re.escape(place) + r"(?![\w-]|\.\w)"
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for a place or name that is cut: what stands around it may belong to another
+    """Return a pattern for a place or name that is cut: its neighbours may belong to another
     text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"

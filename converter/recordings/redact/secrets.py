@@ -68,7 +68,7 @@ def _is_long(part: str) -> bool:
 
 
 def secrets_of_link(link: str) -> Iterator[str]:
-    """Return what a link's query, fragment and user say; raw and as it is meant."""
+    """Return the values of a link's query, fragment and user; raw and decoded."""
     parts = parts_of_link(link)
     if parts is None:
         return
