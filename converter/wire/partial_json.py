@@ -1,11 +1,11 @@
 """The arguments of a tool call, as they stream: pieces of JSON text in, pieces that together are
 one object out. It is the one judge of arguments, for calls in the text as for a server's own.
 
-A client parses what it has at every piece and gives up on the first that cannot be JSON, so a piece
-goes on only as far as it can. JSON passes as it comes, except for commas: they wait for
-what follows them. Other text with one meaning is mended: Python's words, single quotes,
-bare names, a comma too many, a comment, an end too many behind the object. Text with none is
-`broken`: then nothing more comes out, and the object has no end.
+A client parses all it has at every piece and gives up on the first that cannot be JSON, so a piece
+goes on only as far as it can. JSON passes as it comes, except for commas: they wait for the text
+behind them. Other text with one meaning is mended: Python's words, single quotes, bare names, a
+comma too many, a comment, an end too many behind the object. Text with none is `broken`: then
+nothing more comes out, and the object has no end.
 """
 
 import enum
@@ -40,8 +40,7 @@ _BEGUN = re.compile(
 _NOTHING = ("", "null", "None")
 _COMMENTS = {"/*": "*/", "//": "\n", "#": "\n"}
 _BEHIND = re.compile(r"[\s}\],;`]*+(?:<|$)")
-"""Text that may stand behind the object and mean nothing: ends too many, and the marks of a call.
-"""
+"""Text behind the object that means nothing: ends too many, and the marks of a call."""
 
 
 class _Want(enum.Enum):
