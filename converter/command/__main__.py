@@ -24,7 +24,7 @@ imported before it is wanted: mitmproxy alone takes a second.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; return the exit status."""
+    """Do as the command line says; return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         return _command(words[0] if words else "")(words)
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _command(word: str) -> Callable[[Sequence[str]], int]:
-    """Return what takes the words of a command line that begins with `word`."""
+    """Return the parser of a command line that begins with `word`."""
     if word not in COMMANDS:
         _check_spelling(word)
         start = import_module("converter.command.start")

@@ -71,7 +71,7 @@ def proxy_address() -> str:
 
 
 def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
-    """Return what to tell the person who started the proxy."""
+    """Return the words for the person who started the proxy."""
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     for dialect in DIALECTS:
@@ -83,7 +83,7 @@ def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
 
 
 def clients(proxy: str, model: str) -> list[str]:
-    """Return what Claude Code is started with, and what programs with an SDK read."""
+    """Return Claude Code's start line, and the variables that programs with an SDK read."""
     anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
     openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
     return [f"{anthropic} claude --model {shlex.quote(model)}", f"{openai} python my_program.py"]

@@ -39,7 +39,7 @@ MOST_TOKENS = 2048
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Examine a server and print what was found; return the exit status."""
+    """Examine a server and print the findings; return the exit status."""
     chosen = parser().parse_args(arguments)
     address = server_address(chosen.url or find_local_server())
     link = link_to(address, chosen.key, chosen.patience, chosen.insecure)
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def examine(link: ServerLink, asked_model: str | None) -> Iterator[Finding]:
-    """Yield what is found, as it is found."""
+    """Yield the findings as they come."""
     server = recognise({path: link.reply(path) for path in IDENTITY_PATHS})
     if server is None:
         words = "does not answer as a model server does; does it want a --key?"
@@ -128,7 +128,7 @@ def _answers(heard: Heard) -> bool:
 
 
 def model_facts(link: ServerLink, model: str, server: Server | None = None) -> ModelFacts:
-    """Return what the server says of a model."""
+    """Return the server's facts of a model."""
     told = {path: link.get(path) for path in SAID_AT}
     if server and server.name == "ollama":
         told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})

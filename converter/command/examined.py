@@ -72,7 +72,7 @@ def thinking(heard: Heard, server: Server, model: str, asks_for_thinking: bool) 
 
 
 def history(model: str) -> Finding:
-    """Return what the model wants of its earlier thoughts, which the addon gives it unasked."""
+    """Return the model's wish for its earlier thoughts, which the addon gives it unasked."""
     known = history_of(model)
     if known is None:
         return Finding("history", "what its template does with earlier thoughts is not known")
@@ -129,7 +129,7 @@ def _options(family: ThinkTags, opened: bool, server: Server, model: str) -> tup
 
 
 def context(size: int | None, server: Server) -> Finding:
-    """Return whether the server's context holds what agents send."""
+    """Return whether the server's context holds the prompts of agents."""
     if size is None:
         return Finding("context", "the server does not tell; agents need " + _needs(NEEDS))
     short = {client: tokens for client, tokens in NEEDS.items() if tokens > size}
@@ -141,7 +141,7 @@ def context(size: int | None, server: Server) -> Finding:
 
 
 def faculties(facts: ModelFacts) -> Finding | None:
-    """Return what the server says that the model can; None where it says nothing."""
+    """Return the model's abilities in the server's words; None where it says nothing."""
     known = {"thinks": facts.thinks, "calls tools": facts.calls_tools, "sees pictures": facts.sees}
     words = [f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None]
     limit = [f"longest reply: {facts.output:,} tokens"] if facts.output else []

@@ -1,4 +1,4 @@
-"""A streamed reply as `think-addon doctor` hears it: what was said, where, and when."""
+"""A streamed reply as `think-addon doctor` hears it: its words, their fields, and their times."""
 
 from dataclasses import dataclass, field
 
@@ -69,7 +69,7 @@ class Heard:
 
 
 def error_words(value: object) -> str:
-    """Return what an error answer says, nothing for any other value."""
+    """Return the words of an error answer, nothing for any other value."""
     error = value.get("error", value.get("detail")) if isinstance(value, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return " ".join(str(message).split()) if message else ""

@@ -154,7 +154,7 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def show(arguments: Sequence[str]) -> int:
-    """Print what a client is started with, as `export` lines for a shell."""
+    """Print a client's environment, as `export` lines for a shell."""
     names = [name for name, client in CLIENTS.items() if client.program]
     if len(arguments) != 1 or arguments[0] not in names:
         raise UsageError(f"expected think-addon env {'|'.join(names)}")
@@ -194,7 +194,7 @@ def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def place_at(proxy: str) -> ClientFacts:
-    """Return what a client of this proxy is told: the first model, and its window."""
+    """Return the facts for a client of this proxy: the first model, and its window."""
     behind = in_front_of(link_to(proxy))
     model = next(iter(listed_models(link_to(proxy))), "")
     if not model:

@@ -33,7 +33,7 @@ class ServerLink:
 
     def reply(self, path: str, body: Mapping[str, object] | None = None) -> ProbeReply | None:
         """Return the answer at `path`, None for none. Raises CommandError when nobody is there.
-        `body`: what is posted; a GET without one.
+        `body`: of a POST; a GET without one.
         """
         try:
             connection = self._connect(PROBE_PATIENCE)

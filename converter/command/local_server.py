@@ -45,7 +45,7 @@ def in_front_of(link: ServerLink) -> str:
 
 
 def itself(server: str) -> str:
-    """Return what to say of an address at which the addon is."""
+    """Return the words about an address at which the addon is."""
     return f"think-addon itself, in front of {server}"
 
 

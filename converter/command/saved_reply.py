@@ -44,7 +44,7 @@ _OTHERS = (
         "flows of mitmproxy: open it with mitmweb -s think_addon.py -n -r",
     ),
 )
-"""What people take for a saved reply, by how it begins."""
+"""Files that people take for a saved reply, by their beginnings."""
 _HEAD = re.compile(rb"HTTP/[\d.]+ \d{3}.*?\r?\n\r?\n", re.DOTALL)
 _CONTENT_TYPE = re.compile(rb"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _HEAD_BEGINS = b"HTTP/"
@@ -66,7 +66,7 @@ class Headless:
         self._held: bytes | None = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        """Return what is body of it; nothing while it may be a head."""
+        """Return the body's part of it; nothing while it may be a head."""
         if self._held is None:
             return chunk
         self._held += chunk
@@ -82,7 +82,7 @@ class Headless:
         return self.close() if begun else b""
 
     def close(self) -> bytes:
-        """Return what was held, being no head."""
+        """Return the held bytes, being no head."""
         held, self._held = self._held or b"", None
         return held
 
@@ -113,7 +113,7 @@ class Converting:
         return self._rewriter.notes if self._rewriter else []
 
     def feed(self, chunk: bytes, content_type: str = "") -> bytes:
-        """Return what can be written by now."""
+        """Return the text that can be written by now."""
         if self._rewriter:
             return b"".join(self._rewriter.feed(chunk))
         return self._begin() if self._recogniser.feed(chunk, content_type) else b""
@@ -262,7 +262,7 @@ def _show(pieces: Iterator[tuple[bytes, str]], chosen: Settings, *, live: bool) 
 
 
 def _what_it_is(body: bytes) -> str:
-    """Say what came in place of a reply, and what reads it."""
+    """Name the input that is no reply, and the command that reads it."""
     return next(
         (f"{_NO_REPLY}, but {words}" for beginning, words in _OTHERS if beginning.match(body)),
         _NO_REPLY,
@@ -271,7 +271,7 @@ def _what_it_is(body: bytes) -> str:
 
 def _known(facts: Facts) -> Facts:
     """Return the facts without times that say nothing: the clock begins with the first byte, and
-    what was saved comes at once.
+    a saved file comes at once.
     """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES

@@ -81,7 +81,7 @@ def _options() -> str:
 
 
 def versions() -> str:
-    """Return what takes part, by version."""
+    """Return the versions of all parts."""
     words = [f"{name} {_version(name)}" for name in ("think-addon", "mitmproxy")]
     return ", ".join([*words, f"Python {platform.python_version()}"])
 
@@ -138,7 +138,7 @@ def _run_workers(chosen: argparse.Namespace, arguments: list[str]) -> int:
 
 
 def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return what the user has chosen, and what goes to mitmproxy as it is: all after `--`."""
+    """Return the user's choices, and the words that go to mitmproxy as they are: all after `--`."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     return parser().parse_args(arguments[:at]), list(arguments[at + 1 :])
 

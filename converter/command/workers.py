@@ -28,7 +28,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "S
 SECONDS_TO_STOP = 10
 _NAMES_A_FILE = ("-w", "--save-stream-file")
 _OWN_PLACE = (*_NAMES_A_FILE, "save_stream_file=", "think_metrics=")
-"""What needs a file or a port of its own in each process; recordings and thoughts do not."""
+"""Options that need a file or a port of their own in each process; recordings and thoughts do not.
+"""
 
 _spawn = get_context("spawn")
 
@@ -118,7 +119,7 @@ class _Crew:
             process.terminate()
 
     def _watch(self) -> int:
-        """Replace what ends, until all are to stop or one cannot start."""
+        """Replace processes that end, until all are to stop or one cannot start."""
         while not self._stopping:
             wait([worker.process.sentinel for worker in self._workers])
             for worker in [worker for worker in self._workers if not worker.process.is_alive()]:

@@ -1,5 +1,5 @@
-"""One writer of blocks for dialects whose replies are blocks, one open at a time: what waits for a
-call's end, blanks that wait for words, and the block that is open.
+"""One writer of blocks for dialects whose replies are blocks, one open at a time: calls that wait
+for a call's end, blanks that wait for words, and the block that is open.
 """
 
 from abc import ABC, abstractmethod
@@ -35,7 +35,7 @@ class InOrder[Content: Event]:
         self._length = 0
 
     def feed(self, event: Content | ToolCall) -> Iterator[Content | ToolPiece]:
-        """Yield what can be written by now. Raises TooMuchError."""
+        """Yield the content that can be written by now. Raises TooMuchError."""
         if isinstance(event, ToolCall):
             yield from self.calls.feed(event)
             yield from self._released()
@@ -45,7 +45,7 @@ class InOrder[Content: Event]:
             yield event
 
     def end(self) -> Iterator[Content | ToolPiece]:
-        """Yield the rest of every call, and what waited for it."""
+        """Yield the rest of every call, and the content that waited for it."""
         yield from self.calls.end()
         yield from self._released()
 
@@ -119,13 +119,13 @@ TEXT, THINKING, CALL, OTHER = "text", "thinking", "call", "other"
 
 
 class BlockWriter[New, Made](ABC):
-    """Content in, the dialect's own events out. `New`: what a block is begun from.
+    """Content in, the dialect's own events out. `New`: the source of a block.
 
     `thought` and `said`: characters that went out as thinking, and as anything else. `cut`: a call
     stays open, because a client must not run it.
 
-    A dialect says what a block is begun from (`_new`), the events that begin, fill and finish it,
-    and what becomes of content that only some dialects have (`_other`).
+    A dialect gives the source of a block (`_new`), the events that begin, fill and finish it,
+    and the way of content that only some dialects have (`_other`).
     """
 
     reply: str
@@ -154,7 +154,7 @@ class BlockWriter[New, Made](ABC):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was mended or left out, a line each."""
+        """The notes on mends and omissions, a line each."""
         names = ", ".join(sorted(self._left_out))
         return [f"fields that a {self.reply} has no place for: {names}"] if names else []
 

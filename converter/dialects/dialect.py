@@ -44,7 +44,7 @@ class Decoder(Protocol):
     """Reads the server's frames; a whole body is one frame."""
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return what the frame says."""
+        """Return the frame's events."""
 
     def repeat(self, event: Text | Thinking) -> bool:  # noqa: ARG002
         """Take note of words in frames like the last one; return whether they would have been read
@@ -77,12 +77,12 @@ class Encoder(Protocol):
         """Write a frame that says nothing, for silence; none where none may stand."""
 
     def close(self) -> list[bytes]:
-        """Write what is left."""
+        """Write the rest."""
 
 
 type RequestReader = Callable[[object, Mapping[str, Mapped], Purpose, Memory | None], Conversation]
 """Takes a request's JSON, the user's field map, the purpose of its endpoint, and the memory of
-earlier replies (None: the request stands alone). Raises RequestError for what breaks the format.
+earlier replies (None: the request stands alone). Raises RequestError for a break of the format.
 """
 type ErrorWriter = Callable[[str, str, int], bytes]
 """Takes a message, a kind (of the Messages API) and an HTTP status; returns an error body."""
@@ -95,7 +95,7 @@ type Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class OwnRequest:
-    """A request that needs no model. `id`: a name for what it creates, at `created_at`, in seconds
+    """A request that needs no model. `id`: a name for its result, at `created_at`, in seconds
     since 1970. `served`: the server's models, where the dialect asks for them. `page`: a browser
     wants a page.
     """
@@ -143,7 +143,7 @@ class Requests:
     streams: bool = False
     """A request that does not say `stream` wants one."""
     refers: tuple[bytes, ...] = ()
-    """What stands in a request that refers to replies that are kept."""
+    """The fields of a request that refer to kept replies."""
     native_option: str = ""
     """Its name in `think_native`, which keeps a server's own endpoint."""
     native_of: str = ""
@@ -154,7 +154,7 @@ class Requests:
     natively_refused: Callable[[Body], RequestError | None] = lambda _: None
     """Tells why a request must not go to a server's own endpoint."""
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
-    """Readers of what a message may hold, by type: people are shown a request by them as well."""
+    """Readers of a message's parts, by type: people are shown a request by them as well."""
     omits_thinking: Callable[[Body], bool] = lambda _: False
     """Tells whether a request that goes on as it came wants no thinking shown."""
 

@@ -77,7 +77,7 @@ class Endpoint:
         return self.purpose is Purpose.MODELS
 
     def prefix_of(self, method: str, path: str) -> str | None:
-        """Return what stands before the endpoint in a request's path; None for a request that is
+        """Return the part of a request's path before the endpoint; None for a request that is
         to another endpoint.
         """
         slash = f"/{'?' if self.path else ''}"

@@ -14,7 +14,7 @@ from converter.wire.sse import Frame
 _PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
 """Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
 _PAGE = 8192
-"""Characters of a page that are looked at: what it says, it says early."""
+"""Characters of a page that are looked at: its words stand early."""
 _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})
@@ -77,7 +77,7 @@ def _status(error: Mapping[str, object]) -> int:
 
 
 def server_words(body: bytes) -> str:
-    """Return what an error answer says, wherever it says it."""
+    """Return the words of an error answer, wherever they stand."""
     try:
         value = json_text.read(body)
     except json_text.UnreadableError:
@@ -101,7 +101,7 @@ def _names(value: object) -> Iterator[object]:
 
 
 def _plain(text: str) -> str:
-    """Return what a page says at its beginning, without its marks."""
+    """Return a page's first words, without its marks."""
     text = text[:_PAGE]
     unstyled = re.sub(r"(?is)<(style|script)\b.*?</\1>", " ", text)
     return " ".join(re.sub(r"<[^<>]*>", " ", unstyled).split())[:_WORDS]
@@ -112,7 +112,7 @@ MOST_TOKENS = 10**12
 
 
 def unreadable(frame: Frame, dialect: str) -> list[Event]:
-    """Return what a frame is whose data is no JSON, to a decoder of this dialect."""
+    """Return the event of a frame whose data is no JSON, for a decoder of this dialect."""
     text = (frame.data or b"").decode(errors="replace")
     if error := server_error(text, frame.event):
         return [Failure(error.message, error.kind, error.status)]

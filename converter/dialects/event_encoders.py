@@ -69,7 +69,7 @@ class EventStreamEncoder(_EventEncoder):
         return write_frame(json_text.write(event), str(event["type"]))
 
     def commented(self, raw: bytes) -> list[bytes]:
-        """Return what a comment becomes."""
+        """Return a comment's frames."""
         return [raw.rstrip(b"\r\n") + b"\n\n"]
 
     def close(self) -> list[bytes]:

@@ -18,7 +18,7 @@ TEXT_TYPES = (
     "application/yaml",
     "application/toml",
 )
-"""Media types, or their beginnings, of what a model can read as it is."""
+"""Media types, or their beginnings, of files that a model can read as they are."""
 
 
 CUSTOM_INPUT = "input"
@@ -47,7 +47,7 @@ def read_arguments(arguments: object) -> Mapping[str, object]:
 
 
 def document_of(file: Fields) -> Document:
-    """Return a file that came as data, as a link or as an id; what is text in it can be read."""
+    """Return a file that came as data, as a link or as an id; its text can be read."""
     title = file.optional("filename", str) or ""
     if data := file.optional("file_data", str):
         source = source_of(data if data.startswith("data:") else f"data:;base64,{data}")

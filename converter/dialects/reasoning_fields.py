@@ -1,8 +1,8 @@
 """Fields of a reply that no standard knows: which are thinking, and which blocks a user gives the
 others.
 
-A row says `FIELD=BLOCK:KEY`: what a server sends in `FIELD` of its message or delta, an Anthropic
-client gets in a block of type `BLOCK`, under `KEY`.
+A row says `FIELD=BLOCK:KEY`: a value that a server sends in `FIELD` of its message or delta, an
+Anthropic client gets in a block of type `BLOCK`, under `KEY`.
 """
 
 import io
@@ -37,7 +37,7 @@ REASONING_FIELDS: Mapping[str, Mapped] = dict.fromkeys(
 """Names under which servers send thinking; it is told under the first that says it."""
 
 STANDARD = ("role", "content", "refusal", "tool_calls", "function_call", "audio", "annotations")
-"""Fields of a message or delta that are read as what they are."""
+"""Fields of a message or delta that are read as they are."""
 TAKEN = re.compile(
     # blocks
     "text|thinking|redacted_thinking|image|document|search_result|container_upload|compaction"
@@ -55,7 +55,7 @@ _DEPTH = 4
 
 
 def read_map(written: Sequence[str]) -> Mapping[str, Mapped]:
-    """Return the rows by field. Raises ValueError saying what is allowed."""
+    """Return the rows by field. Raises ValueError with the allowed forms."""
     rows: dict[str, Mapped] = {}
     for row in written:
         field, mapped = _read_row(row)
@@ -132,7 +132,7 @@ class _Thought:
         return text.startswith(known)
 
     def add(self, start: int, text: str) -> str:
-        """Return what of `text` is new, `text` agreeing at `start`."""
+        """Return the new part of `text`, `text` agreeing at `start`."""
         new = text[self.length - start :]
         if new:
             room = max(0, COMPARED_LIMIT - self.length)
@@ -160,7 +160,7 @@ class ReasoningMerger:
         return list(self._places)
 
     def feed(self, name: str, text: str) -> str:
-        """Return what of `text`, the next piece under `name`, is new."""
+        """Return the new part of `text`, the next piece under `name`."""
         thought, place = self._places.get(name) or (None, 0)
         if thought is None or not thought.agrees(place, text):
             text, place = (thought.words(0, place) if thought else "") + text, 0

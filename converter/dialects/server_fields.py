@@ -2,8 +2,8 @@
 server, whatever API the rest of the request is written in.
 
 A list, because the Messages API knows fields that a strict server refuses (`betas`,
-`context_management`, `speed`, and those to come), and Claude Code sends them: what nobody listed
-does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's schema of
+`context_management`, `speed`, and those to come), and Claude Code sends them: fields that nobody
+listed does not pass. Read in the request models of vLLM and SGLang and in llama.cpp's schema of
 completions, in November 2026. Not here is what the addon itself sets (`continue_final_message`,
 ...), and what asks for a reply that a message has no place for (`n`, `logprobs`,
 `return_token_ids`, ...).
@@ -49,7 +49,7 @@ SHAPING_FIELDS = (
         thinking_budget_tokens top_n_sigma typical_p xtc_probability xtc_threshold
     """)
 )
-"""They decide what the reply says."""
+"""They shape the reply's words."""
 
 ROUTING_FIELDS = _names("""
     bootstrap_host bootstrap_port bootstrap_room cache_salt custom_params data_parallel_rank

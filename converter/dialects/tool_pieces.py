@@ -52,7 +52,7 @@ class _ToolCall:
             self.ready.clear()
 
     def rest(self) -> Iterator[ToolPiece]:
-        """Yield what is left at the reply's end. A call of which nothing was said is open as well:
+        """Yield the rest at the reply's end. A call of which nothing was said is open as well:
         clients take no input for an empty one.
         """
         self.name = self.name or "unnamed"
@@ -76,7 +76,7 @@ class ToolCalls:
         return any(not call.ended for call in self._waiting.values())
 
     def feed(self, event: ToolCall) -> list[ToolPiece]:
-        """Return what can be written. Raises TooMuchError."""
+        """Return the pieces that can be written. Raises TooMuchError."""
         call = self._waiting.get(event.index) or self._begun(event.index)
         call.add(event)
         if call is not self._first or not call.name:

@@ -1,1 +1,1 @@
-"""A request step by step, the options that it is read with, and what is kept for the next."""
+"""A request step by step, the options that it is read with, and the facts kept for the next."""

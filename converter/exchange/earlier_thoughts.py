@@ -44,7 +44,7 @@ class Spot:
     _thoughts: list[str] = field(default_factory=list)
 
     def hear(self, events: Sequence[Event], thoughts: Iterable[Mapping[str, object]]) -> None:
-        """Take note of what the client was told, and of the thoughts that ended in it."""
+        """Take note of the client's words, and of the thoughts that ended in it."""
         self._events.append(events)
         self._thoughts += (str(event["thought"]) for event in thoughts)
 
@@ -157,7 +157,7 @@ def restore(
 
 def switched(body: Body, history: HistoryPlace) -> Body:
     """Return the request with the switches without which its template drops the thoughts in it.
-    What the client itself says of them counts.
+    The client's own words for them count.
     """
     if not any(message.get(history.place) for message in _messages(body)):
         return body

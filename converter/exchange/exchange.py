@@ -1,7 +1,7 @@
 """One exchange, step by step: values in, values out; the shell carries them.
 
 `Exchange` is the request as method, path and headers tell it; reading its body gives a
-`ReadRequest` (`converter.exchange.read_request`); what comes of it is an `AwaitedReply`
+`ReadRequest` (`converter.exchange.read_request`); its result is an `AwaitedReply`
 (`converter.reply.awaited_reply`).
 """
 
@@ -55,7 +55,7 @@ class Answer:
 class Exchange:
     """A request that the addon acts on, before its body is read.
 
-    `prefix`: what stands before the endpoint in the path. `id`: a name for a reply that the server
+    `prefix`: the path before the endpoint. `id`: a name for a reply that the server
     gives none. `created_at`: when it came, in seconds since 1970. `model_id`: the one model that is
     asked about. `owner`: a hash of the
     client's key, to whom what is kept belongs; empty without a key. `at_home`: the server speaks
@@ -230,5 +230,5 @@ def _owner(headers: Mapping[str, str]) -> str:
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Tell a stream by what it is called, or by how it begins: servers mislabel."""
+    """Tell a stream by its type, or by its beginning: servers mislabel."""
     return any(form.is_named(content_type) or form.begins.match(body) for form in framings())

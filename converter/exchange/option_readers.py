@@ -1,6 +1,6 @@
 """Readers of options: from the value that a user wrote to the one that the machines take.
 
-Each raises ValueError saying what was expected.
+Each raises ValueError with the expected form.
 """
 
 import os

@@ -210,7 +210,7 @@ class ReadRequest:
     def _sent(
         self, body: Body, notes: Sequence[str] = (), earlier: Earlier = NO_EARLIER
     ) -> "ReadRequest":
-        """Return the request with this body and what its tools ask of the addon: to read their
+        """Return the request with this body and the wishes of its tools: to read their
         calls from text, to tell of them in words.
         """
         ids = call_ids(body)
@@ -231,8 +231,8 @@ class ReadRequest:
         )
 
     def prompted(self, known: KnownServers, upstream: Upstream) -> Body | None:
-        """Return what to send in its place, when the model is to be asked to think and does not do
-        so by itself.
+        """Return the request to send in its place, when the model is to be asked to think and does
+        not do so by itself.
         """
         wanted = self.asks_to_think and self.exchange.settings.prompt != "off"
         if not wanted or self.exchange.native or known.thinks(upstream, self.body):

@@ -86,7 +86,7 @@ class WrittenHistory:
     order: Order
 
     def read_by(self, model: str, server: Server | None) -> HistoryPlace:
-        """Return what the model is given of earlier thoughts, on this server, if it is known."""
+        """Return the form of earlier thoughts for the model, on this server, if it is known."""
         known = history_of(model) or UNKNOWN
         named = server.history if server and known.place == "reasoning_content" else known.place
         switches = known.switches if server is None or server.on else {}

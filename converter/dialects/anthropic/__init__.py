@@ -76,7 +76,7 @@ def _error_reply(status: int, body: bytes, counted: int | None) -> tuple[int, by
 
 
 def _own(request: OwnRequest, _: Memory) -> tuple[int, Body | None]:
-    """Answer what Claude Code asks, and is none of a model server's business."""
+    """Answer Claude Code's questions that are none of a model server's business."""
     return 200, {} if request.method == "POST" else None
 
 

@@ -1,8 +1,8 @@
 """Replies of the Messages API, read: a server's own, of which several need mending
-(`message_events` writes what is right).
+(`message_events` writes the right ones).
 
 llama.cpp 11549 starts block 1 before block 0 stops and leaves `input` out of tool_use; vLLM 0.32
-sends text blocks of blanks. Reading the blocks as what they say, and writing that anew, mends them
+sends text blocks of blanks. Reading the blocks by their meaning, and writing that anew, mends them
 all.
 """
 
@@ -45,7 +45,7 @@ FINISHES = {
     "refusal": "content_filter",
 }
 NAME = "anthropic"
-"""Name of the dialect, on what only it can write back."""
+"""Name of the dialect, on data that only it can write back."""
 _KINDS = ("text", "thinking", "tool_use")
 type Fields = dict[str, object]
 
@@ -74,7 +74,7 @@ class AnthropicDecoder(Decoder):
         }
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
+        """Return the frame's events; one that cannot be read is an `OpaqueFrame`."""
         data = (frame.data or b"").strip()
         if not data:
             return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
@@ -201,7 +201,7 @@ def _usage(entry: Fields) -> Usage:
 
 
 def _kind(fields: Fields) -> str:
-    """Return what a block or a delta says it is; a client that is told no word for it may fail."""
+    """Return the type that a block or a delta names; clients without a word for it may fail."""
     kind = fields.get("type")
     if not isinstance(kind, str | None):
         raise MisshapenError

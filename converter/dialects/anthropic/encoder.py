@@ -32,7 +32,7 @@ class AnthropicStreamEncoder(EventStreamEncoder):
         return [PING]
 
     def framed(self, event: Message) -> bytes:
-        """Return the frame of one event; a thread keeps what it says."""
+        """Return the frame of one event; a thread keeps its words."""
         if self._keeper:
             self._keeper.feed(event)
         return super().framed(event)

@@ -45,8 +45,8 @@ def error_body(message: str, kind: str = API_ERROR, status: int = 0) -> Body:
 
 
 def error_reply(status: int, body: bytes, counted: int | None = None) -> tuple[int, Body]:
-    """Return the client's status and body for a server's answer that is no reply; what is no error
-    at all is a bad gateway.
+    """Return the client's status and body for a server's answer that is no reply; one that is no
+    error at all is a bad gateway.
 
     `counted`: tokens of the prompt, when the server only told a lower bound.
     """

@@ -20,7 +20,7 @@ class FoldedMessage:
         self._pieces: list[str] = []
 
     def feed(self, event: Message) -> None:
-        """Add what the event says."""
+        """Add the event's content."""
         match event:
             case {"type": "message_start", "message": dict(message)}:
                 self.message = message | {"content": self._content}
@@ -47,7 +47,7 @@ class FoldedMessage:
 
 
 def _fill(block: Message, key: str, words: str) -> None:
-    """Add what the deltas say under `key`; a block that has no such string at its start does not
+    """Add the deltas' words under `key`; a block that has no such string at its start does not
     take them.
     """
     if block.get("type") == "tool_use":

@@ -99,7 +99,7 @@ def _thinking(usage: Usage, share: float) -> int:
 
 
 def reply_name(event: Start, context: ReplyContext) -> str:
-    """Return the reply's own name, without what dialects put before it; else the exchange's, under
+    """Return the reply's own name, without the dialects' prefixes; else the exchange's, under
     which a thread keeps its replies, because servers repeat theirs.
     """
     return ("" if context.own else event.bare_id) or context.id
@@ -123,7 +123,7 @@ def message_start(event: Start, context: ReplyContext) -> dict[str, object]:
 
 
 def _counted(usage: object) -> dict[str, object]:
-    """Return what a server's own message counts at its start."""
+    """Return the counts at the start of a server's own message."""
     counts = usage.items() if isinstance(usage, dict) else []
     return {
         name: count
@@ -149,8 +149,8 @@ class MessageEvents(BlockWriter[Message, Message]):
         self.failure = ""
 
     def feed(self, event: Event) -> Iterator[Message]:
-        """Return what can be said. Choices but the first have no place in a message: nobody can ask
-        for them.
+        """Return the frames that can be written. Choices but the first have no place in a message:
+        nobody can ask for them.
         """
         if self._over or getattr(event, "choice", 0) != 0:
             return

@@ -1,7 +1,7 @@
 """A request of the Anthropic Messages API, read and checked.
 
-What breaks the format is refused with the place and in the words of the API, before anything goes
-to a server. What is valid but means nothing to a local server is dropped in silence
+A break of the format is refused with its place and in the words of the API, before anything goes
+to a server. Valid fields without a meaning for a local server are dropped in silence
 (`cache_control`, `service_tier`, `container`, `context_management`, `betas`, `speed` and every
 other unknown field), or left out with a note when the client will miss it: server tools and their
 blocks. So is a block that nobody knows; the result of a call that is not there goes on as it is.

@@ -39,7 +39,7 @@ class ThreadError(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The thread that a request begins or goes on with. `own`: what the request adds to it;
+    """The thread that a request begins or goes on with. `own`: the request's part of it;
     `previous`: the id of the reply before, empty at the beginning.
     """
 
@@ -48,7 +48,7 @@ class Thread:
     own: Mapping[str, object] = field(default_factory=dict)
 
     def keep(self, reply: Message) -> None:
-        """Keep the reply with what it answers, under its id."""
+        """Keep the reply with its request, under its id."""
         turn = {"role": "assistant", "content": reply["content"]}
         value = json_text.write({**self.own, "reply": turn})
         previous = self.previous and _PREFIX + self.previous
@@ -106,7 +106,7 @@ class ThreadKeeper:
         self._folded = FoldedMessage()
 
     def feed(self, event: Message) -> None:
-        """Take note of what the client is sent."""
+        """Take note of the client's frames."""
         delta = event.get("delta")
         self._room -= sum(map(len, map(str, delta.values()))) if isinstance(delta, dict) else 0
         if self._room < 0:

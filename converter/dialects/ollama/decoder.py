@@ -29,7 +29,7 @@ from converter.wire import json_text
 from converter.wire.sse import Frame
 
 NAME = "ollama"
-"""Name of the dialect, on what only it can write back."""
+"""Name of the dialect, on data that only it can write back."""
 type Fields = dict[str, object]
 _SAID = {"model", "created_at", "message", "response", "thinking", "done", "done_reason"}
 """Fields of the last line that are told otherwise; the rest are its counts and times."""
@@ -43,7 +43,7 @@ class OllamaDecoder(Decoder):
         self._calls = 0
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return what the line says; one that cannot be read is an `OpaqueFrame`."""
+        """Return the line's events; one that cannot be read is an `OpaqueFrame`."""
         own = Own(NAME, raw=frame.raw)
         data = (frame.data or b"").strip()
         if not data:

@@ -59,14 +59,14 @@ class _Lines:
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was left out, a line each."""
+        """The notes on omissions, a line each."""
         names = ", ".join(sorted(self._left_out))
         notes = [f"fields that a reply of Ollama's has no place for: {names}"] if names else []
         cut = [f"{self._cut} call(s) left out: their arguments were cut"] if self._cut else []
         return [*notes, *cut]
 
     def feed(self, event: Event) -> Iterator[Line]:
-        """Return what can be said. Nobody can ask for choices but the first."""
+        """Return the lines that can be written. Nobody can ask for choices but the first."""
         if self._over or getattr(event, "choice", 0) != 0:
             return
         match event:
@@ -134,7 +134,7 @@ class _Lines:
 
     @property
     def waits(self) -> bool:
-        """Tell whether something of what came is not told yet."""
+        """Tell whether words that came are not told yet."""
         return self._call is not None or self._blanks.wait
 
     def passed(self) -> None:
@@ -209,7 +209,7 @@ class _OllamaEncoder(Encoder):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was left out, a line each."""
+        """The notes on omissions, a line each."""
         return self._lines.notes
 
     @property

@@ -1,4 +1,4 @@
-"""Answers of Ollama's API that need no model: what is served, and that nothing can be managed."""
+"""Answers of Ollama's API that need no model: the served models, and refusals to manage them."""
 
 import datetime
 import hashlib
@@ -54,7 +54,7 @@ def _listed(entry: Body) -> dict[str, object]:
 
 
 def _loaded(entry: Body) -> dict[str, object]:
-    """Return a model as one in memory, for ever: model servers hold what they serve."""
+    """Return a model as one in memory, for ever: model servers hold the models they serve."""
     listed = _listed(entry)
     length = of_entry(entry).window
     about = {"expires_at": "2318-01-01T00:00:00Z", "size_vram": listed["size"]}
@@ -109,7 +109,7 @@ def _details(entry: Body) -> dict[str, object]:
 
 
 def _meta(entry: Body) -> Mapping[str, object]:
-    """Return what llama.cpp tells of a model beside its name."""
+    """Return llama.cpp's facts of a model beside its name."""
     meta = entry.get("meta")
     return meta if isinstance(meta, dict) else {}
 

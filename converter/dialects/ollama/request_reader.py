@@ -46,7 +46,7 @@ class NothingAskedError(RequestError):
 
 
 def read(body: object) -> Conversation:
-    """Return what the request asks; `body` is its parsed JSON. Raises RequestError, which is a
+    """Return the request's conversation; `body` is its parsed JSON. Raises RequestError, which is a
     NothingAskedError where nothing is asked.
     """
     request = Fields(body)

@@ -35,7 +35,7 @@ from converter.wire import json_text
 JOINT = "\n\n"
 """Between two thoughts that share one field."""
 _ORDER = {Opaque: 0, Thinking: 1, Text: 1, ToolCall: 1, Finish: 2, Usage: 3}
-"""Within one frame kinds come in this order; what would break it begins another frame."""
+"""Within one frame kinds come in this order; any other order begins another frame."""
 
 type Body = dict[str, object]
 
@@ -106,7 +106,7 @@ class Chunker:
         return self._foreign.begun
 
     def feed(self, events: Sequence[Event], raw: bytes | None) -> Iterator[Body | bytes | Failure]:
-        """Yield what the events become; a failure that no frame of this dialect tells as itself."""
+        """Yield the frames of the events; a failure where no frame can tell it."""
         native = [
             event for event in events if isinstance(event, Thinking) and _names(event) is not None
         ]
@@ -145,13 +145,13 @@ class Chunker:
         yield from self._finished(chunk)
 
     def _frame_of(self, event: OpaqueFrame | End | Failure) -> bytes | Failure:
-        """Return what is written for an event that has no frame of this dialect."""
+        """Return the frame for an event that has no frame of this dialect."""
         if isinstance(event, Failure):
             return event
         return self._done if isinstance(event, End) else b""
 
     def _turn(self, event: Start | ThinkingEnd) -> None:
-        """Take note of what is no frame of its own."""
+        """Take note of an event without a frame of its own."""
         if isinstance(event, ThinkingEnd):
             self._after_thought.add(event.choice)
             return
@@ -195,7 +195,7 @@ class Chunker:
                 chunk.finish = event.reason
 
     def _entry(self, entry: object, event: ToolCall) -> object:
-        """Return a call's entry, with what was judged of it; in a stream each has its number, which
+        """Return a call's entry, with the judgement of it; in a stream each has its number, which
         a whole one has not.
         """
         if not isinstance(entry, dict):
@@ -210,7 +210,7 @@ class Chunker:
         """The server's own fields and those it lacks; the names asked for when the thought stood in
         tags.
 
-        A name that was added before gets nothing but what is new, though the server itself say the
+        A name that was added before gets new letters only, though the server itself say the
         rest under it now.
         """
         names = _names(event)
@@ -239,7 +239,7 @@ def _names(event: Thinking) -> dict[str, object] | None:
 
 
 def _said(function: object, event: ToolCall) -> object:
-    """Return what a server says of a function, with the arguments as they were judged."""
+    """Return a server's fields of a function, with the arguments as they were judged."""
     fields = function if isinstance(function, dict) else {}
     had = fields.get("arguments")
     if had == event.arguments or not (had or event.arguments):

@@ -46,7 +46,7 @@ STOP_STRING_FIELDS = ("stop_reason", "matched_stop")
 numbers).
 """
 _IN_PARTS = Own(NAME)
-"""Of what stood in a content of parts: the list itself rides in `Opaque`."""
+"""Of a content of parts: the list itself rides in `Opaque`."""
 NOTHING_MAPPED: Mapping[str, Mapped] = {}
 _DONE = b"[DONE]"
 
@@ -71,7 +71,7 @@ class OpenAIDecoder:
         self._mergers: defaultdict[int, ReasoningMerger] = defaultdict(ReasoningMerger)
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return what the frame says; a whole body is a frame whose choices hold a `message`."""
+        """Return the frame's events; a whole body is a frame whose choices hold a `message`."""
         data = (frame.data or b"").strip()
         if not data:
             return [OpaqueFrame(_frame(frame), frame.comment, lost=frame.oversized)]
@@ -154,7 +154,7 @@ class OpenAIDecoder:
             yield Finish(string_of(reason), string_of(stops[0]) if stops else None, index)
 
     def _thoughts(self, inner: dict[str, object], index: int) -> list[Event]:
-        """Take the reasoning fields out. What only repeats another name's words goes along with
+        """Take the reasoning fields out. A repeat of another name's words goes along with
         them.
         """
         thoughts: list[tuple[str, dict[str, object]]] = []
@@ -210,7 +210,7 @@ def _told_apart(choices: list[object]) -> list[object]:
 
 
 def _failure(error: ServerError, value: object, frame: Frame) -> Failure:
-    """Return what the error becomes; one in OpenAI's own shape may go on as it came."""
+    """Return the error's event; one in OpenAI's own shape may go on as it came."""
     inner = value.get("error") if isinstance(value, dict) else None
     as_usual = isinstance(inner, dict) and inner.get("message") == error.message
     own = _frame(frame) if as_usual and not frame.raw.startswith(b"error") else None

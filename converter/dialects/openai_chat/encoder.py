@@ -27,11 +27,11 @@ class OpenAIStreamEncoder(Encoder):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was left out, a line each."""
+        """The notes on omissions, a line each."""
         return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the frames. `raw`: the server's frame, when `events` are just what it says."""
+        """Return the frames. `raw`: the server's frame, when `events` are just its own."""
         return [frame for made in self._chunker.feed(events, raw) if (frame := _frame(made))]
 
     def ping(self) -> list[bytes]:
@@ -65,7 +65,7 @@ class OpenAIWholeEncoder(Encoder):
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was left out, a line each."""
+        """The notes on omissions, a line each."""
         return self._chunker.notes
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
@@ -142,7 +142,7 @@ class _Calls:
 
 
 def _fold_beside(whole: dict[str, Any], fields: dict[str, Any], inner: bool = False) -> None:
-    """Add what stands beside a delta: lists go on in the next frame, as those in `logprobs` do.
+    """Add the fields beside a delta: lists go on in the next frame, as those in `logprobs` do.
     `inner`: the fields are those of such an object.
     """
     for name, value in fields.items():
@@ -171,7 +171,7 @@ def _fold_delta(message: dict[str, Any], delta: dict[str, object]) -> None:
 
 
 def _fold_calls(message: dict[str, Any], entries: object) -> None:
-    """Add pieces of calls; what is no list says nothing of them."""
+    """Add pieces of calls; any value but a list is passed over."""
     if not isinstance(entries, list):
         message.setdefault("tool_calls", entries)
         return

@@ -19,7 +19,7 @@ from converter.model.events import (
 )
 
 _FIRST: Mapping[str, object] = {"role": "assistant", "content": ""}
-"""What the first delta of a foreign reply says."""
+"""The first delta of a foreign reply."""
 
 
 class ForeignEvents:
@@ -41,7 +41,7 @@ class ForeignEvents:
         return [note] if self._left_out else []
 
     def feed(self, event: Event) -> list[Event]:
-        """Return what the event is in this dialect; its own events go through as they are."""
+        """Return the event's form in this dialect; its own events go through as they are."""
         match event:
             case Start() | ToolCall() | Usage():
                 return [event] if own_fields(event.own, NAME) is not None else self._own(event)
@@ -76,7 +76,7 @@ class ForeignEvents:
         return {"index": event.index, **named, "function": {**name, "arguments": event.arguments}}
 
     def _opaque(self, event: OpaqueFrame | Block | Opaque) -> list[Event]:
-        """Count what no other dialect can write; a comment of a stream is of none."""
+        """Count events that no other dialect can write; a comment of a stream is of none."""
         match event:
             case Opaque():
                 return [event] if event.dialect == NAME else []

@@ -8,9 +8,9 @@ from converter.wire import json_text
 from converter.wire.bounds import MOST_CHOICES
 
 NAME = "openai"
-"""Name of the dialect, on what only it can write back."""
+"""Name of the dialect, on data that only it can write back."""
 SAME_IN_EVERY_FRAME = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
-"""What the head of a frame holds; anything else in it is the server's own."""
+"""The fields of a frame's head; anything else in it is the server's own."""
 
 
 def tool_calls(inner: dict[str, object], index: int) -> list[Event]:

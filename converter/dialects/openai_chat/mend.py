@@ -1,7 +1,7 @@
-"""Chat completions that are not quite of the shape: what has a clear meaning is put right.
+"""Chat completions that are not quite of the shape: parts with a clear meaning are put right.
 
 A server's slip in one field costs that field at most, not the frame: an index that is text, a
-content in parts, a choice that is null. What is left as it is, the decoder still finds wrong.
+content in parts, a choice that is null. The decoder still finds the other parts wrong.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def _message(message: object) -> object:
 
 
 def _is_odd(name: str, value: object) -> bool:
-    """Tell whether a field of thinking holds what no words can be in."""
+    """Tell whether a field of thinking holds a value that no words can be in."""
     return name in REASONING_FIELDS and isinstance(value, (bool, int, float))
 
 

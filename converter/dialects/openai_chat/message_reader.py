@@ -1,7 +1,7 @@
 """The messages of a chat-completions request, read: one reader per role, one per content part.
 
-Tolerant where servers are: what has a clear meaning is read, what has none is left out with a note.
-A request that goes on as it came is not changed by this; it is read for what it says.
+Tolerant where servers are: a part with a clear meaning is read, one with none is left out with a
+note. A request that goes on as it came is not changed by this; it is read for what it says.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,10 +1,10 @@
 """The messages of a chat-completions request, in the order in which things were said.
 
 The format allows less than a conversation holds. An assistant message is one string with its tool
-calls last; a tool message is text only; and chat templates want what servers do not check: system
-text only at the head (Qwen3.5, Mistral), user and assistant by turns (Mistral, Gemma), strings
-rather than lists of parts where there is only text. So turns of one role become one message, and
-what a format cannot hold is said in words at its place.
+calls last; a tool message is text only; and chat templates want things that servers do not check:
+system text only at the head (Qwen3.5, Mistral), user and assistant by turns (Mistral, Gemma),
+strings rather than lists of parts where there is only text. So turns of one role become one
+message, and a part that no format can hold is said in words at its place.
 """
 
 import json
@@ -34,7 +34,7 @@ type Part = TextBlock | Image | Sound
 """A part of a message that a server can be given."""
 
 DETAILS = {"low": "low", "high": "high", "original": "high"}
-"""How closely to look at an image, as chat completions word it: "auto" is what goes without saying,
+"""How closely to look at an image, as chat completions word it: "auto" goes without saying,
 and only the Responses API knows "original".
 """
 NOT_READABLE = "[{} was attached, but this server can only be given text and images]"
@@ -111,12 +111,12 @@ TOOL_ERROR = "[The tool reported an error.]"
 BELOW = "[{}: in the next user message]"
 ABOVE = "[{} from the result of tool call {}]"
 NAMES: dict[type, str] = {Image: "image", Sound: "sound"}
-"""What a tool message cannot hold, and what it is called there."""
+"""Parts that a tool message cannot hold, with their names there."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSettings:
-    """The choices for a written request: where earlier thoughts go, what comes first in a turn, for
+    """The choices for a written request: where earlier thoughts go, the first part of a turn, for
     which server.
 
     `server_parses`: the server takes the thinking out of the text itself (it was started with a

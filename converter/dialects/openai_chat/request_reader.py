@@ -1,8 +1,9 @@
 """A request of the chat-completions API, read.
 
 Tolerant where a server would be: a field of a local server, of a newer API or of nobody's is kept
-among the extensions, and `request_writer` writes it back. Raises RequestError only for what no
-server can answer: a body that is no object, messages that are none, a value of the wrong type.
+among the extensions, and `request_writer` writes it back. Raises RequestError only for requests
+that no server can answer: a body that is no object, messages that are none, a value of the wrong
+type.
 """
 
 from collections.abc import Mapping
@@ -62,7 +63,7 @@ _SWITCHES: dict[str, dict[object, bool]] = {
 
 
 def read(body: object) -> Conversation:
-    """Return what the request asks; `body` is its parsed JSON. Raises RequestError."""
+    """Return the request's conversation; `body` is its parsed JSON. Raises RequestError."""
     request = Fields(body)
     system, turns, notes = _messages(request)
     schema = _schema(request)
@@ -153,7 +154,7 @@ def _stop(request: Fields) -> tuple[str, ...]:
 
 
 def _thinking(request: Fields) -> ThinkingSwitch | None:
-    """Return what the switches of all known servers say; the first that says something counts."""
+    """Return the wish in known servers' switches; the first that says something counts."""
     template = _template(request)
     wishes = [
         values[template[name]]

@@ -20,12 +20,12 @@ type Body = dict[str, object]
 
 OUTPUT_NAME = "output"
 """Name of an output schema that has none: the format wants one, the Messages API has none."""
-# Fields nobody misses: what a server does not take of them needs no line in a log.
+# Fields nobody misses: their loss needs no line in a log.
 UNMISSED = frozenset({"user", "stream_options"})
 
 
 def write(conversation: Conversation, settings: RequestSettings) -> tuple[Body, tuple[str, ...]]:
-    """Return the body of a chat-completions request, and notes on what it leaves out, a line each.
+    """Return the body of a chat-completions request, and notes on its omissions, a line each.
 
     Nothing the server's row leaves out is in it, unless the client itself asks for it in the
     server's words, and no signature ever is. Never raises for a conversation that a reader made.
@@ -116,7 +116,7 @@ def _tools(conversation: Conversation, server: Server) -> Body:
 
 
 def _offered(tools: tuple[Tool, ...], choice: ToolChoice, server: Server) -> tuple[Tool, ...]:
-    """The tools to offer: where the choice cannot be said, only what it allows."""
+    """The tools to offer: where the choice cannot be said, only the allowed ones."""
     if choice.mode == "none" and "tool_choice" in server.leaves_out:
         return ()
     if choice.mode == "named" and (

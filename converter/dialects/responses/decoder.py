@@ -39,7 +39,7 @@ from converter.wire.sse import Frame
 type Fields = dict[str, object]
 
 NAME = "responses"
-"""The dialect's name, on what only it can write back."""
+"""The dialect's name, on data that only it can write back."""
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 _OF_START = ("id", "created_at")
@@ -74,7 +74,7 @@ class ResponsesDecoder(Decoder):
         }
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Return what the frame says; one that cannot be read is an `OpaqueFrame`."""
+        """Return the frame's events; one that cannot be read is an `OpaqueFrame`."""
         data, own = (frame.data or b"").strip(), Own(NAME, raw=frame.raw)
         if not data:
             return [OpaqueFrame(own, frame.comment, lost=frame.oversized)]
@@ -179,7 +179,7 @@ class ResponsesDecoder(Decoder):
         return ToolCall(item.index, _string(fields.get("call_id")), name, arguments)
 
     def _done(self, event: Fields, item: _Item) -> Iterator[Event]:
-        """Tell what of the item no delta told."""
+        """Yield the item's words that no delta has told."""
         fields = _dict(event["item"])
         kind = fields["type"]
         if kind == "message":

@@ -1,9 +1,10 @@
 """Errors in the words of the Responses API, with the codes that its clients act on.
 
-What Codex 0.169 does with them, tried out: it sends a request again after 401, 403, 413 and 422
-(5 times) and after 500 and 502 (30 times in 26 seconds), but not after 400 and 404; of a failed
+What Codex 0.169 does with them, tried out: it sends a request again after 401, 403, 413 and 422 (5
+times) and after 500 and 502 (30 times in 26 seconds), but not after 400 and 404; of a failed
 response it asks again 5 times, unless the code is one of `FINAL`. Only the code
-`context_length_exceeded` makes it compact the conversation. So what will not heal is a 400.
+`context_length_exceeded` makes it compact the conversation. So an error that will not heal is a
+400.
 """
 
 from converter.dialects.error_words import server_words
@@ -34,7 +35,7 @@ _REFUSALS = (BAD_REQUEST, "request_too_large", "BadRequestError", "not_found_err
 
 
 def error_body(message: str, status: int = 400, param: str = "", code: str = "") -> Body:
-    """Return the error object. `param`: the path to what is wrong, with dots."""
+    """Return the error object. `param`: the path to the fault, with dots."""
     if too_long := context_length.find(message):
         message, code = _too_long(too_long), TOO_LONG
     error = {

@@ -109,7 +109,7 @@ class ItemEvents(BlockWriter[_Item, Json]):
             yield from self._leave()
 
     def _hold(self, length: int) -> None:
-        """Count what the last event will repeat. Raises TooMuchError."""
+        """Count the words that the last event will repeat. Raises TooMuchError."""
         self._length += length
         if self._length > OUTPUT_LIMIT:
             raise TooMuchError(OUTPUT_LIMIT)

@@ -31,7 +31,7 @@ NO_CALL = "No tool call found for function call output with call_id {}."
 OFFERING = ("additional_tools", "tool_search_output")
 """Types of items that bring tools."""
 SEALED = "reasoning.encrypted_content"
-"""What the log calls thinking that is nowhere else in its item."""
+"""The log's word for thinking that is nowhere else in its item."""
 SILENT = ("additional_tools", "item_reference", compaction.TRIGGER, "configuration_update")
 """Read elsewhere, or nothing that a model could be told."""
 
@@ -117,8 +117,8 @@ def _alike(before: Iterable[Block], after: Iterable[Block]) -> bool:
 
 
 def _thoughts(item: Fields, left_out: set[str]) -> Iterator[Block]:
-    """The encoded text is whole; a client may have cut or left out the others. What others have
-    sealed can only be read where it was made.
+    """The encoded text is whole; a client may have cut or left out the others. Words that others
+    have sealed can only be read where it was made.
     """
     sealed = item.optional("encrypted_content", str) or ""
     text = thoughts.decode(sealed)

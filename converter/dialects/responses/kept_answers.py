@@ -1,4 +1,4 @@
-"""Answers that need no model: what is kept of responses and conversations, and refusals of what a
+"""Answers that need no model: kept responses and conversations, and refusals of what a
 proxy has not. Clients show conversations, add to them, and take an item out again, as the sessions
 of the Agents SDK do.
 

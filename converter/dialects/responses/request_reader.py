@@ -3,8 +3,8 @@ to be one of this API again.
 
 Fields that only OpenAI's servers use are dropped in silence (`include`, `store` towards the server,
 `client_metadata`, `prompt_cache_key`, `service_tier`, `text.verbosity`, ...), because Codex sends
-them with every request and chat servers refuse them. What a client will miss is refused, or left
-out with a note.
+them with every request and chat servers refuse them. Parts that a client will miss are refused, or
+left out with a note.
 """
 
 from collections.abc import Iterable
@@ -68,8 +68,8 @@ _CODEX = "client_metadata"
 def read(
     body: object, items: Iterable[object] | None = None
 ) -> tuple[Conversation, ResponseContext]:
-    """Return what the request asks, and what its response takes from it. `body` is its parsed JSON;
-    `items`: its whole history, where a memory has completed it. Raises RequestError.
+    """Return the request's conversation, and the fields for its response. `body` is its parsed
+    JSON; `items`: its whole history, where a memory has completed it. Raises RequestError.
     """
     request = Fields(body)
     refuse(request)
@@ -126,7 +126,7 @@ def _asked(request: Fields, form: Fields) -> Conversation:
 
 
 def refuse(request: Fields) -> None:
-    """Refuse what would be answered wrongly in silence. Raises RequestError."""
+    """Refuse a request that would be answered wrongly in silence. Raises RequestError."""
     if request.optional("background", bool):
         raise request.error("background", BACKGROUND)
     if request.child("prompt"):

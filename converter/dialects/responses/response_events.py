@@ -97,7 +97,7 @@ class ResponseEvents:
 
     @property
     def notes(self) -> list[str]:
-        """The notes on what was mended or left out, a line each."""
+        """The notes on mends and omissions, a line each."""
         return self._items.notes
 
     @property
@@ -128,7 +128,7 @@ class ResponseEvents:
                 self._note(event)
 
     def _note(self, event: Event) -> None:
-        """Keep what only the end can tell."""
+        """Keep the facts that only the end can tell."""
         match event:
             case Finish():
                 self._finish = event
@@ -152,7 +152,7 @@ class ResponseEvents:
 
     def start(self, model: str = "", own: Fields | None = None) -> Iterator[Json]:
         """Begin the response, once: a client that waits long wants a sign before the first word.
-        `own`: what a server of this dialect says of it.
+        `own`: the fields of a server of this dialect.
         """
         if self._response is not None:
             return

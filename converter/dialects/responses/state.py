@@ -1,8 +1,8 @@
 """Responses kept for clients that leave their history with the server: `previous_response_id`,
-`conversation`, `item_reference`, and the endpoints that show and delete what is kept.
+`conversation`, `item_reference`, and the endpoints that show and delete kept ones.
 
-What is not known, or no longer, is refused in the API's words: a lone tool result or a chat without
-its beginning would be answered with nonsense.
+An id that is not known, or no longer, is refused in the API's words: a lone tool result or a chat
+without its beginning would be answered with nonsense.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -147,7 +147,7 @@ def _is_reference(item: Mapping[str, object]) -> bool:
 
 
 def items_of(history: Iterable[bytes]) -> list[object]:
-    """Return what was said in these entries, without what was removed later."""
+    """Return the turns of these entries, without those that were removed later."""
     items: list[object] = []
     for value in history:
         if removed := read(value).get(REMOVED):
@@ -164,7 +164,7 @@ def _items(value: bytes) -> Iterator[object]:
 
 
 def read(value: bytes) -> Json:
-    """Return what is kept."""
+    """Return the kept items."""
     kept = json_text.read(value)
     return kept if isinstance(kept, dict) else {}
 

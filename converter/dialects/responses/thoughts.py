@@ -14,7 +14,7 @@ from converter.dialects.reasoning_fields import words_of
 type Body = Mapping[str, object]
 
 MARK = "think-addon."
-"""Begins what we encoded; anything else only its own vendor can read."""
+"""The beginning of thoughts that we encoded; anything else only its own vendor can read."""
 
 
 def encode(text: str) -> str:
@@ -38,8 +38,8 @@ NOT_OF_THE_API = "client_metadata"
 
 
 def mend(body: Body) -> Body:
-    """Return the request without what servers' own endpoints refuse; the same one where nothing is
-    to be mended.
+    """Return the request without fields that servers' own endpoints refuse; the same one where
+    nothing is to be mended.
 
     A client may have kept a thought as its summary alone (LangChain and the AI SDK do), or sealed
     here; llama.cpp (November 2026) refuses a reasoning item without the raw text, and knows no

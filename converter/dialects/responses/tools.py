@@ -75,7 +75,7 @@ class Toolbox:
     def _add(self, kind: str, entry: Fields, namespace: str, about: str) -> None:
         name = entry.required("name", str) if kind in ("function", "custom") else kind
         if (namespace, name) in self._flat:
-            return  # offered twice: Codex repeats what a tool search found
+            return  # offered twice: Codex repeats the finds of a tool search
         flat = self._free(flat_name(name, namespace))
         self._flat[namespace, name] = flat
         self._names[flat] = ToolName(kind, name, namespace)
