@@ -51,7 +51,7 @@ def _command(word: str) -> Callable[[Sequence[str]], int]:
 
 
 def _check_spelling(word: str) -> None:
-    """Raise UsageError for a word that is nearly one of the commands: no host is meant."""
+    """Raise UsageError for a word that is nearly one of the commands, because no host is meant."""
     meant = get_close_matches(word, COMMANDS, 1, 0.7) if word.isalpha() else []
     if meant and word != "localhost":
         raise UsageError(f"there is no command {word!r}: did you mean `think-addon {meant[0]}`?")

@@ -28,7 +28,7 @@ def share_port() -> None:
 
 
 def use_uvloop() -> bool:
-    """Run on uvloop, if it is installed: it costs less for each chunk. Tell whether it is."""
+    """Run on uvloop, if it is installed, because a chunk costs less then. Tell whether it is."""
     uvloop = _uvloop()
     if uvloop is None:
         return False

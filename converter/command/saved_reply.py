@@ -270,8 +270,8 @@ def _what_it_is(body: bytes) -> str:
 
 
 def _known(facts: Facts) -> Facts:
-    """Return the facts without times that say nothing: the clock begins with the first byte, and
-    a saved file comes at once.
+    """Return the facts without times that say nothing, because the clock begins with the first
+    byte, and a saved file comes at once.
     """
     end = facts.get("end")
     left_out = ("first_byte",) if isinstance(end, float) and end >= SHORTEST else TIMES

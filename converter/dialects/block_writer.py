@@ -21,7 +21,7 @@ from converter.parsing.thought import Thought
 from converter.wire.bounds import BLANKS_LIMIT, DELAYED_LIMIT, MOST_NAMES, TooMuchError
 
 _LEAST = 64
-"""Characters that an event counts as: it costs memory whatever it says."""
+"""Characters that an event counts as, because it costs memory whatever it says."""
 
 
 class InOrder[Content: Event]:
@@ -101,8 +101,8 @@ _SILENT = {
 def left_out(event: Opaque) -> set[str]:
     """Return the names of fields that say something and have no place in another dialect.
 
-    The frame's own fields beside its choices (timings, provider, ...) are not among them: they are
-    about the reply, not of it.
+    The frame's own fields beside its choices (timings, provider, ...) are not among them, because
+    they are about the reply, not of it.
     """
     silent = {*_SILENT, *event.told}
     return {
@@ -216,8 +216,8 @@ class BlockWriter[New, Made](ABC):
             yield from self._fill(event.text)
 
     def _tool_piece(self, piece: ToolPiece) -> Iterator[Made]:
-        """Write a piece of a call. Its blanks do not count: a stream has some where a whole reply,
-        being JSON itself, has none.
+        """Write a piece of a call. Its blanks do not count, because a stream has some where a whole
+        reply, being JSON itself, has none.
         """
         if piece.begins:
             yield from self._enter(CALL, self._new(CALL, piece))

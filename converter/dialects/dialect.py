@@ -154,7 +154,7 @@ class Requests:
     natively_refused: Callable[[Body], RequestError | None] = lambda _: None
     """Tells why a request must not go to a server's own endpoint."""
     blocks: Mapping[str, Callable[[Fields], Block]] = field(default_factory=dict)
-    """Readers of a message's parts, by type: people are shown a request by them as well."""
+    """Readers of a message's parts, by type, because people are shown a request by them as well."""
     omits_thinking: Callable[[Body], bool] = lambda _: False
     """Tells whether a request that goes on as it came wants no thinking shown."""
 

@@ -14,7 +14,7 @@ from converter.wire.sse import Frame
 _PLACES = (("error", "message"), ("error",), ("message",), ("detail",))
 """Where servers put the words: chat completions and llama.cpp, Ollama, older vLLM, FastAPI."""
 _PAGE = 8192
-"""Characters of a page that are looked at: its words stand early."""
+"""Characters of a page that are looked at, because its words stand early."""
 _WORDS = 400
 """Characters of a text that is no JSON, such as a gateway's page, that are worth showing."""
 _OF_REPLIES = frozenset({"choices", "type", "object"})

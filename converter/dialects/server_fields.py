@@ -1,5 +1,5 @@
-"""Fields of local servers that no client API knows: who sends one (an SDK's `extra_body`) means the
-server, whatever API the rest of the request is written in.
+"""Fields of local servers that no client API knows, because who sends one (an SDK's `extra_body`)
+means the server, whatever API the rest of the request is written in.
 
 A list, because the Messages API knows fields that a strict server refuses (`betas`,
 `context_management`, `speed`, and those to come), and Claude Code sends them: fields that nobody

@@ -230,5 +230,5 @@ def _owner(headers: Mapping[str, str]) -> str:
 
 
 def is_stream(content_type: str, body: bytes = b"") -> bool:
-    """Tell a stream by its type, or by its beginning: servers mislabel."""
+    """Tell a stream by its type, or by its beginning, because servers mislabel."""
     return any(form.is_named(content_type) or form.begins.match(body) for form in framings())

@@ -45,7 +45,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Bytes kept by the client's vendor under an id: no other server can fetch them."""
+    """Bytes kept by the client's vendor under an id, because no other server can fetch them."""
 
     file_id: str
 

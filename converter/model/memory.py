@@ -15,7 +15,7 @@ from typing import Protocol
 
 
 class AwayError(Exception):
-    """Nobody can find an entry now: the store is away."""
+    """Nobody can find an entry now, because the store is away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ def kind_of(note: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a text that can be written: a name in JSON may hold half a character."""
+    """Return a text that can be written, because a name in JSON may hold half a character."""
     return str(value).encode(errors="replace").decode()
 
 

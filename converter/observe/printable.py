@@ -62,7 +62,9 @@ def size_of(base64: str) -> int:
 
 
 def trimmed(text: str) -> str:
-    """Return the text without line ends at both ends: models write blank lines around thoughts."""
+    """Return the text without line ends at both ends, because models write blank lines around
+    thoughts.
+    """
     return text.strip("\r\n")
 
 

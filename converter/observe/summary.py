@@ -155,6 +155,6 @@ def in_words(summary: Mapping[str, object]) -> str:
 
 
 SHORTEST = 0.05
-"""Seconds of thinking worth telling: a whole reply comes at once, and its thinking time is not
-known.
+"""Seconds of thinking worth telling, because a whole reply comes at once, and its thinking time is
+not known.
 """

@@ -30,7 +30,8 @@ type Fields = Mapping[str, object]
 BILLING_LINES = re.compile(r"^x-anthropic-billing-header:[^\n]*\n*", re.MULTILINE)
 _SYSTEM_ROLES = ("system", "developer")
 _LONGEST = 100_000
-"""Characters of a text that identify a conversation: a first message may be a whole book."""
+"""Characters of a text that identify a conversation, because a first message may be a whole book.
+"""
 _ID_LENGTH = 16
 """Hex digits of a conversation's id: 64 bits, so that no two conversations of one person meet, and
 a line stays readable.

@@ -1,5 +1,5 @@
-"""Markdown code, found in a text that arrives in pieces: a tag inside code is a word about tags,
-not a thought.
+"""Markdown code, found in a text that arrives in pieces, because a tag inside code is a word about
+tags, not a thought.
 
 Fenced blocks and inline spans as CommonMark has them, with one difference that a stream forces: a
 backtick run opens a span at once, where CommonMark first looks whether it is closed. It ends with
@@ -17,7 +17,7 @@ import re
 _PIECES = re.compile(r"`+|~+|[^`~]+")
 _MARGIN = re.compile(r"[ \t\r>*+\-0-9.)]*+")
 MOST_UNREAD = 4096
-"""Characters that wait until somebody asks: a stream's memory is bounded."""
+"""Characters that wait until somebody asks, because a stream's memory is bounded."""
 _FENCE = 3
 """Backticks or tildes that make a fence."""
 

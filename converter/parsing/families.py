@@ -168,7 +168,7 @@ FAMILIES = (
         ambiguous_in_prose=True,
         attributes=True,
     ),
-    # not for everyone: a mark that begins with a blank or a letter would hold back words of any
+    # not for all: a mark that begins with a blank or a letter would hold back words of any
     # answer
     ThinkTags(
         "muse",

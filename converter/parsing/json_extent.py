@@ -1,8 +1,8 @@
 """The end of a JSON value, or of a list of Python calls, in a text that arrives in pieces.
 
-Inside of it nothing is a tag: an argument may be a text about tags, and so may a string of an
-answer that was asked for as JSON. Brackets count outside of strings only. A single quote begins a
-string where a key or a value may begin, because models write Python's quotes as well.
+Inside of it nothing is a tag, because an argument may be a text about tags, and so may a string of
+an answer that was asked for as JSON. Brackets count outside of strings only. A single quote begins
+a string where a key or a value may begin, because models write Python's quotes as well.
 """
 
 import re

@@ -11,7 +11,7 @@ SHORTEST, LONGEST = 4, 128
 """Words of a period."""
 TIMES = 3
 LEAST = 250
-"""Words of a thought before the first look: a short one may count or list."""
+"""Words of a thought before the first look, because a short one may count or list."""
 EVERY = 64
 """Words between two looks."""
 LONGEST_WORD = 64

@@ -1,12 +1,12 @@
 """Text in; text and thinking out, for models that mark their thoughts with nothing but the words
 they begin and end with.
 
-A heuristic, so it errs on one side: a thought shown as answer is what a reader would see without
-it, but an answer hidden in a thought is lost on him. So a thought begins only where a paragraph
-begins with one of the opening phrases, and ends easily: at a closing phrase, where a sentence or a
-line begins, and at a heading or a fenced block, which unmarked thoughts have not and answers have.
-Without any of these it ends with the reply, or with what interrupts it (a tool call); `unclosed`
-tells of it then.
+A heuristic, so it errs on one side, because a thought shown as answer is what a reader would see
+without it, but an answer hidden in a thought is lost on him. So a thought begins only where a
+paragraph begins with one of the opening phrases, and ends easily: at a closing phrase, where a
+sentence or a line begins, and at a heading or a fenced block, which unmarked thoughts have not and
+answers have. Without any of these it ends with the reply, or with what interrupts it (a tool call);
+`unclosed` tells of it then.
 
 The phrases stay: the opening one belongs to the thought, the closing one to the text. Nothing is
 lost but the CR and LF at a thought's end. Cut anywhere, the same message: held is what may become a
@@ -121,8 +121,8 @@ class PhraseParser:
         self._out: list[_Said] = []
         self._said = self._coded = 0
         self.unclosed = False
-        """Whether the last thought ended with the reply, or with what interrupted it: an answer may
-        be hidden in it.
+        """Whether the last thought ended with the reply, or with an interruption, because an answer
+        may be hidden in it.
         """
         self._begin()
 

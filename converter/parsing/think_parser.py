@@ -42,7 +42,7 @@ from converter.parsing.tool_marks import (
 from converter.wire.bounds import ATTRIBUTE_LIMIT, BLANKS_LIMIT
 
 STOP = "stop"
-"""The finish of a reply that ended by itself: a thought should have had its closer."""
+"""The finish of a reply that ended by itself, because a thought should have had its closer."""
 _NONE = ("", "")
 _VALUE = re.compile(r"[\[{]")
 _VALUE_AT_HEAD = re.compile(r"\s*+[\[{]")

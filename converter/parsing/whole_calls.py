@@ -4,7 +4,8 @@ dialects: a call is whole, or it is not told as one.
 Behind it each call has an index and an id of its own, its arguments are one JSON object, and the
 piece that ends it says so. Arguments with one meaning are mended (`converter.wire.partial_json`).
 What has none, or stays open though no limit cut it, ends the reply in a failure, because some of it
-may have gone out already: clients that read half an object would run it without its last fields.
+may have gone out already, because clients that read half an object would run it without its last
+fields.
 
 A call may be cut by a limit, or by a stop string of the request. llama.cpp stops in the middle of a
 call that it parses itself and calls the reply `tool_calls` all the same (xllamacpp 2026.10), or

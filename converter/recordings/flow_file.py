@@ -29,7 +29,7 @@ BEGAN = 1_700_000_000.0
 """When every recorded exchange began."""
 HOST, _, PORT = HERE.partition(":")
 CARRIED = {"host", "content-length", "content-encoding", "transfer-encoding", "connection"}
-"""Headers that say how a message is carried: each copy of it has its own."""
+"""Headers that say how a message is carried, because each copy of it has its own."""
 _FOREIGN = "was captured without the addon: there is nothing in it of what the server sent"
 
 
@@ -92,7 +92,7 @@ def _flows(data: bytes) -> list[flow.Flow]:
         raise RecordingError(
             str(error) if newer else "no flow file of mitmproxy's, or damaged"
         ) from None
-    except Exception as error:  # any may come: mitmproxy checks nothing of a flow's inside
+    except Exception as error:  # any may come, because mitmproxy checks nothing of a flow's inside
         raise RecordingError(f"damaged: {type(error).__name__} in what should be a flow") from None
 
 

@@ -194,7 +194,7 @@ class Library:
                 Wrong(name, broken.law, broken.told(self.command("check", name)))
                 for broken in laws(recording)
             ]
-        except Exception as error:  # of this recording: it says nothing of the others
+        except Exception as error:  # of this recording, because it says nothing of the others
             words = f"{name} cannot be judged: {type(error).__name__}: {error}"
             return [Wrong(name, "laws", words)]
 

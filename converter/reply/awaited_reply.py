@@ -78,8 +78,8 @@ class AwaitedReply:
 
     @property
     def watched(self) -> bool:
-        """Tell whether a client that wants one body needs a stream to be asked for: its thoughts
-        may be ended.
+        """Tell whether a client that wants one body needs a stream to be asked for, because its
+        thoughts may be ended.
         """
         request = self.request
         return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
@@ -161,7 +161,7 @@ class AwaitedReply:
         return f"{framing.content_type}; charset=utf-8" if streamed else JSON
 
     def _failed(self, rewriter: Rewriter, written: bytes) -> Answer:
-        """Return the error in place of a reply: one that said nothing needs no stream."""
+        """Return the error in place of a reply, because one that said nothing needs no stream."""
         if rewriter.form is Form.WHOLE:
             return Answer(rewriter.end.status, JSON, written)
         client = self.request.exchange.client

@@ -72,7 +72,7 @@ class ReplyEnd:
         self.failure = self.failure or failure
 
     def give_up(self) -> None:
-        """Judge no more: a frame passed that nobody has read."""
+        """Judge no more, because a frame passed that nobody has read."""
         self._is_over = True
 
     def keeps(self, events: Sequence[Event]) -> bool:

@@ -40,8 +40,8 @@ from converter.parsing.whole_calls import CUSTOM_INPUT, CallIds, WholeCalls
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _SUFFIX = 12
-"""Characters of the exchange's name in the ids of calls: servers repeat theirs, Ollama draws from
-999, and APIs take 64.
+"""Characters of the exchange's name in the ids of calls, because servers repeat theirs, Ollama
+draws from 999, and APIs take 64.
 """
 
 

@@ -1,5 +1,5 @@
-"""The addon's own word that it is the addon: who looks for a model server must not take it for one,
-and who starts a client finds the proxy that runs.
+"""The addon's own word that it is the addon, because who looks for a model server must not take it
+for one, and who starts a client finds the proxy that runs.
 """
 
 from converter.wire import json_text

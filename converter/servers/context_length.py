@@ -41,7 +41,7 @@ _ROWS = (
 _PATTERNS = tuple(re.compile(row.replace(r"\d+", r"\d{1,12}")) for row in _ROWS)
 """Of more digits Python makes no number, and no server has as many tokens."""
 _LONGEST = 1000
-"""Characters of an error that are read: a server may repeat the request in it."""
+"""Characters of an error that are read, because a server may repeat the request in it."""
 _PROMPT = r"(?:prompts?|inputs?|messages?|conversation|history|sequence|request(?:ed)?|tokens?)"
 _EXCEEDS = (
     r"(?:exceed\w*|too (?:long|large|big|many|short|small)|(?:long|larg|great|bigg|high)er than|"

@@ -84,7 +84,7 @@ def _rows(value: object) -> list[dict[str, object]]:
 def _objects(value: object) -> Iterator[dict[str, object]]:
     """Yield the objects in a value, the outer ones first."""
     waiting = [value]
-    for each in waiting:  # it grows meanwhile: a server may nest deeper than Python calls
+    for each in waiting:  # it grows meanwhile, because a server may nest deeper than Python calls
         inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
         waiting += [part for part in inner if isinstance(part, dict | list)]
         if isinstance(each, dict):

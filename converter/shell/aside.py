@@ -31,12 +31,12 @@ TURN = 0.001
 _USUAL_TURN = sys.getswitchinterval()
 UNCOLLECTED = 10.0
 """Seconds of such work, one upon the other, in which nobody collects garbage. Longer, a busy proxy
-would keep every flow that is over, for flows are cycles.
+would keep every flow that is over, because flows are cycles.
 """
 BODIES = ThreadPoolExecutor(1, "think-aside")
 _OF_STREAMS = ThreadPoolExecutor(1, "think-aside-streams")
 SHOWING = ThreadPoolExecutor(1, "think-showing")
-"""For what people look at: no client's request waits for that."""
+"""For drawings, because no client's request waits for that."""
 
 
 async def aside[Result](
@@ -54,8 +54,8 @@ async def aside_of_streams[Result](work: Callable[[], Result]) -> Result:
 
 
 def spare_the_loaded() -> None:
-    """Have the garbage collector pass over what is loaded by now and stays: a look at all of it
-    takes 30 milliseconds, on the loop as often as not.
+    """Have the garbage collector pass over what is loaded by now and stays, because a look at all
+    of it takes 30 milliseconds, on the loop as often as not.
     """
     if not gc.get_freeze_count():  # a script loaded anew would keep what was under way
         gc.freeze()

@@ -7,8 +7,9 @@ from converter.observe.printable import bounded
 LONGEST = 200
 """Characters of a header, a path or an address in a line of the log."""
 LONGEST_LINE = 2000
-"""Characters of all that one line says of a reply: a server may say much, and a terminal shows few
-lines of it."""
+"""Characters of all that one line says of a reply, because a server may say much, and a terminal
+shows few lines of it.
+"""
 
 
 def path_of(flow: HTTPFlow) -> str:

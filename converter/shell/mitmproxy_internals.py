@@ -24,7 +24,9 @@ def is_set_by_user(option: str) -> bool:
 
 
 def choose_layer(nextlayer: NextLayer) -> None:
-    """Let mitmproxy decide now: its own hook comes after the scripts', and keeps a decision."""
+    """Let mitmproxy decide now, because its own hook comes after the scripts', and keeps a
+    decision.
+    """
     if nextlayer.layer is None:
         ctx.master.addons.get("nextlayer").next_layer(nextlayer)
 

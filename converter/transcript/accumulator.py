@@ -12,7 +12,7 @@ from converter.transcript.blocks import part_of, parts_of_item
 from converter.transcript.turns import CallPart, FailurePart, Field, Part, TextPart, ThinkingPart
 
 _NUMBERS = frozenset({"logprobs", "token_ids", "prompt_token_ids"})
-"""A number or more for each token: nobody reads them, and a reply has thousands."""
+"""A number or more for each token, because nobody reads them, and a reply has thousands."""
 _TOLD_INNER = ("role", "content", "refusal")
 _TOLD_PARTS = ("text", "thinking")
 
@@ -110,7 +110,7 @@ class Accumulator:
         return [News(entry.part(), self._choice) for entry in calls]
 
     def _read(self, event: events.Event) -> list[News]:
-        """Ignore an event that no row knows: it has no place in a choice."""
+        """Ignore an event that no row knows, because it has no place in a choice."""
         read = _READERS.get(type(event))
         return read(self, event) if read else []
 
@@ -210,7 +210,7 @@ class Accumulator:
         return [news for part in part_of(block) for news in self._whole(part, event)]
 
     def _whole(self, part: Part, event: events.Block) -> list[News]:
-        """A server's own tool is called as any other: its arguments come in pieces."""
+        """A server's own tool is called as any other, because its arguments come in pieces."""
         if not isinstance(part, CallPart):
             return self._append(part)
         index = event.event.get("index")

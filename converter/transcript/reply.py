@@ -142,7 +142,7 @@ class ReplyReader:
             return [_opaque(frame)]
         try:
             _, events = self._pipeline.decode(frame)
-        except Exception:  # a fault of ours: a view has to show the frame all the same
+        except Exception:  # because of a fault of ours: a view has to show the frame all the same
             return [_opaque(frame)]
         odd = not events and frame.data is not None and _says_something(frame.data)
         return [_opaque(frame)] if odd else events
@@ -244,8 +244,8 @@ def _says_something(data: bytes) -> bool:
 
 
 def joined(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events with runs of words as one: a stream's frames have some letters each, and all
-    machines cost by the event.
+    """Yield the events with runs of words as one, because a stream's frames have some letters each,
+    and all machines cost by the event.
     """
     run: list[Text | Thinking] = []
     for event in events:

@@ -127,7 +127,7 @@ def _scalar(name: str, text: str) -> str:
 
 
 def _scalar_of(name: str, *about: str, text: str) -> str:
-    """Return the same, with other facts in the key, or above it: the highlighter knows no
+    """Return the same, with other facts in the key, or above it, because the highlighter knows no
     comment behind a block's `|`.
     """
     known = [word for word in about if word]

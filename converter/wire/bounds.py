@@ -33,7 +33,9 @@ class Bound(int):
 
 
 class TooMuchError(Exception):
-    """A reply says more of something than is held: the client gets an error with these words."""
+    """A reply says more of something than is held, so that the client gets an error with these
+    words.
+    """
 
     def __init__(self, bound: Bound) -> None:
         super().__init__(

@@ -142,7 +142,7 @@ class FrameDecoder:
         return [self._oversized_piece()] if len(self._buffer) > self._limit else []
 
     def close(self) -> list[Frame]:
-        """Return the rest, as a frame: a server that dies cuts its last one short."""
+        """Return the rest, as a frame, because a server that dies cuts its last one short."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         return [self.read(rest)] if rest else []
@@ -177,7 +177,7 @@ class WholeBody:
         return Frame(raw, raw)
 
     def overflow(self) -> list[Frame]:
-        """Return nothing: a body may be of any length."""
+        """Return nothing, because a body may be of any length."""
         return []
 
     def close(self) -> list[Frame]:

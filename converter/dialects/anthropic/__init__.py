@@ -49,7 +49,7 @@ def _read_request(
     body: object, mapped: Mapping[str, Mapped], purpose: Purpose, memory: Memory | None
 ) -> Conversation:
     """Read a request with the thread that it goes on with. Blocks that the user's own rows made of
-    a reply are left out: no server knows them.
+    a reply are left out, because no server knows them.
     """
     whole, thread = (body, None) if memory is None else threads.complete(body, memory)
     blocks = {row.block for row in mapped.values()}

@@ -92,8 +92,8 @@ def counts(usage: Usage, thinking: int, text: int) -> dict[str, object]:
 
 
 def _thinking(usage: Usage, share: float) -> int:
-    """The server's count, else the share of the characters: no server counts thinking that it does
-    not take out itself.
+    """The server's count, else the share of the characters, because no server counts thinking that
+    it does not take out itself.
     """
     return min(usage.thinking, usage.output) if usage.thinking else round(usage.output * share)
 

@@ -218,7 +218,7 @@ class _OllamaEncoder(Encoder):
         return self._lines.failure
 
     def ping(self) -> list[bytes]:
-        """Return nothing: a body has no place for it."""
+        """Return nothing, because a body has no place for it."""
         return []
 
 

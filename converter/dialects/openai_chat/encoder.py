@@ -80,7 +80,7 @@ class OpenAIWholeEncoder(Encoder):
         return []
 
     def ping(self) -> list[bytes]:
-        """Return nothing: a body has no place for it."""
+        """Return nothing, because a body has no place for it."""
         return []
 
     def close(self) -> list[bytes]:

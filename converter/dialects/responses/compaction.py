@@ -74,7 +74,7 @@ def read(sealed: str) -> TextBlock | None:
 
 
 class Compaction(OutputItem):
-    """The summary as an item: it goes out when it is whole, for a part of it is none."""
+    """The summary as an item: it goes out when it is whole, because a part of it is none."""
 
     def __init__(self, name: str, index: int) -> None:
         super().__init__(f"cmp_{name}", index)

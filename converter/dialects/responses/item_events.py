@@ -101,7 +101,7 @@ class ItemEvents(BlockWriter[_Item, Json]):
 
     def _drop(self) -> None:
         super()._drop()
-        self._open = self._item = None  # never finished: a client would run it
+        self._open = self._item = None  # never finished, because a client would run it
 
     def _other(self, event: MappedField | Block) -> Iterator[Json]:
         if isinstance(event, Block) and event.dialect == NAME:

@@ -68,8 +68,8 @@ def counts(usage: Usage | None, thought: int, text: int) -> Mapping[str, object]
 
 
 def _thinking(usage: Usage, thought: int, text: int) -> int:
-    """Return the server's count, else the share of the characters: a server that does not take the
-    thinking out itself does not count it.
+    """Return the server's count, else the share of the characters, because a server that does not
+    take the thinking out itself does not count it.
     """
     if usage.thinking or not thought:
         return min(usage.thinking or 0, usage.output)
@@ -106,7 +106,9 @@ class ResponseEvents:
         return self._response is not None and not self._over
 
     def feed(self, event: Event) -> Iterator[Json]:
-        """Return the events that can go out. A response has one choice: nobody can ask for more."""
+        """Return the events that can go out. A response has one choice, because nobody can ask for
+        more.
+        """
         if self._over or getattr(event, "choice", 0) != 0:
             return
         if isinstance(event, (Text, Thinking, ThinkingEnd, ToolCall, Block)):

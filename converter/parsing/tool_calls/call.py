@@ -98,7 +98,7 @@ class Call:
         self._separator = ", "
 
     def complete(self) -> None:
-        """End the arguments: the call was all there."""
+        """End the arguments, because the call was all there."""
         if self.refused:
             return
         if not self.begun:

@@ -26,7 +26,7 @@ RESCAN_LIMIT = 4096
 """Characters of a refused call that are searched again for calls; longer ones are text at once, so
 that no text is looked at often."""
 PIECE = 4096
-"""Characters that are read at once: each step copies the rest, so that a long text in one
+"""Characters that are read at once, because each step copies the rest, so that a long text in one
 piece would cost its square."""
 _OPENERS = (*OPENERS, *SECTIONS)
 _MARKS = MarkSearch(dict.fromkeys(_OPENERS, Mark.OPEN))

@@ -103,7 +103,7 @@ class CallPlace:
     def next(self) -> Call:
         """Begin another call: the next fields belong to it."""
         if self.calls and not self.current.begun:
-            self.calls.pop()  # it was none: a reply of nothing but such must not be remembered
+            self.calls.pop()  # it was none, and a reply of nothing but such must not be remembered
         number = self.number + len(self.calls)
         asked = self.asked
         most = MOST_CALLS if asked.most is None else asked.most
@@ -134,7 +134,7 @@ class CallPlace:
         self._events.append(event)
 
     def _refuse(self) -> None:
-        """Let the text go: it is no call. With a place in doubt, all its calls are none."""
+        """Let the text go, because it is no call. With a place in doubt, all its calls are none."""
         text = "".join(self.held)
         if self.doubt is not None:
             text, self.doubt = "".join(self.doubt), None

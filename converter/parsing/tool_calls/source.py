@@ -52,7 +52,8 @@ class Source:
 
     def look(self, marks: Sequence[str], skip: str = BLANKS) -> tuple[str, int] | None:
         """Return the longest mark that stands behind characters of `skip`, and their number. A
-        thought's closer between them says nothing: models that call in a thought put it anywhere.
+        thought's closer between them says nothing, because models that call in a thought put it
+        anywhere.
 
         The mark is empty when none stands there; None: that is not decided yet.
         """

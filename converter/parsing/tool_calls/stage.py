@@ -36,7 +36,7 @@ BY_ITSELF = ("stop", "tool_calls")
 
 NO_FORM = "it does not go on as calls of its form do"
 _PIECE_COST = 16
-"""Characters that a held piece of a call counts as beside its own: it may say nothing."""
+"""Characters that a held piece of a call counts as beside its own, because it may say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

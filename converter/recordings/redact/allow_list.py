@@ -223,8 +223,8 @@ PROTOCOL = frozenset(
         """),
     }
 )
-"""Words of the wire formats themselves: they are nobody's secret, and to hide one would break what
-is kept.
+"""Words of the wire formats themselves, because they are nobody's secret, and to hide one would
+break what is kept.
 """
 
 

@@ -2,7 +2,7 @@
 changed and the rest stays.
 
 A stream says nearly the same in frame after frame. So the same string in the same place is the
-same Token each time: whoever decides about tokens decides once for each.
+same Token each time, because whoever decides about tokens decides once for each.
 """
 
 import json

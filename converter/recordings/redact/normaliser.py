@@ -128,7 +128,7 @@ class Normaliser:
         if not value or _MEANS_SOMETHING.fullmatch(value):
             return value
         for reply, name in self._replies.items():
-            # it was made here: the server gave none, or the call stood in the text
+            # it was made here, because the server gave none, or the call stood in the text
             made = re.fullmatch(rf"(.+)_{re.escape(reply)}_(\d+(?:_\d+)?)", value, re.DOTALL)
             if made:
                 return f"{made[1] if made[1] in _OURS else self._call(made[1])}_{name}_{made[2]}"

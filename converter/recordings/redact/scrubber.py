@@ -127,8 +127,8 @@ def _place(place: str) -> str:
 
 
 def _anywhere(long: str) -> str:
-    """Return a pattern for a place or name that is cut: its neighbours may belong to another
-    text.
+    """Return a pattern for a place or name that is cut, because its neighbours may belong to
+    another text.
     """
     return re.escape(long) if re.search(r"[.:/\\]", long) else rf"//{re.escape(long)}"
 

@@ -84,7 +84,7 @@ def secrets_of_link(link: str) -> Iterator[str]:
 
 
 def _of_address(link: str) -> Iterator[str]:
-    """Return all that a link without its query says: who knows where to go may need no key."""
+    """Return all that a link without its query says, because its path may be a key."""
     address = re.split(r"[?#]", link)[0].rstrip("/")
     path = address.partition("//")[2].partition("/")[2]
     yield from (link, address)

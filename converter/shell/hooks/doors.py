@@ -103,7 +103,9 @@ def _may_come_from(origin: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _may_come(host: str, allowed: tuple[str, ...]) -> bool:
-    """Tell whether a request may be for this name: nobody can point an IP address elsewhere."""
+    """Tell whether a request may be for this name, because nobody can point an IP address
+    elsewhere.
+    """
     known = not host or host in allowed or _LOCAL_NAME.fullmatch(host)
     return bool(known) or _is_address(host)
 

@@ -311,7 +311,7 @@ def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
 
 
 async def _ask_for_stream(flow: HTTPFlow, record: FlowRecord) -> None:
-    """Have the server send a stream: only there a thought can be ended."""
+    """Have the server send a stream, because only there a thought can be ended."""
     body = json_text.read_or_none(messages.content_of(flow.request))
     if not isinstance(body, dict):
         return

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from converter.observe.printable import bounded
 
 LONGEST = 300
-"""Characters of a reason: a server that answers with something else than HTTP may say much."""
+"""Characters of a reason, because a server that answers with something else than HTTP may say much.
+"""
 NOT_THERE = (
     (r"Connect call failed|\[Errno 111\]|Connection refused", "connection refused"),
     (r"\[Errno -[2358]\]|getaddrinfo|[Nn]ame or service not known", "no such host"),

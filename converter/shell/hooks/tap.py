@@ -83,8 +83,8 @@ class Tap:
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the next call takes long: it may end a long frame, or a long reply, or one
-        that is kept elsewhere.
+        """Tell whether the next call takes long, because it may end a long frame, or a long reply,
+        or one that is kept elsewhere.
         """
         if self._memory is not None and self._rewriter.summary.finish:
             return True

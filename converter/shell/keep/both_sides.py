@@ -92,7 +92,7 @@ class BothSides:
                 forget_state_before(flow)
                 flow.backup()
             finally:
-                # whatever happens: a whole reply is still to be sent
+                # whatever happens, because a whole reply is still to be sent
                 flow.request, flow.response = request, got
 
 

@@ -44,7 +44,7 @@ class FlowKeeper:
     def response(self, flow: HTTPFlow) -> None:
         """An exchange is over."""
         view = flow_list()
-        if flow.live and view is not None:  # not by its truth: an empty view is false
+        if flow.live and view is not None:  # not by its truth, because an empty view is false
             self._add(flow)
             self._trim(view)
 
@@ -93,8 +93,8 @@ class FlowKeeper:
 
 
 def stays(view: "View", flow: Flow) -> bool:
-    """Tell whether a flow is not to be touched: a person has marked it, the console shows it, or it
-    is on its way again.
+    """Tell whether a flow is not to be touched, because a person has marked it, the console shows
+    it, or it is on its way again.
     """
     shown = "console_layout" in ctx.options and view.focus.flow is flow
     return flow.marked not in _OURS or shown or flow.intercepted

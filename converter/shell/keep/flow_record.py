@@ -2,8 +2,8 @@
 marker and notes.
 
 How the server's body was cut, and what decided its reading, is one JSON text in the flow's
-metadata: mitmproxy copies all metadata each time it looks at a flow, and a text costs nothing to
-copy.
+metadata, because mitmproxy copies all metadata each time it looks at a flow, and a text costs
+nothing to copy.
 """
 
 import json

@@ -95,7 +95,8 @@ class ReplyLayer(HttpLayer):
 
     def _with_hooks(self, handling: CommandGenerator[None]) -> CommandGenerator[None]:
         """Call the hooks of exchanges at once, and have an exchange go on where nobody waits in its
-        hook: mitmproxy takes a task and a turn of its loop for each (a whole reply: 6% of its CPU).
+        hook, because mitmproxy takes a task and a turn of its loop for each (a whole reply: 6% of
+        its CPU).
         """
         over = list[commands.StartHook]()
         for command in handling:
@@ -180,8 +181,8 @@ class ReplyLayer(HttpLayer):
                     yield self._watch
 
     def _forget_closed(self) -> None:
-        """Forget the server's connections that are over: mitmproxy keeps each, with its last reply,
-        for as long as the client stays connected (12.2.3; 15 kB for an exchange).
+        """Forget the server's connections that are over, because mitmproxy keeps each, with its
+        last reply, for as long as the client stays connected (12.2.3; 15 kB for an exchange).
         """
         in_use = {self.context.server, *(stream.context.server for stream in self.streams.values())}
         for connection in self._closed - in_use:
@@ -209,8 +210,8 @@ class ReplyLayer(HttpLayer):
     def register_connection(self, command: RegisterHttpConnection) -> CommandGenerator[None]:
         """Take over a server's connection that was opened.
 
-        A failed one is forgotten: mitmproxy would answer every later request of this client with
-        its error, though the server may be there by then.
+        A failed one is forgotten, because mitmproxy would answer every later request of this client
+        with its error, though the server may be there by then.
         """
         if command.err:
             command.connection.error = None

@@ -16,7 +16,7 @@ class StreamFunction(Protocol):
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the next call takes long: others would wait for it."""
+        """Tell whether the next call takes long, because others would wait for it."""
 
     def beside(self, chunk: bytes) -> Awaitable[list[bytes]]:
         """Return the same as a call, made beside mitmproxy's loop; no other may come meanwhile."""
@@ -53,7 +53,9 @@ class Listener(Protocol):
         """The longest silence that a client hears; 0: any."""
 
     def asked(self, flow: HTTPFlow, host: str) -> None:
-        """Hear the client's own `Host` before the `requestheaders` hook: mitmproxy replaces it."""
+        """Hear the client's own `Host` before the `requestheaders` hook, because mitmproxy replaces
+        it.
+        """
 
     def takes(self, flow: HTTPFlow, size: int) -> bool:
         """Tell whether a request may be of so many bytes. Of one that may not only the beginning is

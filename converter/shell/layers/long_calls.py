@@ -19,8 +19,8 @@ MOST_BEHIND = 64 * 1024
 afterwards, which may take 40 milliseconds.
 """
 MOST_SAID = 1 << 20
-"""Bytes that are sent between two turns, unless one piece has more: the way to the client copies
-them three times.
+"""Bytes that are sent between two turns, unless one piece has more, because the way to the client
+copies them three times.
 """
 
 

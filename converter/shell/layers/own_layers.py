@@ -59,9 +59,9 @@ class OwnLayers:
             layer.listener = self._listener
 
     def configure(self, updated: set[str]) -> None:
-        """Let no body be streamed for its size: one that is rewritten has to be whole, and all that
-        is not ours streams anyway. Have the server's connection opened for a request, from the
-        first client on: the port is open before `running`.
+        """Let no body be streamed for its size, because one that is rewritten has to be whole, and
+        all that is not ours streams anyway. Have the server's connection opened for a request, from
+        the first client on, because the port is open before `running`.
 
         By default mitmproxy opens one for each client that connects, and closes the client without
         a word where it cannot. A person's own choice stays.

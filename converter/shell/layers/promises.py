@@ -148,7 +148,7 @@ class StreamLayer(HttpStream):
         return made
 
     def flow_done(self) -> CommandGenerator[None]:
-        """End the exchange, and its own connection: mitmproxy would leave it open."""
+        """End the exchange, and its own connection, because mitmproxy would leave it open."""
         yield from super().flow_done()
         if self._owns_server and self.child_layer is None:
             yield commands.CloseConnection(self.context.server)

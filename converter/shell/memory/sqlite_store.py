@@ -38,7 +38,7 @@ _SETUP = (
     "PRAGMA secure_delete = ON",
 )
 _UNIT = 10**6
-"""Steps of a second: the order in which entries are used is told by their times alone."""
+"""Steps of a second, because the order in which entries are used is told by their times alone."""
 _USED = "SELECT max(?, 1 + (SELECT coalesce(max(used), 0) FROM entries))"
 
 

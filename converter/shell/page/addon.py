@@ -45,7 +45,7 @@ class Page:
         app = getattr(ctx.master, "app", None)
         if app is None or self._rule is not None:
             return
-        # Here, for it imports mitmweb, which mitmdump does without.
+        # Here, because it imports mitmweb, which mitmdump does without.
         from converter.shell.page import handlers  # noqa: PLC0415
 
         web: Any = ctx.master  # whatever has an app is mitmweb

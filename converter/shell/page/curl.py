@@ -55,5 +55,5 @@ def _address(flow: HTTPFlow) -> str:
 
 
 def _in_json(body: str) -> str:
-    """Return the body with all that acts on a terminal escaped, for that stands within strings."""
+    """Return the body with all that acts on a terminal escaped, for it stands within strings."""
     return ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", body.replace("\r\n", "\n"))

@@ -23,11 +23,12 @@ if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View
 
 SLICE = 0.01
-"""Seconds after which others have their turn: a list of thousands is made in many slices."""
+"""Seconds after which others have their turn, because a list of thousands is made in many slices.
+"""
 
 MOST_GONE = 10_000
-"""Rows that are remembered as gone, for pages that have not asked since: they ask every second, and
-a page may stay open for weeks.
+"""Rows that are remembered as gone, for pages that have not asked since, because they ask every
+second, and a page may stay open for weeks.
 """
 
 

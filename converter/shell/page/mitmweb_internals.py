@@ -1,4 +1,4 @@
-"""Every member of mitmweb's server that is used, in one place: it promises none of them.
+"""Every member of mitmweb's server that is used, in one place, because it promises none of them.
 
 Read in mitmproxy 12.2.3 and 12.3.1. Apart from `mitmproxy_internals`, because only mitmweb imports
 its server.

@@ -47,8 +47,8 @@ GRACE = 0.2
 for with the request.
 """
 REST = 60.0
-"""Seconds until a server that did not answer is asked again, in the background: it may have been
-loading its model, and nobody waits for the answer.
+"""Seconds until a server that did not answer is asked again, in the background, because it may have
+been loading its model, and nobody waits for the answer.
 """
 PATIENCE_OF_READERS = 20.0
 """Seconds that a person waits for the tokens of a long prompt."""

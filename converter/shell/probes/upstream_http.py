@@ -1,5 +1,5 @@
-"""One HTTP request of the addon's own, and the reply to it. Cancelling it ends it: no thread stays
-behind to wait for a server that hangs.
+"""One HTTP request of the addon's own, and the reply to it. Cancelling it ends it, because no
+thread stays behind to wait for a server that hangs.
 """
 
 import asyncio
@@ -50,8 +50,8 @@ async def fetch(
 
 
 async def _connect(upstream: Upstream, secure: Secure) -> _Streams:
-    """Return a connection. A name may have several addresses: nobody listens when one refuses and
-    none takes it.
+    """Return a connection. A name may have several addresses, so that nobody listens when one
+    refuses and none takes it.
     """
     tls = secure(upstream.host) if upstream.scheme == "https" else None
     name = upstream.host if tls else None

@@ -77,8 +77,9 @@ class Recorder:
         return future
 
     def done(self) -> None:
-        """Finish what is to be written, no longer in the nice process nor in short steps: no stream
-        waits now, and on a busy machine whoever ends mitmproxy would kill it before it is done.
+        """Finish what is to be written, no longer in the nice process nor in short steps, because
+        no stream waits now, and on a busy machine whoever ends mitmproxy would kill it before it is
+        done.
         """
         self.ending = True
         if self._worker:

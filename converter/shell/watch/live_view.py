@@ -110,7 +110,7 @@ class LiveView:
         """Show a reply that begins, where there is anything that shows flows; to be called in
         mitmproxy's loop.
         """
-        if flow_list() is not None:  # not by its truth: an empty one is false
+        if flow_list() is not None:  # not by its truth, because an empty one is false
             running = self.replies[flow.id] = Running(kept)
             running.task = asyncio.ensure_future(self._show(flow, running))
 

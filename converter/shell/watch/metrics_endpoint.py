@@ -79,7 +79,7 @@ class MetricsEndpoint:
             self._writing.cancel()
             self._write()
         if self._server and self._server.done():
-            self._server.result().close()  # now: a script loaded anew listens at once
+            self._server.result().close()  # now, because a script loaded anew listens at once
         elif self._server:
             self._server.add_done_callback(lambda started: started.result().close())
         self._place = self._server = None

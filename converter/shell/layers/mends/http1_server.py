@@ -40,7 +40,7 @@ class ServerConnection(Http1Client):
 
     def send(self, event: HttpEvent) -> CommandGenerator[None]:
         """Send a part of a request; one of HTTP/2 need not name its length, one of HTTP/1 must.
-        Trailers stay here: mitmproxy breaks on them, and nobody needs them (RFC 9110, 6.5).
+        Trailers stay here, because mitmproxy breaks on them, and nobody needs them (RFC 9110, 6.5).
         """
         if isinstance(event, RequestTrailers):
             return

@@ -105,7 +105,9 @@ class ClientConnection(Http2Server):
             del self._untaken[stream_id]
 
     def _forget_closed(self) -> None:
-        """Forget streams that are over: mitmproxy keeps each for as long as the client stays."""
+        """Forget streams that are over, because mitmproxy keeps each for as long as the client
+        stays.
+        """
         for stream_id in [one for one in self.streams if self.is_closed(one)]:
             del self.streams[stream_id]
 

@@ -24,7 +24,9 @@ ANSWER = (
 
 
 class BodyReader:
-    """mitmproxy's reader of a body, without its trailers: nobody needs them (RFC 9110, 6.5)."""
+    """mitmproxy's reader of a body, without its trailers, because nobody needs them (RFC 9110,
+    6.5).
+    """
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader

@@ -15,7 +15,7 @@ LONGEST_LINE = 1000
 _LEAST = 20
 """Columns of a terminal below which nothing can be read anyway."""
 _PIECES = re.compile(r"\x1b\[[0-9;]*m|\n|[^\n\t\x1b\x80-\U0010ffff]+|[\t\x80-\U0010ffff]+|\x1b")
-"""ASCII stands alone, for it is placed without a look at each letter; but for tabs, which are
+"""ASCII stands alone, because it is placed without a look at each letter; but for tabs, which are
 wide.
 """
 

@@ -37,7 +37,7 @@ def wrapped(written: str) -> str:
     """Return a transcript's text with its long lines broken; pieces begin as their line does, for
     the highlighter.
 
-    An empty line gets a blank: the page gives no height to one that has nothing in it.
+    An empty line gets a blank, because the page gives no height to one that has nothing in it.
     """
     body = written.removesuffix("\n")
     return "\n".join(_lines(body)) + written[len(body) :] if body else written
