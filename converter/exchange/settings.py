@@ -210,6 +210,7 @@ OPTIONS = (
         _HISTORY,
     ),
     _choice("restore", ("auto", "off"), "put back earlier thoughts that a client has dropped"),
+    _choice("pictures", ("text", "refuse"), "what a model gets of pictures that it cannot see"),
     Option("flows", str, "", "mitmproxy filter: which flows to act on", str),
     Option(
         "ping",
@@ -232,6 +233,7 @@ only.
 NOT_RECORDED = (
     "models",
     "variants",
+    "pictures",
     "events",
     "record",
     "print",
@@ -319,6 +321,7 @@ class Settings:
     server: Server | None
     history: WrittenHistory
     restore: str
+    pictures: str
     flows: str
     ping: Ping
     hosts: tuple[str, ...]

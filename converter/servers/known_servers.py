@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from converter.model.initial_state import InitialState
-from converter.servers import initial_state
+from converter.servers import initial_state, refusals
 from converter.servers.initial_state import Facts, switch_of
 from converter.servers.profiles import Server
 from converter.wire.bounds import MOST_KNOWN
@@ -73,6 +73,8 @@ class KnownServers:
         self._prompts: Bounded[Key, InitialState | None] = Bounded()
         self._corrections: Bounded[Key, InitialState] = Bounded()
         self._thinkers: Bounded[Key, None] = Bounded()
+        self._refused: Bounded[Upstream, dict[bytes, frozenset[str]]] = Bounded()
+        self._blind: Bounded[Key, None] = Bounded()
 
     def recognised(self, upstream: Upstream, server: Server) -> None:
         """Remember the kind of a server."""
@@ -115,6 +117,23 @@ class KnownServers:
         seen = _model_key(upstream, body) in self._thinkers
         named = initial_state.model(Facts(body))
         return seen or (named is not None and named.inside)
+
+    def saw_refusal(self, upstream: Upstream, body: Body, names: frozenset[str]) -> None:
+        """Remember what of a request the server refuses, and takes without."""
+        if refusals.PICTURES in names:
+            self._blind[_model_key(upstream, body)] = None
+        if held := refusals.refused_schemas(body, names):
+            newest = list(({**self._refused.get(upstream, {}), **held}).items())[-MOST_KNOWN:]
+            self._refused[upstream] = dict(newest)
+
+    def spared(self, upstream: Upstream, body: Body, pictures: bool) -> Body:
+        """Return a request without what the server has refused; the same one if that is nothing.
+        `pictures`: they may be left out.
+        """
+        if pictures and _model_key(upstream, body) in self._blind:
+            body = refusals.without_pictures(body)
+        held = self._refused.get(upstream)
+        return refusals.without_schemas(body, held) if held else body
 
     def facts(self, upstream: Upstream, body: Body) -> Facts:
         """Return the facts that the rules may go by for the reply to this request."""

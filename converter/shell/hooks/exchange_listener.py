@@ -12,6 +12,7 @@ from converter.exchange.settings import Settings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.shell import messages
 from converter.shell.hooks.doorkeeper import dialect_of, is_reverse
+from converter.shell.hooks.refused import Refused, may_ask_again
 from converter.shell.hooks.server_faults import ServerFault, server_fault
 from converter.shell.hooks.tap import Tap
 from converter.shell.keep.flow_record import FlowRecord
@@ -61,9 +62,15 @@ class ExchangeListener:
             kept.too_large = True
         return kept is None or not kept.too_large
 
-    def watcher(self, flow: HTTPFlow) -> Tap | None:
-        """Return the function of a stream that is held for a client that wants one body."""
+    def watcher(self, flow: HTTPFlow) -> Tap | Refused | None:
+        """Return the function of a stream that is held for a client that wants one body, or the
+        reader of a refusal.
+        """
         kept = self._kept.get(flow.id)
+        if kept and kept.refused is None and may_ask_again(flow, kept):
+            kept.refused = Refused(flow, kept)
+        if kept and kept.refused and kept.refused.reads is flow.response:
+            return kept.refused
         held = kept is not None and kept.tap and kept.tap.holds and flow.response is kept.head
         return kept.tap if kept and held else None
 

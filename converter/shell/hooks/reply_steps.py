@@ -106,6 +106,7 @@ class ReplySteps:
             # another addon's function stays
             flow.response.stream = flow.response.stream or not must_hold_reply(flow.response)
             return
+        self._learn_refusal(flow, record)
         if _goes_on(record):
             _take_up(flow, record, streamed)
             return
@@ -119,6 +120,12 @@ class ReplySteps:
         readable = flow.response.status_code == 200 and not messages.is_compressed(flow.response)
         if streamed and readable:
             self._open(flow, flow.response, record, record.awaited)
+
+    def _learn_refusal(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        refused, response = record.refused, flow.response
+        if refused and refused.left_out and response and response.status_code == 200:
+            upstream = messages.upstream(flow, record.exchange)
+            self._known.saw_refusal(upstream, refused.body, refused.left_out)
 
     async def complete(self, flow: HTTPFlow, record: FlowRecord) -> None:
         """Rewrite a whole reply; say in one line what a person should know of any reply."""

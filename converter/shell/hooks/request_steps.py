@@ -62,6 +62,8 @@ class RequestSteps:
         if not flow.response and record.exchange.endpoint.is_own:
             report(flow, notes, logging.INFO)
             return  # the server's answer goes on as it comes
+        if not flow.response:
+            await self._spare(flow, record)
         request = record.request or ReadRequest(record.exchange)
         record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
@@ -75,6 +77,17 @@ class RequestSteps:
             messages.name_request(flow, record.exchange)
             if flow.request.method == "HEAD":  # mitmproxy would send it, and break what follows
                 flow.response.raw_content = b""
+
+    async def _spare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        """Leave out of a request what its server has refused before."""
+        request, exchange = record.request, record.exchange
+        if request is None or exchange.native:
+            return
+        pictures = exchange.settings.pictures == "text"
+        body = self._known.spared(messages.upstream(flow, exchange), request.body, pictures)
+        if body is not request.body:
+            record.request = replace(request, body=body)
+            await _send(flow, body)
 
     async def _answered(
         self, flow: HTTPFlow, record: FlowRecord, notes: list[str]

@@ -42,9 +42,14 @@ class BothSides:
 
     def answers(self, flow: HTTPFlow) -> None:
         """Keep the head of the server's response; now the flow shows the client's request."""
-        if flow.response and self.asked and self.sent is None:
+        if flow.response and self.asked and self.answered is None:
             self.answered = copied(flow.response)
-            self.sent, flow.request = flow.request, self.asked
+            if self.sent is None:
+                self.sent, flow.request = flow.request, self.asked
+
+    def asks_again(self, request: Request) -> None:
+        """Keep another request in the place of one that the server refused."""
+        self.sent, self.answered = request, None
 
     def passed(self, chunk: bytes, pieces: list[bytes], at: float) -> None:
         """Keep a chunk of a stream, and what went out for it."""

@@ -31,6 +31,7 @@ from converter.shell.keep.both_sides import BothSides
 from converter.shell.messages import body
 
 if TYPE_CHECKING:
+    from converter.shell.hooks.refused import Refused
     from converter.shell.hooks.tap import Tap
     from converter.shell.watch.spans import Words
 
@@ -56,6 +57,7 @@ class FlowRecord:
     that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
     that a span tells. `broken`: the place where the prompt is no longer that of the request
     before. `counterpart`: the server's endpoint that was asked in the client's place.
+    `refused`: reads the server's refusal of a part of the request.
     """
 
     exchange: Exchange
@@ -77,6 +79,7 @@ class FlowRecord:
     words: "Words | None" = None
     broken: Break | None = None
     counterpart: Counterpart | None = None
+    refused: "Refused | None" = None
 
     def finish(self, flow: HTTPFlow) -> None:
         """Have the flow show and tell the exchange, now that it is over."""

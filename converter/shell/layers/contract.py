@@ -28,12 +28,15 @@ class StreamFunction(Protocol):
         """Return what tells a waiting client that we are there; nothing where it may not stand."""
 
 
-class EndingFunction(StreamFunction, Protocol):
-    """One that may leave the server in the middle of its body, to have another reply go on."""
+class Leaving(Protocol):
+    """A reader of a body that may leave the server in the middle, for another reply to go on."""
+
+    def __call__(self, chunk: bytes) -> list[bytes]:
+        """Take these bytes."""
 
     @property
-    def ends_thoughts(self) -> bool:
-        """Tell whether the body may be left before its end."""
+    def holds(self) -> bool:
+        """Tell whether it keeps the body itself."""
 
     @property
     def stopped(self) -> bool:
@@ -43,6 +46,14 @@ class EndingFunction(StreamFunction, Protocol):
         """Return the request whose reply goes on with the client's body; none: it is over, and a
         call without bytes ends it. `possible`: it can be sent.
         """
+
+
+class EndingFunction(StreamFunction, Leaving, Protocol):
+    """A stream function that may leave the server."""
+
+    @property
+    def ends_thoughts(self) -> bool:
+        """Tell whether the body may be left before its end."""
 
 
 class Listener(Protocol):
@@ -62,9 +73,9 @@ class Listener(Protocol):
         held, and the `request` hook answers it.
         """
 
-    def watcher(self, flow: HTTPFlow) -> EndingFunction | None:
-        """Return the function that a body which is held passes through as it comes, if any; what it
-        returns needs no sending.
+    def watcher(self, flow: HTTPFlow) -> Leaving | None:
+        """Return what a body which is held passes through as it comes, if any; what it returns
+        needs no sending.
         """
 
     def failed(self, flow: HTTPFlow, reason: str) -> Response | None:

@@ -17,7 +17,7 @@ from mitmproxy.proxy.layer import CommandGenerator
 
 from converter.shell.layers.body_buffer import BodyBuffer
 from converter.shell.layers.contract import (
-    EndingFunction,
+    Leaving,
     StreamFunction,
     is_stream_function,
     may_leave,
@@ -169,7 +169,7 @@ class StreamLayer(HttpStream):
             self.flow.response.stream = True  # type: ignore[union-attr]  # it has had its end
         yield from super().state_stream_response_body(event)
 
-    def _leave(self, function: EndingFunction) -> CommandGenerator[None]:
+    def _leave(self, function: Leaving) -> CommandGenerator[None]:
         """Leave the server in the middle of its reply; ask it again, or end the client's body."""
         server = self.context.server
         connection = self._layer.connections.get(server)
@@ -192,7 +192,7 @@ class StreamLayer(HttpStream):
 
     def _ask_again(self, request: Request) -> CommandGenerator[None]:
         """Send another request, whose reply goes on with the body that the client is getting."""
-        self._early = self.flow.response if self.streams else None
+        self._early = self.flow.response if self.streams else self._early
         self.server_state = self.state_wait_for_response_headers
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
         first, self.flow.request = self.flow.request, request
@@ -217,13 +217,15 @@ class StreamLayer(HttpStream):
     def state_consume_response_body(self, event: events.Event) -> CommandGenerator[None]:
         """Hold a whole reply, up to its limit; what passes through a function, that holds."""
         watch = self._layer.listener.watcher(self.flow)
-        if watch and isinstance(event, ResponseData):
-            if event.data:  # as above
-                watch(event.data)
-            if watch.stopped:
-                yield from self._leave(watch)
+        watch = watch if isinstance(event, ResponseData) else None
+        if watch and isinstance(event, ResponseData) and event.data:  # as above
+            watch(event.data)
+        if watch is None or not watch.holds:
+            yield from super().state_consume_response_body(event)
+        if watch and watch.stopped:
+            yield from self._leave(watch)
+        if watch:
             return
-        yield from super().state_consume_response_body(event)
         if fault := self.response_body_buf.fault:
             self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # theirs
             code = ErrorCode.RESPONSE_TOO_LARGE

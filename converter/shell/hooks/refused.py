@@ -1,0 +1,84 @@
+"""A refusal that is read as it comes: the same request goes out once more, without the part that
+the server's words name.
+"""
+
+import logging
+
+from mitmproxy.http import HTTPFlow, Request
+
+from converter.dialects.error_words import server_words
+from converter.servers import refusals
+from converter.servers.refusals import PICTURES, Body
+from converter.shell import messages
+from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.watch.thought_hook import report
+from converter.wire import json_text
+from converter.wire.bounds import ANSWER_LIMIT
+
+AGAIN = "the server refused {names}, and was asked again without: {words}"
+METADATA = "think_refused"
+"""The request that the server refused, in the flow's metadata."""
+
+
+def may_ask_again(flow: HTTPFlow, record: FlowRecord) -> bool:
+    """Tell whether an error may be one of a part that can be left out."""
+    status = flow.response.status_code if flow.response else 0
+    chat = record.request is not None and record.exchange.endpoint.is_chat
+    return status in refusals.STATUSES and chat and not record.exchange.native
+
+
+class Refused:
+    """Reads one refusal. `left_out`: what the second request lacks of `body`, the first."""
+
+    holds = False
+
+    def __init__(self, flow: HTTPFlow, record: FlowRecord) -> None:
+        self.reads = flow.response
+        self.left_out: frozenset[str] = frozenset()
+        self.body: Body = {}
+        self._flow, self._record = flow, record
+        self._came = bytearray()
+        self._second: Body = {}
+        self._words = ""
+
+    def __call__(self, chunk: bytes) -> list[bytes]:
+        """Read on; the body is whole when it is JSON."""
+        self._came += chunk
+        if len(self._came) <= ANSWER_LIMIT and json_text.readable(bytes(self._came)):
+            self._read()
+        return []
+
+    @property
+    def stopped(self) -> bool:
+        """Tell whether there is another request to send."""
+        return bool(self._second)
+
+    def again(self, possible: bool) -> Request | None:
+        """Return the request without what was refused."""
+        sent = self._record.sides.sent
+        second, self._second = self._second, {}
+        if sent is None or not possible:
+            self.left_out = frozenset()
+            return None
+        self._flow.metadata[METADATA] = messages.content_of(sent).decode("utf-8", "replace")
+        request = messages.copied(sent)
+        messages.fill(request, json_text.write(second))
+        self._record.sides.asks_again(request)
+        names = ", ".join(sorted(self.left_out))
+        line = AGAIN.format(names=names, words=self._words)
+        self._record.hints += report(self._flow, [line], logging.INFO)
+        return request
+
+    def _read(self) -> None:
+        assert self.reads
+        sent = self._record.sides.sent
+        body = json_text.read_or_none(messages.content_of(sent))
+        self._words = server_words(bytes(self._came))
+        names = refusals.refused(self.reads.status_code, self._words)
+        if not names or not isinstance(body, dict):
+            return
+        second: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names))
+        if PICTURES in names and self._record.exchange.settings.pictures == "text":
+            second = refusals.without_pictures(second)
+        if second is not body:
+            self.left_out, self.body, self._second = names, body, second
