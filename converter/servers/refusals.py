@@ -8,30 +8,47 @@ import re
 from collections.abc import Mapping
 
 from converter.wire import json_text
+from converter.wire.bounds import DEEPEST
 
 type Body = Mapping[str, object]
 
 STATUSES = (400, 500)
 PICTURES = "pictures"
-SCHEMA_WORDS = frozenset(
-    ("pattern", "format", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum")
-)
+ODD = "schemas without a meaning"
+"""References that lead nowhere, unknown types, `true` for a schema: no grammar has a rule for them,
+and a schema that allows anything says as much.
+"""
+_LIMITS = """
+pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+minItems maxItems uniqueItems contains minContains maxContains
+minProperties maxProperties propertyNames patternProperties
+"""
+SCHEMA_WORDS = frozenset(_LIMITS.split())
 """Words that only narrow a value: without them a schema says less, and nothing else."""
 _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
-    (r"Pattern must start with '\^'", frozenset({"pattern"})),  # llama.cpp until b8000 and later
-    # llama.cpp; LM Studio 0.3 says it of its samplers
-    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_WORDS),
-    # vLLM 0.8 and later: xgrammar, and guidance
-    (r"not supported by xgrammar|json schema into a grammar|^Grammar error:", SCHEMA_WORDS),
-    # llama.cpp without a projector; LM Studio; vLLM, twice; Ollama
-    (r"image input is not supported", frozenset({PICTURES})),
-    (r"[Mm]odel does not support images", frozenset({PICTURES})),
-    (r"is not a multimodal model|At most 0 image", frozenset({PICTURES})),
-    (r"missing data required for image input", frozenset({PICTURES})),
+    # llama.cpp and LM Studio 0.4.19 of a pattern without anchors; newer llama.cpp of a broken one
+    (r"Pattern must start with '\^'|Invalid pattern ", frozenset({"pattern"})),
+    # llama.cpp of September 2026; before that
+    (r"JSON schema error at #|Unrecognized schema: ", frozenset({ODD})),
+    # llama.cpp, of 2,000 characters and more; LM Studio 0.4.20, of all schemas together
+    (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_WORDS | {ODD}),
+    # vLLM 0.8 to 0.22 with xgrammar (two); with guidance, of a format; of a pattern
+    (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_WORDS),
+    (r"^Grammar error:|unsupported feature for structured outputs", SCHEMA_WORDS),
+    (r"image input is not supported", frozenset({PICTURES})),  # llama.cpp without a projector
+    (r"[Mm]odel does not support images", frozenset({PICTURES})),  # LM Studio 0.3.23
+    (r"is not a multimodal model|At most 0 image", frozenset({PICTURES})),  # vLLM, two versions
+    (r"missing data required for image input", frozenset({PICTURES})),  # Ollama
 )
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
-_VALUES = ("const", "default", "enum", "examples", "required")
+_LISTED = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+_INNER = ("items", "additionalProperties", "not", "if", "then", "else")
+_BOOLEAN = ("additionalProperties", "not", "if", "then", "else")
+"""Words that may have a boolean in a schema's place, for a grammar as well."""
+_TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+_HELD_IN = (("function", "parameters"), ("json_schema", "schema"))
+"""Places of a schema in a tool and in a response format."""
 _DATA = re.compile(r"data:([\w.+/-]*)[^,]*,")
 
 
@@ -49,20 +66,59 @@ def schemas(body: Body) -> list[object]:
 
 
 def pared(part: object, names: frozenset[str]) -> object:
-    """Return a schema, or what holds one, without the words of these names."""
-    if isinstance(part, list):
-        return [pared(item, names) for item in part]
-    if not isinstance(part, dict):
-        return part
-    return {name: _within(name, value, names) for name, value in part.items() if name not in names}
+    """Return a tool or a response format without the words of these names in its schema."""
+    for outer, inner in _HELD_IN:
+        held = part.get(outer) if isinstance(part, dict) else None
+        if isinstance(part, dict) and isinstance(held, dict) and inner in held:
+            schema = _Paring(held[inner], names).schema(held[inner])
+            return {**part, outer: {**held, inner: schema}}
+    return part
 
 
-def _within(name: str, value: object, names: frozenset[str]) -> object:
-    if name in _VALUES:
-        return value
-    if name in _NAMED and isinstance(value, dict):
-        return {own: pared(schema, names) for own, schema in value.items()}
-    return pared(value, names)
+class _Paring:
+    """One schema, which `root` is, without the words of `names`."""
+
+    def __init__(self, root: object, names: frozenset[str]) -> None:
+        self._root = root
+        self._names = names
+        self._odd = ODD in names
+
+    def schema(self, part: object, deepest: int = DEEPEST) -> object:
+        """Return a schema, or one that allows anything where this one means nothing."""
+        if not isinstance(part, dict) or not deepest:
+            return {} if self._odd else part
+        if self._odd and "$ref" in part and not self._leads_somewhere(part["$ref"]):
+            return {}
+        return {
+            name: self._under(name, value, deepest - 1)
+            for name, value in part.items()
+            if name not in self._names and not (self._odd and _is_odd(name, value))
+        }
+
+    def _under(self, name: str, value: object, deepest: int) -> object:
+        if name in _NAMED and isinstance(value, dict):
+            return {own: self.schema(schema, deepest) for own, schema in value.items()}
+        if name in _LISTED and isinstance(value, list):
+            return [self.schema(schema, deepest) for schema in value]
+        if name not in _INNER or (name in _BOOLEAN and isinstance(value, bool)):
+            return value
+        return self.schema(value, deepest)
+
+    def _leads_somewhere(self, reference: object) -> bool:
+        at: object = self._root
+        first, *path = str(reference).split("/")
+        for name in path:
+            own = name.replace("~1", "/").replace("~0", "~")
+            at = at.get(own) if isinstance(at, dict) else None
+        return first == "#" and isinstance(at, dict)
+
+
+def _is_odd(name: str, value: object) -> bool:
+    """Tell whether a word of a schema has no meaning: a type that is none, a choice of nothing."""
+    types = value if isinstance(value, list) else [value]
+    return (name == "type" and any(each not in _TYPES for each in types)) or (
+        name == "enum" and value == []
+    )
 
 
 def without_schemas(body: Body, names: Mapping[bytes, frozenset[str]]) -> Body:
@@ -82,7 +138,7 @@ def without_schemas(body: Body, names: Mapping[bytes, frozenset[str]]) -> Body:
 
 def refused_schemas(body: Body, names: frozenset[str]) -> dict[bytes, frozenset[str]]:
     """Return the schemas of a request that hold a refused word, each with all of the words."""
-    words = names & SCHEMA_WORDS
+    words = names & (SCHEMA_WORDS | {ODD})
     held = [part for part in schemas(body) if words and pared(part, words) != part]
     return {json_text.write(part): words for part in held}
 

@@ -161,7 +161,7 @@ def test_no_memory_of_a_server_grows_without_end() -> None:
         known.saw_prompt(upstream, body, TEXT)
         known.correct(upstream, body, TEXT)
         known.saw_thought(upstream, body)
-        refused = {**body, "tools": [{"pattern": "x"}]}
+        refused = {**body, "tools": [{"function": {"parameters": {"pattern": "x"}}}]}
         known.saw_refusal(upstream, refused, frozenset({"pattern", "pictures"}))
     kept = [value for value in vars(known).values() if isinstance(value, dict)]
     assert [len(each) for each in kept] == [MOST_KNOWN] * len(vars(known))

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from converter.servers.refusals import (
+    ODD,
     PICTURES,
     SCHEMA_WORDS,
+    pared,
     refused,
     refused_schemas,
     without_pictures,
@@ -20,21 +22,28 @@ OTHER = {"type": "function", "function": {"name": "say", "parameters": {"type": 
 BODY: dict[str, Any] = {"model": "m", "tools": [TOOL, OTHER], "messages": []}
 
 
+CONVERSION = "Unable to generate parser for this template. JSON schema conversion failed:\n"
+
+
 @pytest.mark.parametrize(
     ("words", "names"),
     [
-        ("JSON schema conversion failed:\nPattern must start with '^' and end with '$'", "pattern"),
-        ("Failed to initialize samplers: failed to parse grammar", ""),
-        ("The provided JSON schema contains features not supported by xgrammar.", ""),
-        ("image input is not supported - hint: provide the mmproj", PICTURES),
-        ("Model does not support images. Please use a model that does", PICTURES),
-        ("m is not a multimodal model", PICTURES),
-        ("At most 0 image(s) may be provided in one prompt.", PICTURES),
+        (CONVERSION + "Pattern must start with '^' and end with '$'", {"pattern"}),
+        (CONVERSION + "Invalid pattern ^(ab$: unbalanced parentheses", {"pattern"}),
+        (CONVERSION + "Unrecognized schema: true", {ODD}),
+        ("JSON schema error at #/properties/a: unrecognized type strange", {ODD}),
+        ("Failed to initialize samplers: failed to parse grammar", SCHEMA_WORDS | {ODD}),
+        ("The provided JSON schema contains features not supported by xgrammar.", SCHEMA_WORDS),
+        ("Grammar error: Unknown format: uri", SCHEMA_WORDS),
+        ("image input is not supported - hint: provide the mmproj", {PICTURES}),
+        ("Model does not support images. Please use a model that does", {PICTURES}),
+        ("m is not a multimodal model", {PICTURES}),
+        ("At most 0 image(s) may be provided in one prompt.", {PICTURES}),
+        ("this model is missing data required for image input", {PICTURES}),
     ],
 )
-def test_words_name_what_is_refused(words: str, names: str) -> None:
-    assert refused(400, words) == (frozenset({names}) if names else SCHEMA_WORDS)
-    assert refused(500, words)
+def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
+    assert refused(400, words) == refused(500, words) == names
     assert not refused(429, words)
 
 
@@ -52,6 +61,36 @@ def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
     assert made == {"pattern": bare, "at": {"items": [bare]}}
     assert tools[1] == OTHER
     assert DATE["pattern"] == r"\d"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"items": True}, {"items": {}}),
+        ({"anyOf": [{"type": "strange", "title": "T"}]}, {"anyOf": [{"title": "T"}]}),
+        ({"type": ["string", {}]}, {}),
+        ({"enum": []}, {}),
+        ({"enum": [1], "not": False}, {"enum": [1], "not": False}),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, {"properties": {"a": {}}}),
+        ({"properties": {"a": {"$ref": "./x.json"}}}, {"properties": {"a": {}}}),
+        (
+            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
+            {"$ref": "#/$defs/a~1b", "$defs": {"a/b": {}}},
+        ),
+    ],
+)
+def test_a_schema_without_a_meaning_allows_anything(given: object, kept: object) -> None:
+    tool = {"function": {"name": "f", "parameters": given}}
+    assert pared(tool, frozenset({ODD})) == {"function": {"name": "f", "parameters": kept}}
+    assert pared(tool, frozenset({"pattern"})) == tool
+
+
+def test_a_schema_may_be_of_any_depth() -> None:
+    deep: dict[str, Any] = {"pattern": "x"}
+    for _ in range(5000):
+        deep = {"items": deep}
+    for names in ({ODD}, {"pattern"}):
+        assert pared({"function": {"parameters": deep}}, frozenset(names))
 
 
 def test_a_response_format_is_a_schema() -> None:

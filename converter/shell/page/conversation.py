@@ -7,20 +7,23 @@ a thread.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mitmproxy.http import HTTPFlow, Response
 
 from converter.exchange.settings import Settings
 from converter.model.initial_state import InitialState
 from converter.parsing.reading import Expected
+from converter.shell.hooks.refused import METADATA as REFUSED
 from converter.shell.keep.flow_record import FlowRecord, notes_of
 from converter.shell.messages import content_of
+from converter.shell.mitmproxy_internals import state_before
 from converter.shell.watch.views import backup_of, facts_of, reading_of
 from converter.transcript import reply, request, shown
 from converter.transcript.reply import AS_WRITTEN, ReplyReader
 from converter.transcript.shown import Values
-from converter.transcript.turns import ThinkingPart, Transcript
+from converter.transcript.turns import Field, ThinkingPart, Transcript
+from converter.wire import json_text
 
 _BEGAN_INSIDE = "Guessed: the reply was taken to begin inside a thought."
 _PROMPTED = "Added: words in the prompt that ask the model to think."
@@ -57,9 +60,11 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     ended = flow.error.msg if flow.error and not running else ""
     base = {"id": flow.id, "running": running, "ended": ended, "notes": noted}
     base |= {"status": _status(flow), "kept": bool(notes_of(flow))}
+    refused = _refused(flow)
 
     def read() -> Values:
         answer = got.read() if got else Transcript()
+        answer = replace(answer, beside=(*answer.beside, *refused))
         if isinstance(withheld, list):
             thoughts = [str(each) for each in withheld]
         else:
@@ -160,6 +165,16 @@ def _got(flow: HTTPFlow) -> _Body | None:
     if notes_of(flow):
         return _body(flow.response)
     return _body(flow.response, *reading_of(flow, of_server=True))
+
+
+def _refused(flow: HTTPFlow) -> list[Field]:
+    """Return both requests that the server got, where it refused a part of the first."""
+    first = flow.metadata.get(REFUSED)
+    if not isinstance(first, str):
+        return []
+    second = (state_before(flow).get("request") or {}).get("content") or b""
+    pair = (("refused by the server", first.encode()), ("sent again", second))
+    return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
 def _sent(flow: HTTPFlow) -> _Body | None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow
 
+from converter.shell.hooks.refused import METADATA
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page.conversation import Follower, conversation, transcript_of
 from tests.support.addon_flows import (
@@ -142,3 +143,12 @@ def test_both_are_one_transcript() -> None:
     assert facts["finish"] == "stop"
     flow.response = None
     assert [turn.role for turn in transcript_of(flow)[0].turns] == ["user"]
+
+
+def test_both_requests_are_shown_where_the_server_refused_one() -> None:
+    flow = kept(request(MESSAGES), response(), whole("It is 5."))
+    assert of(flow)["reply"]["beside"] == []
+    flow.metadata[METADATA] = '{"tools": 1}'
+    fields = {part["name"]: part["text"] for part in of(flow)["reply"]["beside"]}
+    assert '"tools": 1' in fields["refused by the server"]
+    assert '"messages"' in fields["sent again"]
