@@ -1,8 +1,12 @@
 """What a real llama.cpp refuses, and takes when it is asked again: schemas, pictures."""
 
+import json
 import struct
+import threading
 import zlib
 from base64 import b64encode
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +15,10 @@ import openai
 import pytest
 
 from tests.conftest import Llama
+from tests.support.frames import stream as frames
+from tests.support.frames import whole
+from tests.support.harness import Proxy, start_proxy
+from tests.support.scripted_server import JSON, Reply, ScriptedServer
 from tests.support.sdks import anthropic_client, openai_client
 
 pytestmark = pytest.mark.slow
@@ -143,3 +151,77 @@ def test_a_picture_for_a_model_that_cannot_see(kind: str, llamas: dict[str, Llam
 def test_another_error_stays_one(llamas: dict[str, Llama]) -> None:
     with pytest.raises(openai.APIStatusError), openai_client(llamas["tags"].port) as client:
         client.chat.completions.create(model="m", messages="none")  # type: ignore[arg-type]
+
+
+REFUSED_BY = {
+    "vLLM": "The provided JSON schema contains features not supported by xgrammar.",
+    "guidance": "Grammar error: Unknown format: uri",
+    "LM Studio": "Failed to initialize samplers: failed to parse grammar",
+}
+TOOL = _asked({"type": "string", "pattern": r"\d", "format": "uri"}, "log")
+
+
+def refusal(words: str, status: int, then: Reply) -> Reply:
+    body = json.dumps({"error": {"message": words, "code": status}}).encode()
+    return Reply([body[:9], body[9:]], JSON, status, then=then)
+
+
+def good(stream: bool) -> Reply:
+    if stream:
+        return Reply(frames("<think>I add.</think>It is 5."))
+    return Reply([whole("<think>I add.</think>It is 5.")], JSON)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("name", REFUSED_BY)
+def test_other_servers_words(name: str, stream: bool, proxy: Proxy, server: ScriptedServer) -> None:
+    server.answer(refusal(REFUSED_BY[name], 500 if name == "LM Studio" else 400, good(stream)))
+    asked = {**TOOL, "tools": [{**TOOL["tools"][0], "name": f"{name}{stream}"}], "stream": stream}
+    mark = proxy.mark()
+    for number in (2, 3):
+        reply = _post(proxy.ports[0], asked)
+        assert reply.status_code == 200
+        assert "It is 5." in reply.text.replace('"}}]}', "")
+        assert "I add." in reply.text
+        assert len(server.asked) == number
+    sent = [json.loads(each.body)["tools"][0]["function"] for each in server.asked]
+    held = ["pattern" in str(each["parameters"]) for each in sent]
+    assert held == [True, False, False]
+    assert proxy.output[mark:].count(AGAIN) == 1
+
+
+def test_it_asks_again_once(proxy: Proxy, server: ScriptedServer) -> None:
+    words = REFUSED_BY["vLLM"]
+    server.answer(refusal(words, 400, refusal("still: " + words, 400, good(stream=False))))
+    reply = _post(proxy.ports[0], TOOL)
+    assert (reply.status_code, len(server.asked)) == (400, 2)
+    assert words in reply.text
+
+
+def test_a_stream_that_was_begun_early_goes_on(server: ScriptedServer, proxy_folder: Path) -> None:
+    options = ["--set", "think_server=generic", "--set", "think_ping=1,early"]
+    hold = threading.Event()
+    server.answer(replace(refusal(REFUSED_BY["vLLM"], 400, good(stream=True)), before=hold))
+    with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "refused") as early:
+        url = f"http://127.0.0.1:{early.ports[0]}/v1/chat/completions"
+        with httpx.stream("POST", url, json={**TOOL, "stream": True}, timeout=60) as reply:
+            hold.set()  # the client has its head, the proxy has none
+            said = "".join(reply.iter_text())
+    assert reply.status_code == 200
+    assert "I add." in said
+    assert "data: [DONE]" in said
+    assert '"error"' not in said
+
+
+def test_a_user_may_want_the_error(server: ScriptedServer, proxy_folder: Path) -> None:
+    options = ["--set", "think_server=generic", "--set", "think_pictures=refuse"]
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png()}"}}
+    asked = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
+    server.answer(refusal("m is not a multimodal model", 400, good(stream=False)))
+    with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "refuse") as strict:
+        assert _post(strict.ports[0], asked).status_code == 400
+    assert len(server.asked) == 1
+
+
+def _post(port: int, body: dict[str, Any]) -> httpx.Response:
+    return httpx.post(f"http://127.0.0.1:{port}/v1/chat/completions", json=body, timeout=60)

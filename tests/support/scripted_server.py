@@ -36,9 +36,10 @@ class Drop:
 class Reply:
     """What to answer; each `bytes` of the body goes out by itself.
 
-    `once`: a connection brings one reply, which does not say so, and is dead for the next request.
-    So are llama.cpp's after a stream: it closes them at once, but a quick request comes before
-    anybody has noticed. `then`: what the requests after the first are answered.
+    `before`: the head waits for it. `once`: a connection brings one reply, which does not say so,
+    and is dead for the next request. So are llama.cpp's after a stream: it closes them at once, but
+    a quick request comes before anybody has noticed. `then`: what the requests after the first are
+    answered.
     """
 
     steps: Sequence[bytes | threading.Event | Drop] = ()
@@ -47,6 +48,7 @@ class Reply:
     framing: Framing = Framing.CHUNKED
     once: bool = False
     then: "Reply | None" = None
+    before: threading.Event | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
         reply = reply.then if reply.then and self.server.asked else reply
         self.server.asked.append(asked)
         self.server.came.set()
+        if reply.before:
+            reply.before.wait(SECONDS_TO_WAIT)
         self._send_head(reply)
         if not (reply.framing is Framing.NO_BODY or asked.method == "HEAD"):
             self._send_body(reply)
