@@ -67,10 +67,13 @@ class ExchangeListener:
         reader of a refusal.
         """
         kept = self._kept.get(flow.id)
-        if kept and kept.refused is None and may_ask_again(flow, kept):
-            kept.refused = Refused(flow, kept)
-        if kept and kept.refused and kept.refused.reads is flow.response:
-            return kept.refused
+        refused = kept.refused if kept else None
+        read = refused is not None and refused.reads is flow.response
+        if kept and not read and may_ask_again(flow, kept):
+            kept.refused = refused = Refused(flow, kept, refused)
+            read = True
+        if read:
+            return refused
         held = kept is not None and kept.tap and kept.tap.holds and flow.response is kept.head
         return kept.tap if kept and held else None
 

@@ -1,5 +1,5 @@
 """A refusal that is read as it comes: the same request goes out once more, without the part that
-the server's words name.
+the server's words name. A server names one part at a time, so that each may be refused once.
 """
 
 import logging
@@ -28,17 +28,20 @@ def may_ask_again(flow: HTTPFlow, record: FlowRecord) -> bool:
 
 
 class Refused:
-    """Reads one refusal. `left_out`: what the second request lacks of `body`, the first."""
+    """Reads one refusal. `left_out`: what the next request lacks of `body`, the first.
+    `before`: the refusal of another part.
+    """
 
     holds = False
 
-    def __init__(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    def __init__(self, flow: HTTPFlow, record: FlowRecord, before: "Refused | None" = None) -> None:
         self.reads = flow.response
-        self.left_out: frozenset[str] = frozenset()
-        self.body: Body = {}
+        self.left_out: frozenset[str] = before.left_out if before else frozenset()
+        self.body: Body = before.body if before else {}
         self._flow, self._record = flow, record
         self._came = bytearray()
-        self._second: Body = {}
+        self._next: Body = {}
+        self._names: frozenset[str] = frozenset()
         self._words = ""
 
     def __call__(self, chunk: bytes) -> list[bytes]:
@@ -51,21 +54,21 @@ class Refused:
     @property
     def stopped(self) -> bool:
         """Tell whether there is another request to send."""
-        return bool(self._second)
+        return bool(self._next)
 
     def again(self, possible: bool) -> Request | None:
         """Return the request without what was refused."""
         sent = self._record.sides.sent
-        second, self._second = self._second, {}
+        body, self._next = self._next, {}
         if sent is None or not possible:
             self.left_out = frozenset()
             return None
-        self._flow.metadata[METADATA] = messages.content_of(sent).decode("utf-8", "replace")
+        first = messages.content_of(sent).decode("utf-8", "replace")
+        self._flow.metadata.setdefault(METADATA, first)
         request = messages.copied(sent)
-        messages.fill(request, json_text.write(second))
+        messages.fill(request, json_text.write(body))
         self._record.sides.asks_again(request)
-        names = ", ".join(sorted(self.left_out))
-        line = AGAIN.format(names=names, words=self._words)
+        line = AGAIN.format(names=", ".join(sorted(self._names)), words=self._words)
         self._record.hints += report(self._flow, [line], logging.INFO)
         return request
 
@@ -75,10 +78,11 @@ class Refused:
         body = json_text.read_or_none(messages.content_of(sent))
         self._words = server_words(bytes(self._came))
         names = refusals.refused(self.reads.status_code, self._words)
-        if not names or not isinstance(body, dict):
+        if names <= self.left_out or not isinstance(body, dict):
             return
-        second: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names))
+        spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names))
         if PICTURES in names and self._record.exchange.settings.pictures == "text":
-            second = refusals.without_pictures(second)
-        if second is not body:
-            self.left_out, self.body, self._second = names, body, second
+            spared = refusals.without_pictures(spared)
+        if spared is not body:
+            self._next, self._names = spared, names - self.left_out
+            self.left_out, self.body = self.left_out | names, self.body or body

@@ -1,9 +1,10 @@
 """A refusal is read as it comes, and the request goes out again without its cause."""
 
 import json
+from typing import Any
 
 import pytest
-from mitmproxy.http import Response
+from mitmproxy.http import HTTPFlow, Response
 
 from converter.shell.hooks.refused import METADATA, Refused
 from tests.support.addon_flows import CHAT, ask, request, running, wait
@@ -12,16 +13,23 @@ SCHEMA = {"type": "object", "properties": {"day": {"type": "string", "pattern": 
 TOOL = {"type": "function", "function": {"name": "log", "parameters": SCHEMA}}
 BODY = {"model": "m", "messages": [], "tools": [TOOL]}
 REFUSAL = b'{"error": {"message": "failed to parse grammar"}}'
+BLIND = b'{"error": {"message": "image input is not supported"}}'
+
+
+def refuse(addon: Any, flow: HTTPFlow) -> Refused:
+    """Have the server refuse what it was sent."""
+    flow.response = Response.make(400, b"", {"content-type": "application/json"})
+    wait(addon.responseheaders(flow))
+    watcher = addon._listener.watcher(flow)
+    assert isinstance(watcher, Refused)
+    return watcher
 
 
 @pytest.mark.parametrize("length", [1, 1000])
 def test_the_second_request_lacks_what_was_refused(length: int) -> None:
     with running() as (addon, _):
         flow = ask(addon, request(CHAT, BODY))
-        flow.response = Response.make(400, b"", {"content-type": "application/json"})
-        wait(addon.responseheaders(flow))
-        watcher = addon._listener.watcher(flow)
-        assert isinstance(watcher, Refused)
+        watcher = refuse(addon, flow)
         for at in range(0, len(REFUSAL), length):
             assert not watcher.stopped
             watcher(REFUSAL[at : at + length])
@@ -30,4 +38,23 @@ def test_the_second_request_lacks_what_was_refused(length: int) -> None:
         assert again
         assert "pattern" not in (again.text or "pattern")
         assert json.loads(str(flow.metadata[METADATA])) == BODY
+        assert not watcher.stopped
+
+
+def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    both = {**BODY, "messages": [{"role": "user", "content": [picture]}]}
+    with running() as (addon, _):
+        flow = ask(addon, request(CHAT, both))
+        for words, left in ((REFUSAL, "image_url"), (BLIND, "picture left out")):
+            watcher = refuse(addon, flow)
+            watcher(words)
+            again = watcher.again(possible=True)
+            assert again
+            assert left in (again.text or "")
+            assert "pattern" not in (again.text or "pattern")
+        assert json.loads(str(flow.metadata[METADATA])) == both
+        assert watcher.body == both
+        watcher = refuse(addon, flow)
+        watcher(REFUSAL)
         assert not watcher.stopped
