@@ -1,23 +1,36 @@
-"""A tool server for agents (MCP, over standard input and output) with one tool: the weather."""
+"""A tool server for agents (MCP, over standard input and output) with one tool: the weather.
+
+`weather_tool.py pictured`: its schema is one that llama.cpp's grammar refuses, and a picture stands
+behind its words.
+"""
 
 import json
 import sys
 from collections.abc import Iterator
 
-TOOL = {
-    "name": "get_weather",
-    "description": "The weather in a city",
-    "inputSchema": {
-        "type": "object",
-        "properties": {"city": {"type": "string"}},
-        "required": ["city"],
-    },
+TOOL = {"name": "get_weather", "description": "The weather in a city"}
+DATES = {
+    "type": "array",
+    "items": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+    "maxItems": 1999,
 }
-SUNNY = {"content": [{"type": "text", "text": "sunny, 21 degrees"}]}
+"""Two thousand dates and more it refuses anyhow; as many as here only for their pattern."""
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABc3UBGAAAAABJRU5ErkJggg=="
+"""A picture, PNG, of one dot."""
 
 
-def answers(lines: Iterator[str]) -> Iterator[str]:
+def told(pictured: bool) -> tuple[dict[str, object], dict[str, object]]:
+    """The tool, and what a call of it gives."""
+    properties = {"city": {"type": "string"}, **({"dates": DATES} if pictured else {})}
+    picture = {"type": "image", "data": DOT, "mimeType": "image/png"}
+    said = [{"type": "text", "text": "sunny, 21 degrees"}, *([picture] if pictured else [])]
+    schema = {"type": "object", "properties": properties, "required": ["city"]}
+    return {**TOOL, "inputSchema": schema}, {"content": said}
+
+
+def answers(lines: Iterator[str], pictured: bool) -> Iterator[str]:
     """The answers to requests; notifications have no id and get none."""
+    tool, given = told(pictured)
     for line in lines:
         asked = json.loads(line)
         if "id" not in asked:
@@ -28,11 +41,11 @@ def answers(lines: Iterator[str]) -> Iterator[str]:
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "w", "version": "1"},
         }
-        known = {"initialize": hello, "tools/list": {"tools": [TOOL]}, "tools/call": SUNNY}
+        known = {"initialize": hello, "tools/list": {"tools": [tool]}, "tools/call": given}
         result = known.get(asked["method"], {})
         yield json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result})
 
 
 if __name__ == "__main__":
-    for answer in answers(sys.stdin):
+    for answer in answers(sys.stdin, "pictured" in sys.argv):
         print(answer, flush=True)
