@@ -20,8 +20,9 @@ and a schema that allows anything says as much.
 """
 _LIMITS = """
 pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
-minItems maxItems uniqueItems contains minContains maxContains
-minProperties maxProperties propertyNames patternProperties
+minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems
+minProperties maxProperties propertyNames patternProperties unevaluatedProperties
+not if then else dependencies dependentRequired dependentSchemas
 """
 SCHEMA_WORDS = frozenset(_LIMITS.split())
 """Words that only narrow a value: without them a schema says less, and nothing else."""
@@ -30,15 +31,20 @@ _ROWS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"Pattern must start with '\^'|Invalid pattern ", frozenset({"pattern"})),
     # llama.cpp of September 2026; before that
     (r"JSON schema error at #|Unrecognized schema: ", frozenset({ODD})),
-    # llama.cpp, of 2,000 characters and more; LM Studio 0.4.20, of all schemas together
+    # llama.cpp, which went on without its grammar in b7786, and LM Studio 0.4.20: of escapes such
+    # as `\d`, of too many repetitions, of objects without properties
     (r"[Ff]ailed to parse grammar|JSON schema conversion failed", SCHEMA_WORDS | {ODD}),
-    # vLLM 0.8 to 0.22 with xgrammar (two); with guidance, of a format; of a pattern
+    # vLLM since 0.8.4, with xgrammar (two) and outlines (three)
     (r"not supported by xgrammar|json schema into a (grammar|regex)", SCHEMA_WORDS),
-    (r"^Grammar error:|unsupported feature for structured outputs", SCHEMA_WORDS),
-    (r"image input is not supported", frozenset({PICTURES})),  # llama.cpp without a projector
-    (r"[Mm]odel does not support images", frozenset({PICTURES})),  # LM Studio 0.3.23
-    (r"is not a multimodal model|At most 0 image", frozenset({PICTURES})),  # vLLM, two versions
-    (r"missing data required for image input", frozenset({PICTURES})),  # Ollama
+    (r"unsupported feature for structured outputs|anchored universal start state", SCHEMA_WORDS),
+    (r"Grammar error: ", SCHEMA_WORDS),  # vLLM with guidance, as 0.19: a format, a word
+    # llama.cpp without a projector since b5394, and Ollama 0.33 that runs it; before that
+    (r"image input is not supported|content part type: \W*image_url", frozenset({PICTURES})),
+    # LM Studio 0.3.8 to 0.3.30; Ollama 0.30 and later, in its cloud and of MLX
+    (r"[Mm]odel does not support images?\b", frozenset({PICTURES})),
+    (r"missing data required for image input", frozenset({PICTURES})),  # Ollama 0.6 to 0.31
+    # vLLM 0.10 and later; a model that has eyes which are shut
+    (r"is not a multimodal model|At most 0 (image|vision_chunk)\(s\)", frozenset({PICTURES})),
 )
 _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 """Words of a schema under which each name is the user's own."""
@@ -89,10 +95,11 @@ class _Paring:
             return {} if self._odd else part
         if self._odd and "$ref" in part and not self._leads_somewhere(part["$ref"]):
             return {}
+        odd = _odd_of(part) if self._odd else frozenset()
         return {
             name: self._under(name, value, deepest - 1)
             for name, value in part.items()
-            if name not in self._names and not (self._odd and _is_odd(name, value))
+            if name not in self._names and name not in odd
         }
 
     def _under(self, name: str, value: object, deepest: int) -> object:
@@ -113,12 +120,17 @@ class _Paring:
         return first == "#" and isinstance(at, dict)
 
 
-def _is_odd(name: str, value: object) -> bool:
-    """Tell whether a word of a schema has no meaning: a type that is none, a choice of nothing."""
-    types = value if isinstance(value, list) else [value]
-    return (name == "type" and any(each not in _TYPES for each in types)) or (
-        name == "enum" and value == []
-    )
+def _odd_of(schema: Body) -> frozenset[str]:
+    """Return the words without a meaning: a type that is none, a choice of nothing, properties that
+    are none; nor is it told then that there are no others.
+    """
+    types = schema.get("type", "object")
+    odd = {"enum"} if schema.get("enum") == [] else set()
+    if any(each not in _TYPES for each in (types if isinstance(types, list) else [types])):
+        odd.add("type")
+    if schema.get("properties") == {}:
+        odd |= {"properties", "additionalProperties"}
+    return frozenset(odd)
 
 
 def without_schemas(body: Body, names: Mapping[bytes, frozenset[str]]) -> Body:

@@ -23,6 +23,10 @@ BODY: dict[str, Any] = {"model": "m", "tools": [TOOL, OTHER], "messages": []}
 
 
 CONVERSION = "Unable to generate parser for this template. JSON schema conversion failed:\n"
+LM_STUDIO = (
+    'Engine protocol predict request returned 400: {"error":{"code":400,'
+    '"message":"Failed to initialize samplers: failed to parse grammar"}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -35,10 +39,18 @@ CONVERSION = "Unable to generate parser for this template. JSON schema conversio
         ("Failed to initialize samplers: failed to parse grammar", SCHEMA_WORDS | {ODD}),
         ("The provided JSON schema contains features not supported by xgrammar.", SCHEMA_WORDS),
         ("Grammar error: Unknown format: uri", SCHEMA_WORDS),
+        ('Grammar error: Unimplemented keys: ["propertyNames"]', SCHEMA_WORDS),
+        ("Failed to transform json schema into a regex: unsupported", SCHEMA_WORDS),
+        ("Regex uses unsupported feature for structured outputs: look-around", SCHEMA_WORDS),
+        ("Regex does not have a anchored universal start stateThis means", SCHEMA_WORDS),
+        (LM_STUDIO, SCHEMA_WORDS | {ODD}),
         ("image input is not supported - hint: provide the mmproj", {PICTURES}),
         ("Model does not support images. Please use a model that does", {PICTURES}),
         ("m is not a multimodal model", {PICTURES}),
         ("At most 0 image(s) may be provided in one prompt.", {PICTURES}),
+        ("At most 0 vision_chunk(s) may be provided in one prompt.", {PICTURES}),
+        ("this model does not support image input (ref: b8bd630e)", {PICTURES}),
+        ('Failed to parse messages: Unsupported content part type: "image_url"', {PICTURES}),
         ("this model is missing data required for image input", {PICTURES}),
     ],
 )
@@ -47,8 +59,16 @@ def test_words_name_what_is_refused(words: str, names: set[str]) -> None:
     assert not refused(429, words)
 
 
-def test_another_error_names_nothing() -> None:
-    assert not refused(400, "the request exceeds the available context size")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the request exceeds the available context size",
+        "At most 1 image(s) may be provided in one prompt.",
+        "Failed to load image or audio file",
+    ],
+)
+def test_another_error_names_nothing(words: str) -> None:
+    assert not refused(400, words)
 
 
 def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
@@ -70,6 +90,7 @@ def test_a_schema_goes_without_the_words_and_keeps_its_names() -> None:
         ({"anyOf": [{"type": "strange", "title": "T"}]}, {"anyOf": [{"title": "T"}]}),
         ({"type": ["string", {}]}, {}),
         ({"enum": []}, {}),
+        ({"type": "object", "properties": {}, "additionalProperties": False}, {"type": "object"}),
         ({"enum": [1], "not": False}, {"enum": [1], "not": False}),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, {"properties": {"a": {}}}),
         ({"properties": {"a": {"$ref": "./x.json"}}}, {"properties": {"a": {}}}),
