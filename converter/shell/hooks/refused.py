@@ -8,7 +8,7 @@ from mitmproxy.http import HTTPFlow, Request
 
 from converter.dialects.error_words import server_words
 from converter.servers import refusals
-from converter.servers.refusals import PICTURES, Body
+from converter.servers.refusals import PICTURES, SCHEMA_WORDS, Body
 from converter.shell import messages
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.watch.thought_hook import report
@@ -68,7 +68,8 @@ class Refused:
         request = messages.copied(sent)
         messages.fill(request, json_text.write(body))
         self._record.sides.asks_again(request)
-        line = AGAIN.format(names=", ".join(sorted(self._names)), words=self._words)
+        names = (name for name in self._names if name not in SCHEMA_WORDS or f'"{name}"' in first)
+        line = AGAIN.format(names=", ".join(sorted(names)), words=self._words)
         self._record.hints += report(self._flow, [line], logging.INFO)
         return request
 
