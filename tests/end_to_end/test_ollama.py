@@ -158,33 +158,79 @@ def test_llm_answers(address: str, tmp_path: Path) -> None:
     assert "84" in done.stdout
 
 
-HOME_ASSISTANT = {
-    "model": MODEL,
-    "messages": [{"role": "system", "content": "You are a voice assistant."}, *WEATHER],
+HOME_ASSISTANT: dict[str, Any] = {
     "tools": [OPENAI_TOOL],
     "stream": True,
-    "keep_alive": "-1s",
-    "options": {"num_ctx": 8192, "temperature": 0, "seed": 1},
+    "keep_alive": -1,
+    "options": {"num_ctx": 8192},
     "think": False,
 }
-"""As `homeassistant/components/ollama/entity.py` asks (2026.8)."""
-COPILOT = ("/api/version", "/api/tags")
-"""What VS Code's local provider asks first."""
+"""As `homeassistant/components/ollama/entity.py` asks, by the `ollama` package (2026)."""
+VOICE = [{"role": "system", "content": "You are a voice assistant."}, *WEATHER]
 
 
-def test_what_home_assistant_and_copilot_send_is_answered(address: str) -> None:
+def test_home_assistants_loop_runs_a_tool(client: ollama.Client) -> None:
+    """A result names neither its call nor its tool, and calls go back without their ids."""
+    [model] = [listed.model for listed in client.list().models]
+    assert [loaded.model for loaded in client.ps().models] == [model]
+    parts = list(client.chat(model or "", VOICE, **HOME_ASSISTANT))
+    [call] = [call for part in parts for call in part.message.tool_calls or ()]
+    assert (call.function.name, call.function.arguments) == ("get_weather", {"city": "Oslo"})
+    said = {"role": "assistant", "content": "", "tool_calls": [{"function": call.function}]}
+    found = {"role": "tool", "content": '{"data": {"text": "sunny, 21 degrees"}, "error": null}'}
+    answer = list(client.chat(model or "", [*VOICE, said, found], **HOME_ASSISTANT))
+    assert "".join(part.message.content or "" for part in answer)
+    assert [part.done for part in answer] == [*[False] * (len(answer) - 1), True]
+
+
+def test_no_line_that_home_assistant_gets_has_a_null(address: str) -> None:
     with Client(int(address.rpartition(":")[2])) as plain:
-        answer = plain.ask(CHAT, json.dumps(HOME_ASSISTANT).encode())
-        assert answer.status == 200
-        assert answer.headers["content-type"].startswith("application/x-ndjson")
-        lines = [json.loads(line) for line in answer.body.splitlines()]
-        calls = [call for line in lines for call in line["message"].get("tool_calls", ())]
-        assert [call["function"]["name"] for call in calls] == ["get_weather"]
-        assert [line["done"] for line in lines] == [*[False] * (len(lines) - 1), True]
-        for path in COPILOT:
-            answer = plain.ask(path, b"", method="GET")
+        asked = {"model": MODEL, "messages": VOICE, **HOME_ASSISTANT}
+        answer = plain.ask(CHAT, json.dumps(asked).encode())
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    assert b"null" not in answer.body
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert all(isinstance(line["message"]["content"], str) for line in lines)
+    assert [line["done"] for line in lines] == [*[False] * (len(lines) - 1), True]
+
+
+COPILOT = {
+    "model": MODEL,
+    "messages": [{"role": "system", "content": "You are an expert programmer."}, *WEATHER],
+    "tools": [OPENAI_TOOL],
+    "temperature": 0,
+    "top_p": 1,
+    "n": 1,
+    "stream": True,
+    "stream_options": {"include_usage": True},
+}
+"""As VS Code asks a model of its Ollama provider: at the address's chat completions."""
+
+
+def test_copilot_finds_the_model_and_chats(address: str) -> None:
+    """It takes a model's window and abilities from `/api/show`, and fails on what is null."""
+    with Client(int(address.rpartition(":")[2])) as plain:
+        version = plain.ask("/api/version", b"", method="GET")
+        listed = plain.ask("/api/tags", b"", method="GET")
+        [entry] = json.loads(listed.body)["models"]
+        shown = plain.ask("/api/show", json.dumps({"model": entry["model"]}).encode())
+        for answer in (version, listed, shown):
             assert answer.status == 200
             assert b"null" not in answer.body
+        numbers = json.loads(version.body)["version"].split(".")
+        assert [int(number) for number in numbers] >= [0, 6, 4], "it refuses an older one"
+        about = json.loads(shown.body)
+        info = about["model_info"]
+        assert info["general.basename"] == MODEL
+        assert info[f"{info['general.architecture']}.context_length"] == 4096
+        assert "tools" in about["capabilities"]
+        key = {"authorization": "Bearer ", "content-type": "application/json"}
+        reply = plain.ask("/v1/chat/completions", json.dumps(COPILOT).encode(), key)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    assert b'"reasoning_content":' in reply.body
+    assert b'"get_weather"' in reply.body
+    assert b"<think>" not in reply.body
+    assert reply.body.endswith(b"data: [DONE]\n\n")
 
 
 def line(**message: object) -> bytes:
