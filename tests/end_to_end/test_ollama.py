@@ -18,6 +18,7 @@ from tests.conftest import Llama
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 from tests.support.clients import Client
 from tests.support.harness import LlamaServer, Proxy, Variant, free_ports, start_proxy
+from tests.support.scripted_server import Asked
 from tools.shots import OPENAI_TOOL
 
 pytestmark = pytest.mark.slow
@@ -269,6 +270,28 @@ def test_an_ollama_is_asked_as_its_client_asks_and_mended(real: ByPathServer, ho
     assert "".join(part.message.thinking or "" for part in parts) == "hm"
     assert "".join(part.message.content or "" for part in parts).strip() == "So"
     assert (parts[-1].eval_count, parts[-1].load_duration) == (5, 7)
+
+
+def unable(asked: Asked) -> Says:
+    """Answer as for a model of which Ollama does not know that it thinks, though it does."""
+    if json.loads(asked.body).get("think"):
+        return Says({"error": f'"{MODEL}" does not support thinking'}, 400)
+    generated = {**json.loads(COUNTED), "response": "<think>hm</think>So"}
+    return Says(steps=TAGGED, headers=LINES) if asked.target == CHAT else Says(generated)
+
+
+def test_an_ollama_that_does_not_know_of_thinking_has_its_tags_read(
+    real: ByPathServer, home: Proxy
+) -> None:
+    real.rows[CHAT] = real.rows["/api/generate"] = unable
+    with ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED) as client:
+        parts = list(client.chat(MODEL, SUM, stream=True, think=True))
+        assert "".join(part.message.thinking or "" for part in parts) == "hm"
+        told = client.generate(MODEL, "12 * 7", think=True)
+        assert (told.thinking, told.response) == ("hm", "So")
+        with pytest.raises(ollama.ResponseError, match="does not support thinking") as refused:
+            client.chat(MODEL, SUM, think="high")  # a level, which models that take one need
+    assert refused.value.status_code == 400
 
 
 def test_calls_in_an_ollamas_text_are_made(real: ByPathServer, home: Proxy) -> None:

@@ -30,8 +30,10 @@ from converter.wire.sse import Frame
 
 NAME = "ollama"
 """Name of the dialect, on data that only it can write back."""
+GENERATED = "response"
+"""The field of the words, in replies of `/api/generate`."""
 type Fields = dict[str, object]
-_SAID = {"model", "created_at", "message", "response", "thinking", "done", "done_reason"}
+_SAID = {"model", "created_at", "message", GENERATED, "thinking", "done", "done_reason"}
 """Fields of the last line that are told otherwise; the rest are its counts and times."""
 
 
@@ -64,13 +66,14 @@ class OllamaDecoder(Decoder):
             raise MisshapenError
         if not self._begun:
             self._begun = True
-            yield Start("", str(said.get("model") or ""))
+            own = Own(NAME, {GENERATED: ""}) if GENERATED in said else None
+            yield Start("", str(said.get("model") or ""), own)
         message = said.get("message") or {}
         if not isinstance(message, dict):
             raise MisshapenError
         if thinking := as_words(said.get("thinking") or message.get("thinking")):
             yield Thinking(thinking)
-        if words := as_words(said.get("response") or message.get("content")):
+        if words := as_words(said.get(GENERATED) or message.get("content")):
             yield Text(words)
         for entry in _list(message.get("tool_calls")):
             yield self._call(entry)

@@ -7,7 +7,7 @@ from typing import Any
 
 from converter.dialects.block_writer import Blanks, left_out
 from converter.dialects.dialect import Encoder, ReplyContext
-from converter.dialects.ollama.decoder import NAME
+from converter.dialects.ollama.decoder import GENERATED, NAME
 from converter.dialects.ollama.errors import error_body
 from converter.dialects.tool_pieces import ToolCalls, ToolPiece
 from converter.model.events import (
@@ -30,8 +30,8 @@ from converter.wire.ndjson import NDJSON
 
 type Line = dict[str, Any]
 
-GENERATE = "generate"
-"""What the reader of a request to `/api/generate` leaves for its reply."""
+CHAT, GENERATE = "chat", "generate"
+"""What the reader of a request leaves for its reply; an Ollama's reply tells it by itself."""
 _JOINT = "\n\n"
 _DURATIONS = {"prompt_eval_duration": "prompt_ms", "eval_duration": "predicted_ms"}
 """Durations by llama.cpp's names of them, in milliseconds; ours are in nanoseconds."""
@@ -45,6 +45,7 @@ class _Lines:
     def __init__(self, context: ReplyContext) -> None:
         self._context = context
         self._model = context.model
+        self._form = context.own
         self._at = _moment(context.created_at)
         self._over = False
         self._calls = ToolCalls()
@@ -118,6 +119,8 @@ class _Lines:
         match event:
             case Start():
                 self._model = self._model or event.model
+                generates = GENERATED in (own_fields(event.own, NAME) or {})
+                self._form = self._form or (GENERATE if generates else CHAT)
                 self._measured |= _durations(event.own.fields.get("timings") if event.own else None)
             case Finish():
                 self._finish = "length" if event.reason == "length" else "stop"
@@ -176,11 +179,12 @@ class _Lines:
         yield self._line(tool_calls=[{**named, "function": function}])
 
     def _line(self, content: str = "", **said: object) -> Line:
+        """Return a line of words. Before the first one of an Ollama's reply it fits both forms."""
         head = {"model": self._model, "created_at": self._at}
-        if self._context.own == GENERATE:
-            return {**head, "response": content, **said, "done": False}
-        message = {"role": "assistant", "content": content, **said}
-        return {**head, "message": message, "done": False}
+        generated: Line = {GENERATED: content, **said}
+        chatted: Line = {"message": {"role": "assistant", "content": content, **said}}
+        forms = {GENERATE: generated, CHAT: chatted}
+        return {**head, **forms.get(str(self._form), generated | chatted), "done": False}
 
 
 def now() -> str:
@@ -283,7 +287,7 @@ class OllamaWholeEncoder(_OllamaEncoder):
     def _fold(self, line: Line) -> None:
         self._last = line
         said = line.get("message", line)
-        for name in ("content", "response", "thinking"):
+        for name in ("content", GENERATED, "thinking"):
             if words := said.get(name):
                 self._words.setdefault(name, []).append(words)
         self._called += said.get("tool_calls", ())

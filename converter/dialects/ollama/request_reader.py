@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from converter.dialects.ollama.encoder import GENERATE, now
+from converter.dialects.ollama.encoder import CHAT, GENERATE, now
 from converter.dialects.openai_parts import NO_PARAMETERS, read_arguments
 from converter.model.conversation import (
     Block,
@@ -73,7 +73,7 @@ def read(body: object) -> Conversation:
         output_schema=_format(request) or None,
         extensions=_extensions(request, options),
         notes=_notes(request, options),
-        own=GENERATE if generates else None,
+        own=GENERATE if generates else CHAT,
     )
 
 

@@ -53,7 +53,7 @@ def test_a_streams_lines_say_thinking_words_calls_and_the_end() -> None:
 def test_generated_words_stand_in_response() -> None:
     said = {**HEAD, "response": "So", "thinking": "hm", "done": True, "done_reason": "length"}
     assert _events(said) == [
-        Start("", "small"),
+        Start("", "small", Own("ollama", {"response": ""})),
         Thinking("hm"),
         Text("So"),
         Finish("length"),
