@@ -284,12 +284,16 @@ def test_a_bad_reply_becomes_a_test(
     think.fill("#keep [name=text]", ANSWER)
     think.screenshot("think-keep")
     think.press("#keep .buttons .main")
-    think.until_shown("misread.mitm", "#toast")
+    path = str(kept.path("misread").absolute())
+    think.until_shown(f"kept {path}\nnext: think-addon record check misread", "#keep [role=alert]")
+    think.press("#keep [data-close]")
     unmet = kept.unmet(kept.load("misread"))
     assert "because its thoughts stand in parentheses" in unmet
     assert f"-{THOUGHT}" in unmet
     think.press("[data-do=keep]")
     think.fill("#keep [name=name]", "misread")
+    think.press("#keep .buttons .main")
+    think.until_shown("Keep it as right?", "#keep .problem")
     think.press("#keep .buttons .main")
     think.until_shown("is there already", "#keep .problem")
     think.press("#keep [data-close]")

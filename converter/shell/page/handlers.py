@@ -23,6 +23,7 @@ from converter.shell.page import mitmweb_internals as mitmweb
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
 from converter.shell.page.watcher import Watcher
+from converter.shell.record.recorder import told
 from converter.transcript import terminal
 
 FOLDER = Path(__file__).parent
@@ -156,7 +157,7 @@ class Keep(_PageHandler):
         except (RecordingError, RefusedError, OSError) as error:
             self.refuse(error)
         else:
-            self.text(str(path))
+            self.text(told(path))
 
 
 class Again(_PageHandler):

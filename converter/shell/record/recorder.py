@@ -32,7 +32,8 @@ from converter.wire.bounds import MOST_RECORDINGS
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_FOLDER = "recordings"
+_OWN_RECORDINGS = Path(__file__).resolve().parents[3] / "recordings"
+"""The project's own, in a checkout: a person's are not put among them unasked."""
 LONG = 1 << 18
 """Bytes of a flow's file, with which the process is asked. To keep so many takes half a second
 either way: the process is as long in starting. In the thread no step of it takes 30 milliseconds.
@@ -66,7 +67,7 @@ class Recorder:
         """Keep a flow under a name, and what it should read; the file is there when the future is
         done. Raises RecordingError.
         """
-        folder = Path(str(ctx.options.think_record) or DEFAULT_FOLDER).expanduser()
+        folder = Path(str(ctx.options.think_record) or usual_folder()).expanduser().absolute()
         path = Library(folder).path(name)
         if path.exists():
             raise RecordingError(f"{path} is there already")
@@ -112,6 +113,17 @@ class Recorder:
                 self._process.end()
 
 
+def usual_folder() -> Path:
+    """Return where a recording goes when nobody has said."""
+    folder = Path("recordings").resolve()
+    return folder.with_name("captures") if folder == _OWN_RECORDINGS else folder
+
+
+def told(path: Path) -> str:
+    """Return where a recording was kept, and the command that comes next, on a line each."""
+    return f"kept {path}\nnext: {Library(path.parent).command('check', path.stem)}"
+
+
 def _copied(flow: HTTPFlow) -> HTTPFlow:
     """Return a copy without what other addons have noted, which may be anything."""
     copied: HTTPFlow = flow.copy()
@@ -131,7 +143,7 @@ def _dumped(flow: HTTPFlow) -> bytes:
 
 def _announce(written: Future[Path]) -> None:
     if not written.exception():
-        announce(f"recording: kept {written.result()}")
+        announce(f"recording: {told(written.result()).replace('\n', '; ')}")
 
 
 def _log_failure(flow: HTTPFlow, written: Future[Any]) -> None:

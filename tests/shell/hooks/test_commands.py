@@ -157,7 +157,7 @@ def test_show_needs_a_clipboard_only_when_asked_for_one(web: Web) -> None:
 def test_record_keeps_the_chosen_flow(web: Web, dialect: Dialect) -> None:
     web.ask(dialect)
     assert web.call("think.record", "@focus", "odd-reply") is None
-    web.wait_for("recording: kept recordings/odd-reply.mitm")
+    web.wait_for("recording: kept .*/recordings/odd-reply.mitm")
     library = Library(web.recordings)
     assert library.names() == ["odd-reply"]
     assert library.check("odd-reply", lambda _: []) == []
@@ -170,7 +170,7 @@ def test_record_without_a_flow_takes_the_last_reply_and_says_which(web: Web) -> 
     web.call("think.record", "the-last")
     web.wait_for("recording: the last reply, POST /v1/messages\n")
     assert "secret" not in web.output
-    web.wait_for("recording: kept recordings/the-last.mitm")
+    web.wait_for("recording: kept .*/recordings/the-last.mitm")
     assert Library(web.recordings).load("the-last").asked.path == "/v1/messages"
 
 
@@ -196,7 +196,7 @@ def test_record_takes_the_folder_of_the_option(server: ScriptedServer, tmp_path:
 
 def _again(web: Web, _: Path) -> None:
     web.call("think.record", "@focus", "twice")
-    web.wait_for("kept recordings/twice.mitm")
+    web.wait_for("kept .*/recordings/twice.mitm")
     web.call("think.record", "@focus", "twice")
 
 
@@ -223,8 +223,8 @@ REFUSED: dict[str, tuple[Callable[[Web, Path], None], str]] = {
         lambda web, _: web.call("think.record", "@focus", "../x"),
         r"expected a name .*, got '\.\./x'",
     ),
-    "a recording that is there": (_again, r"recordings/twice\.mitm is there already"),
-    "a folder that cannot be": (_unwritable, r"recordings cannot be made: .*"),
+    "a recording that is there": (_again, r".*/recordings/twice\.mitm is there already"),
+    "a folder that cannot be": (_unwritable, r".*/recordings cannot be made: .*"),
     "a flow that is not ours": (_foreign, r".*without the addon.*"),
     "a flow that is no conversation": (
         _foreign_shown,

@@ -26,7 +26,7 @@ from tests.test_shape import LONGEST_FILE
 pytestmark = pytest.mark.slow
 
 OWN = {"content-type": "application/json", "cookie": COOKIE, "x-xsrftoken": XSRF}
-LIMIT = 64_000
+LIMIT = 66_000
 """Bytes of all that a browser loads."""
 
 
@@ -259,7 +259,9 @@ def test_an_exchange_is_kept_with_what_it_should_read(
 ) -> None:
     expected = {"thinking": THOUGHT, "text": "The answer is 85.", "why": "one too few"}
     answer = ask(web, f"{exchange}/keep", {"name": "sum", **expected})
-    assert (answer.status, answer.body.decode()) == (200, str(kept / "all" / "sum.mitm"))
+    where, following = answer.body.decode().split("\n")
+    assert (answer.status, where) == (200, f"kept {kept / 'all' / 'sum.mitm'}")
+    assert following == f"next: think-addon record check sum --dir {kept / 'all'}"
     library = Library(kept / "all")
     assert json.loads(library.expectation_path("sum").read_text()) == expected
     assert "-The answer is 85." in library.unmet(library.load("sum"))

@@ -401,3 +401,12 @@ def test_a_real_models_replies_are_kept(tmp_path: Path) -> None:
     assert [recording.found.server for recording in kept] == ["llama.cpp"] * 3
     assert all(recording.chunks for recording in kept)
     assert all(library.check(name, lambda _: []) == [] for name in library.names())
+
+
+def test_a_recording_is_not_put_among_the_projects_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert recorder.usual_folder() == tmp_path / "recordings"
+    monkeypatch.chdir(Path(__file__).parents[3])
+    assert recorder.usual_folder().name == "captures"
