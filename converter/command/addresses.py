@@ -5,6 +5,14 @@ import socket
 from urllib.parse import urlsplit
 
 LOCAL = "127.0.0.1"
+USUAL_PORTS = {
+    8000: "vLLM, NIM, transformers serve",
+    8080: "llama.cpp",
+    11434: "Ollama",
+    1234: "LM Studio",
+    30000: "SGLang",
+}
+"""Where servers listen when nobody has said otherwise."""
 PORTS_TRIED = 20
 """Ports that are tried, from the usual one on, when the user has not chosen one."""
 _EXAMPLE = "an address such as http://localhost:8000"

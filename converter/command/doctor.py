@@ -4,12 +4,11 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from converter.command import examined
-from converter.command.addresses import CommandError, server_address
+from converter.command.addresses import USUAL_PORTS, CommandError, server_address
 from converter.command.examined import Finding
 from converter.command.heard import Heard
 from converter.command.link import PATIENCE, ServerLink, link_to
 from converter.command.local_server import (
-    USUAL_PORTS,
     find_local_server,
     in_front_of,
     itself,

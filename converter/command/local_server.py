@@ -2,19 +2,10 @@
 
 import sys
 
-from converter.command.addresses import CommandError
+from converter.command.addresses import USUAL_PORTS, CommandError
 from converter.command.link import ServerLink, link_to
 from converter.servers import addon_itself
 from converter.servers.model_names import entries
-
-USUAL_PORTS = {
-    8000: "vLLM, NIM, transformers serve",
-    8080: "llama.cpp",
-    11434: "Ollama",
-    1234: "LM Studio",
-    30000: "SGLang",
-}
-"""Where servers listen when nobody has said otherwise."""
 
 
 def find_local_server() -> str:

@@ -12,13 +12,13 @@ from pathlib import Path
 import converter
 from converter.command.addresses import (
     LOCAL,
+    USUAL_PORTS,
     CommandError,
     UsageError,
     chosen_port,
     free_port,
     server_address,
 )
-from converter.command.local_server import USUAL_PORTS, find_local_server
 from converter.exchange import settings
 
 ADDON = Path(converter.__file__).parent.parent / "think_addon.py"
@@ -145,13 +145,19 @@ def read(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     """Return the arguments for a program of mitmproxy's. Raises CommandError."""
-    mode = f"reverse:{server_address(chosen.url or find_local_server())}"
+    mode = f"reverse:{server_address(chosen.url or _local_server())}"
     port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
     printed = ["--set", "think_print=true"] if chosen.print else []
     options = [word for option in chosen.set for word in ("--set", option)]
     return [*scripts, *where, *_page(chosen, port), *printed, *options]
+
+
+def _local_server() -> str:
+    from converter.command.local_server import find_local_server  # noqa: PLC0415 (as above)
+
+    return find_local_server()
 
 
 def _page(chosen: argparse.Namespace, port: int) -> list[str]:
