@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from converter.dialects.error_words import server_words
 from converter.dialects.offered_tools import wants_json
+from converter.dialects.server_fields import BUDGET_FIELDS
 from converter.dialects.table import COMMON, Dialect, Form
 from converter.exchange.exchange import JSON, Answer, is_stream
 from converter.exchange.option_readers import FOLDED
@@ -83,6 +84,15 @@ class AwaitedReply:
         """
         request = self.request
         return self.limits.ends and request.form is Form.WHOLE and not request.exchange.native
+
+    @property
+    def kept_budgets(self) -> frozenset[str]:
+        """The fields of a budget that its server is not told of, because a thought which the
+        server ends itself has other words at its end.
+        """
+        limits = self.limits
+        keeps = limits.goes_on and limits.budget is not None
+        return frozenset(self.request.body.keys() & BUDGET_FIELDS if keeps else ())
 
     def again(self, body: Body, findings: Findings, made: int) -> Body:
         """Return the request that has the reply go on behind a thought that was ended. `body`: the

@@ -98,6 +98,24 @@ def test_the_thought_ends_and_the_answer_comes(
     assert _slots(llamas[name].address) == [False]
 
 
+BUDGETS: dict[str, dict[str, object]] = {
+    OPENAI.name: {"thinking_budget_tokens": 6},
+    ANTHROPIC.name: {"thinking": {"type": "enabled", "budget_tokens": 6}},
+}
+
+
+@STREAMED
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_clients_budget_is_spent_here_and_the_server_is_not_told_of_it(
+    ending: dict[str, int], dialect: Dialect, name: str, stream: bool
+) -> None:
+    """llama.cpp would end the thought behind its own sixth token, without the sentence."""
+    with Client(ending[name]) as client:
+        asked = question(stream=stream, **ASKED | BUDGETS[dialect.name])
+        said = dialect.read(client.ask(dialect.path, asked).body, stream)
+    assert (said.thinking, said.text) == (f"{THOUGHT[:24]}\n\n{ENOUGH}", ANSWER)
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_second_prompt_is_read_from_the_cache_and_the_usage_adds_up(
     ending: dict[str, int], name: str

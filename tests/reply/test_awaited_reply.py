@@ -11,6 +11,7 @@ from converter.model.initial_state import InitialState
 from converter.parsing.findings import Findings
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers, Upstream
+from converter.servers.profiles import GENERIC
 from tests.support import endpoints
 
 UPSTREAM = Upstream("http", "127.0.0.1", 8000)
@@ -38,6 +39,19 @@ def test_the_proxy_keeps_a_budget_only_where_it_is_told_to(name: str) -> None:
     )
     message = json.loads(b"".join(out))["choices"][0]["message"]
     assert (message["reasoning_content"], message["content"]) == ("a lo", "b")
+
+
+@pytest.mark.parametrize("name", ["thinking_token_budget", "thinking_budget_tokens"])
+@pytest.mark.parametrize(
+    ("server", "budget", "kept"),
+    [("llama.cpp", "enforce", True), ("llama.cpp", "server", False), ("nim", "enforce", False)],
+)
+def test_who_ends_a_thought_keeps_its_budget(
+    name: str, server: str, budget: str, kept: bool
+) -> None:
+    request = _awaited({**BODY, name: 9}, budget=budget).request
+    awaited = AwaitedReply(request, settings.read({"server": server}).server or GENERIC)
+    assert awaited.kept_budgets == ({name} if kept else set())
 
 
 def test_a_model_that_thinks_only_when_asked_is_asked_each_time() -> None:

@@ -70,8 +70,8 @@ class RequestSteps:
             self._client.meets(messages.upstream(flow, record.exchange))
             await self._prepare(flow, record)
             self._compare(flow, record)
-            if record.awaited.watched:
-                await _ask_for_stream(flow, record)
+            if record.awaited.watched or record.awaited.kept_budgets:
+                await _leave_the_end_to_us(flow, record.awaited)
         record.hints += report(flow, notes, logging.INFO)
         if flow.response:
             messages.name_request(flow, record.exchange)
@@ -323,14 +323,19 @@ def _fields(client: Mapping[str, str]) -> dict[bytes, bytes | None]:
     }
 
 
-async def _ask_for_stream(flow: HTTPFlow, record: FlowRecord) -> None:
-    """Have the server send a stream, because only there a thought can be ended."""
+async def _leave_the_end_to_us(flow: HTTPFlow, awaited: AwaitedReply) -> None:
+    """Have the server end no thought by a budget of its own, and send a stream, because only
+    there a thought can be ended.
+    """
     body = json_text.read_or_none(messages.content_of(flow.request))
     if not isinstance(body, dict):
         return
-    usage = {"stream_options": {"include_usage": True}}
-    more = usage if "stream_options" not in record.server.leaves_out else {}
-    await _send(flow, {**body, "stream": True, **more})
+    asked = {name: value for name, value in body.items() if name not in awaited.kept_budgets}
+    if awaited.watched:
+        asked["stream"] = True
+        if "stream_options" not in awaited.server.leaves_out:
+            asked["stream_options"] = {"include_usage": True}
+    await _send(flow, asked)
 
 
 async def _send(
