@@ -26,11 +26,16 @@ _COUNTS = {
     "thinking_tokens": "Tokens of thinking: the server's number, else by the share of characters",
     "answer_tokens": "Tokens of answers",
     "prompt_tokens": "Tokens of prompts",
-    "ended": "Thoughts that were ended, by a budget or in a loop",
     "broken_prefixes": "Prompts that were not read on where the request before them had ended",
     "restored": "Earlier thoughts that were put back",
     "unknown": "Earlier replies whose thoughts were not known any more",
 }
+_LABELS = {
+    "requests": ("outcome", "Requests by how they ended"),
+    "mended": ("what", "What was mended in requests and replies"),
+    "ended": ("reason", "Thoughts that were ended, by a budget or in a loop"),
+}
+"""Counts that have a label of their own."""
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
@@ -60,8 +65,9 @@ class Histogram:
 class Series:
     """The counts of one model on one server."""
 
-    outcomes: dict[str, int] = field(default_factory=dict)
-    mended: dict[str, int] = field(default_factory=dict)
+    by: dict[str, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in _LABELS}
+    )
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     times: dict[str, Histogram] = field(
         default_factory=lambda: {name: Histogram() for name in TIMES}
@@ -69,10 +75,11 @@ class Series:
 
     def add(self, summary: Mapping[str, object], outcome: str, mended: Iterable[str]) -> None:
         """Count a reply."""
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        self.by["requests"][outcome] += 1
+        kinds, ended = self.by["mended"], summary.get("thoughts_ended")
         for what in mended:
-            kind = what if what in self.mended or len(self.mended) < MOST_KINDS else OTHER
-            self.mended[kind] = self.mended.get(kind, 0) + 1
+            kinds[what if what in kinds or len(kinds) < MOST_KINDS else OTHER] += 1
+        self.by["ended"].update(ended if isinstance(ended, dict) else {})
         for name, count in _counted(summary).items():
             self.counts[name] += count
         whole = summary.get("first_byte") == summary.get("end")
@@ -107,8 +114,7 @@ class Metrics:
             {
                 "model": model,
                 "server": server,
-                "requests": series.outcomes,
-                "mended": series.mended,
+                **series.by,
                 **series.counts,
                 **{f"{name}_seconds": _in_short(times) for name, times in series.times.items()},
             }
@@ -116,12 +122,10 @@ class Metrics:
         ]
 
     def _lines(self) -> Iterator[str]:
-        yield from _family("requests", "Requests by how they ended", "counter")
-        for labels, series in self._labelled():
-            yield from _by(series.outcomes, "requests", labels, "outcome")
-        yield from _family("mended", "What was mended in requests and replies", "counter")
-        for labels, series in self._labelled():
-            yield from _by(series.mended, "mended", labels, "what")
+        for name, (label, meaning) in _LABELS.items():
+            yield from _family(name, meaning, "counter")
+            for labels, series in self._labelled():
+                yield from _by(series.by[name], name, labels, label)
         for name, meaning in _COUNTS.items():
             yield from _family(name, meaning, "counter")
             for labels, series in self._labelled():
@@ -165,7 +169,6 @@ def _counted(summary: Mapping[str, object]) -> dict[str, int]:
         "thinking_tokens": thought,
         "answer_tokens": output - thought,
         "prompt_tokens": _number(summary, "input_tokens"),
-        "ended": _number(summary, "thoughts_ended"),
         "broken_prefixes": _number(summary, "prefix_broken"),
         "restored": _number(summary, "thoughts_put_back"),
         "unknown": _number(summary, "thoughts_unknown"),

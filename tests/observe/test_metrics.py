@@ -141,13 +141,18 @@ def test_a_name_that_is_half_a_character_ends_no_count() -> None:
 
 def test_earlier_thoughts_and_ended_ones_are_counted() -> None:
     metrics = Metrics()
-    told = {"thoughts_put_back": 3, "thoughts_unknown": 1, "thoughts_ended": 2}
-    metrics.add(CountedReply(told), "ok", [])
-    assert {name: metrics.values()[0][name] for name in ("restored", "unknown", "ended")} == {
-        "restored": 3,
-        "unknown": 1,
-        "ended": 2,
+    ended = {"budget": 2, "loop": 1}
+    told = {"model": "small", "thoughts_put_back": 3, "thoughts_unknown": 1}
+    for _ in range(2):
+        metrics.add(CountedReply({**told, "thoughts_ended": ended}, HERE), "ok", [])
+    read, (row,) = samples(metrics), metrics.values()
+    assert {name: row[name] for name in ("restored", "unknown", "ended")} == {
+        "restored": 6,
+        "unknown": 2,
+        "ended": {"budget": 4, "loop": 2},
     }
+    for reason, count in ended.items():
+        assert value(read, "think_ended_total", reason=reason) == 2 * count
 
 
 def test_spans_are_counted_where_there_is_a_collector() -> None:

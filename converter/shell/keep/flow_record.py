@@ -7,6 +7,7 @@ nothing to copy.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -96,8 +97,8 @@ class FlowRecord:
         """Return what is known of the reply at a glance; of an HTTP error, that it failed."""
         if self.rewriter:
             earlier = self.request.earlier.facts if self.request else {}
-            ends = len(self.rewriter.findings.ended)
-            ended = {"thoughts_ended": ends} if ends else {}
+            ends = Counter(self.rewriter.findings.ended)
+            ended = {"thoughts_ended": dict(ends)} if ends else {}
             cache = {"prefix_broken": 1} if self.broken else {}
             return {**self.rewriter.summary.told(), **ended, **cache, **earlier}
         failure = refusal_of(flow.response)

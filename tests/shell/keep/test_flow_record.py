@@ -125,7 +125,7 @@ def test_the_comment_says_where_a_thought_was_ended_and_why() -> None:
     )
     summary = notes_of(flow)["summary"]
     assert isinstance(summary, dict)
-    assert summary["thoughts_ended"] == 1
+    assert summary["thoughts_ended"] == {"budget": 1}
 
 
 def test_a_tag_that_no_family_reads_is_in_the_comment_with_its_option() -> None:
