@@ -18,8 +18,13 @@ from mitmproxy import ctx
 from mitmproxy.log import ALERT
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from converter.command import examined
+from converter.command.addresses import CommandError
+from converter.command.doctor import facts_until_window
 from converter.command.hang_up import hung_up
+from converter.command.link import link_to
 from converter.dialects.table import DIALECTS, Dialect
+from converter.servers.model_facts import ModelFacts
 from converter.servers.model_names import entries
 from converter.shell.page.addon import address
 from converter.wire import json_text
@@ -28,6 +33,8 @@ UNKNOWN_MODEL = "NAME-OF-YOUR-MODEL"
 SECONDS_TO_ANSWER = 2.0
 LONGEST_LIST = 1 << 20
 """Bytes that are read of a list of models."""
+BLANKS = "# Claude Code, Codex, llm show blank lines before answers: --set think_blanks=trim"
+UNTOLD = ModelFacts()
 SAMPLING = {"stream": True, "seed": 1, "temperature": 0.7}
 
 logger = logging.getLogger(__name__)
@@ -45,7 +52,11 @@ def running() -> None:
     if sys.stdout.isatty() and hasattr(select, "poll"):
         _watching.add(asyncio.ensure_future(_end_with_terminal(sys.stdout.fileno())))
     server = ReverseMode.parse(ctx.options.mode[0]).data
-    words = announcement(server, proxy_address(), web_address(), first_model(server))
+    listed = list_of_models(server)
+    model = first_model(listed)
+    trimmed = str(ctx.options.think_blanks) == "trim"
+    facts = _facts(server, model, listed)
+    words = announcement(server, proxy_address(), web_address(), model, facts, trimmed)
     if hasattr(ctx.master, "keymap"):
         logger.log(ALERT, "Proxy: %s (in front of %s)", proxy_address(), server)
     else:
@@ -70,23 +81,54 @@ def proxy_address() -> str:
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{ctx.options.listen_port}"
 
 
-def announcement(server: str, proxy: str, web: str | None, model: str) -> str:
-    """Return the words for the person who started the proxy."""
+def announcement(
+    server: str,
+    proxy: str,
+    web: str | None,
+    model: str,
+    facts: ModelFacts = UNTOLD,
+    trimmed: bool = False,
+) -> str:
+    """Return the words for the person who started the proxy. `trimmed`: no blank lines are left for
+    agents to show.
+    """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
+    lines += [f"Model:   {model}  ({told})"] if (told := _told(facts)) else []
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     for dialect in DIALECTS:
         lines.append(
             f"\n# Ask in the {dialect.label.title} dialect:\n{curl(proxy, dialect, model)}"
         )
-    lines += ["\n# Or point a client here:", *clients(proxy, model)]
+    lines += ["\n# Or point a client here:", *clients(proxy, model, facts.window)]
+    lines += [] if trimmed else [BLANKS]
     return "\n".join([*lines, "\nCtrl-C stops everything.\n"])
 
 
-def clients(proxy: str, model: str) -> list[str]:
-    """Return Claude Code's start line, and the variables that programs with an SDK read."""
+def _facts(server: str, model: str, listed: object) -> ModelFacts:
+    try:
+        return facts_until_window(link_to(server), model, listed) if listed else UNTOLD
+    except CommandError:  # it has just gone
+        return UNTOLD
+
+
+def _told(facts: ModelFacts) -> str:
+    """Return the server's words on its model; nothing where it says nothing."""
+    window = [f"a window of {facts.window:,} tokens"] if facts.window else []
+    told = examined.faculties(facts)
+    return ", ".join([*window, *([told.words] if told else [])])
+
+
+def clients(proxy: str, model: str, window: int | None = None) -> list[str]:
+    """Return Claude Code's start line, unless its first request is beyond the window, and the
+    variables that programs with an SDK read.
+    """
     anthropic = f"ANTHROPIC_BASE_URL={proxy} ANTHROPIC_API_KEY=unused"
     openai = f"OPENAI_BASE_URL={proxy}/v1 OPENAI_API_KEY=unused"
-    return [f"{anthropic} claude --model {shlex.quote(model)}", f"{openai} python my_program.py"]
+    needed = examined.NEEDS["Claude Code"]
+    claude = f"{anthropic} claude --model {shlex.quote(model)}"
+    if window and window < needed:
+        claude = f"# Claude Code needs a window of about {needed:,} tokens, not {window:,}"
+    return [claude, f"{openai} python my_program.py"]
 
 
 def curl(proxy: str, dialect: Dialect, model: str) -> str:
@@ -105,18 +147,22 @@ def web_address() -> str | None:
     return address and str(address)
 
 
-def first_model(server: str) -> str:
-    """Return the first model that the server lists; log a warning when nobody is there yet."""
+def first_model(listed: object) -> str:
+    """Return the first model of a server's list."""
+    named = (str(model["id"]) for model in entries(listed))
+    return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell
+
+
+def list_of_models(server: str) -> object:
+    """Return the server's list; log a warning when nobody is there yet."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"{server}/v1/models", timeout=SECONDS_TO_ANSWER) as reply:
-            listed = entries(json_text.read_or_none(reply.read(LONGEST_LIST)))
+            return json_text.read_or_none(reply.read(LONGEST_LIST))
     except (urllib.error.HTTPError, HTTPException):
-        listed = []  # it is there, and lists no models
+        return None  # it is there, and lists no models
     except OSError as error:
         reason = getattr(error, "reason", error)
         words = getattr(reason, "strerror", None) or reason
         logger.warning("%s does not answer yet: %s", server, words)
-        listed = []
-    named = (str(model["id"]) for model in listed)
-    return next(filter(str.isprintable, named), UNKNOWN_MODEL)  # people paste it into a shell
+        return None

@@ -132,3 +132,14 @@ def model_facts(link: ServerLink, model: str, server: Server | None = None) -> M
     if server and server.name == "ollama":
         told[SHOWN_AT] = link.get(SHOWN_AT, {"model": model})
     return read(told, model)
+
+
+def facts_until_window(link: ServerLink, model: str, listed: object) -> ModelFacts:
+    """Return what the server says of a model, asking no further once the window is known: one who
+    waits for a start needs no more. `listed`: its list of models.
+    """
+    told = {"/v1/models": listed}
+    for path in SAID_AT:
+        if path not in told and read(told, model).window is None:
+            told[path] = link.get(path)
+    return read(told, model)

@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from typing import IO
 
 from converter.command.addresses import LOCAL, PORTS_TRIED, CommandError, UsageError, server_address
-from converter.command.doctor import model_facts
+from converter.command.doctor import facts_until_window
 from converter.command.link import link_to
-from converter.command.local_server import in_front_of, listed_models
+from converter.command.local_server import in_front_of
 from converter.command.start import ADDON, PORT
+from converter.servers.model_names import entries
 
 NO_KEY = "unused"
 SHARE_OF_OUTPUT = 4
@@ -196,10 +197,11 @@ def _without_keys(environment: Mapping[str, str]) -> dict[str, str]:
 def place_at(proxy: str) -> ClientFacts:
     """Return the facts for a client of this proxy: the first model, and its window."""
     behind = in_front_of(link_to(proxy))
-    model = next(iter(listed_models(link_to(proxy))), "")
-    if not model:
+    listed = link_to(proxy).get("/v1/models")
+    if not (models := entries(listed)):
         raise CommandError(f"{behind} lists no models: is one loaded?")
-    return ClientFacts(proxy, model, model_facts(link_to(behind), model).window)
+    model = str(models[0]["id"])
+    return ClientFacts(proxy, model, facts_until_window(link_to(behind), model, listed).window)
 
 
 def running_proxy(server: str) -> str:

@@ -14,17 +14,20 @@ from mitmproxy.addons.errorcheck import ErrorCheck
 from mitmproxy.test import taddons
 
 from converter.command.announcement import (
+    BLANKS,
     LONGEST_LIST,
     UNKNOWN_MODEL,
     announcement,
     curl,
     failed,
     first_model,
+    list_of_models,
     running,
 )
 from converter.dialects.endpoints import Purpose
 from converter.dialects.table import ANTHROPIC, DIALECTS, Dialect
 from converter.model.conversation import TextBlock, Turn
+from converter.servers.model_facts import ModelFacts
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +54,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 
 def test_the_first_model_listed_is_the_one_to_try() -> None:
     with answering(200, b'{"data": [{"id": "large"}, {"id": "small"}]}') as address:
-        assert first_model(address) == "large"
+        assert first_model(list_of_models(address)) == "large"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_a_server_that_lists_none_gets_a_place_to_fill_in(
     status: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with answering(status, body) as address:
-        assert first_model(address) == UNKNOWN_MODEL
+        assert first_model(list_of_models(address)) == UNKNOWN_MODEL
     assert not caplog.records
 
 
@@ -78,7 +81,10 @@ def test_a_server_that_speaks_no_http_gets_one_too() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = Thread(target=_answer_otherwise, args=(listener,))
         thread.start()
-        assert first_model(f"http://127.0.0.1:{listener.getsockname()[1]}") == UNKNOWN_MODEL
+        assert (
+            first_model(list_of_models(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+            == UNKNOWN_MODEL
+        )
         thread.join()
 
 
@@ -91,8 +97,8 @@ def _answer_otherwise(listener: socket.socket) -> None:
 
 def test_a_server_that_is_not_there_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with answering(200, b"{}") as address, caplog.at_level(logging.WARNING):
-        first_model(address)
-    assert first_model(address) == UNKNOWN_MODEL
+        first_model(list_of_models(address))
+    assert first_model(list_of_models(address)) == UNKNOWN_MODEL
     assert "does not answer yet" in caplog.text
 
 
@@ -126,6 +132,16 @@ def test_clients_are_told_where_to_go_and_what_to_ask_for() -> None:
         *["claude", "--model", "my model"],
     ]
     assert "OPENAI_BASE_URL=http://b:8080/v1" in program
+
+
+def test_a_client_that_can_never_work_is_not_printed() -> None:
+    facts = ModelFacts(window=4096, sees=False)
+    told = announcement("http://a", "http://b", None, "m", facts, trimmed=True)
+    assert "Model:   m  (a window of 4,096 tokens, sees pictures: no)" in told
+    assert "# Claude Code needs a window of about 40,000 tokens, not 4,096" in told
+    assert "claude --model" not in told
+    assert BLANKS not in told
+    assert BLANKS in announcement("http://a", "http://b", None, "m")
 
 
 def test_a_start_that_failed_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:

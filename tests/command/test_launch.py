@@ -13,7 +13,10 @@ import pytest
 from converter.command import launch
 from converter.command.__main__ import main
 from converter.command.addresses import CommandError
+from converter.command.doctor import facts_until_window
 from converter.command.launch import CLIENTS, ClientFacts
+from converter.command.link import link_to
+from converter.servers.model_facts import SAID_AT
 from tests.support.by_path_server import ByPathServer, Says, owned_by
 
 pytestmark = pytest.mark.slow
@@ -157,3 +160,14 @@ def test_a_proxy_that_cannot_start_says_why(server: ByPathServer, tmp_path: Path
     assert done.returncode == 1
     assert "the proxy did not start" in done.stderr
     assert "think_nonsense" in done.stderr
+
+
+def test_a_server_is_asked_no_further_than_its_window() -> None:
+    rows = {**owned_by("vllm"), "/v1/models": Says(_models())}
+    with ByPathServer(rows) as server:
+        listed = link_to(server.address).get("/v1/models")
+        asked = len(server.paths())
+        facts = facts_until_window(link_to(server.address), "qwen", listed)
+        assert (facts.window, len(server.paths()) - asked) == (4096, 0)
+        assert facts_until_window(link_to(server.address), "qwen", {}).window is None
+        assert len(server.paths()) - asked == len(SAID_AT) - 1
