@@ -149,9 +149,11 @@ def mitmproxy_arguments(chosen: argparse.Namespace) -> list[str]:
     port = _port("--port", chosen.port, PORT, chosen.host)
     scripts = ["-s", str(ADDON)]
     where = ["--mode", mode, "--listen-host", chosen.host, "--listen-port", str(port)]
+    # the addon's line on a reply is enough
+    quiet = ["--set", "flow_detail=0"] if chosen.interface == "dump" else []
     printed = ["--set", "think_print=true"] if chosen.print else []
     options = [word for option in chosen.set for word in ("--set", option)]
-    return [*scripts, *where, *_page(chosen, port), *printed, *options]
+    return [*scripts, *where, *_page(chosen, port), *quiet, *printed, *options]
 
 
 def _local_server() -> str:

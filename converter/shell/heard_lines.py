@@ -20,6 +20,12 @@ def is_heard(level: int) -> bool:
     return shown or any(hasattr(addon, "add_log") for addon in ctx.master.addons.lookup.values())
 
 
+def _is_quiet() -> bool:
+    """Tell whether mitmdump's user wants no lines on flows, and so none on connections."""
+    options = ctx.options
+    return "flow_detail" in options and options.flow_detail == 0
+
+
 class HeardLines:
     """Writes what mitmproxy's connection handler says of one client, if anybody gets it."""
 
@@ -29,5 +35,5 @@ class HeardLines:
 
     def log(self, message: str, level: int = logging.INFO, exc_info: Any = None) -> None:
         """Write a line."""
-        if is_heard(level):
+        if is_heard(level) and (level > logging.INFO or not _is_quiet()):
             self._write(message, level, exc_info)

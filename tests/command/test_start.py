@@ -39,7 +39,9 @@ def test_it_stands_in_front_of_the_server_on_this_machine_only() -> None:
 
 @pytest.mark.parametrize("interface", ["--dump", "--console"])
 def test_without_a_page_nothing_is_said_of_one(interface: str) -> None:
-    assert not [word for word in given(URL, interface) if word.startswith(("--web", "--no-web"))]
+    words = given(URL, interface)
+    assert not [word for word in words if word.startswith(("--web", "--no-web"))]
+    assert ("flow_detail=0" in words) is (interface == "--dump")
 
 
 def test_page_and_proxy_never_share_a_port() -> None:

@@ -49,6 +49,19 @@ def test_a_line_is_heard_by_an_addon_with_the_hook() -> None:
         assert is_heard(logging.INFO)
 
 
+def test_who_wants_no_lines_on_flows_gets_none_on_connections() -> None:
+    written: list[tuple[object, ...]] = []
+    handler = SimpleNamespace(log=lambda *line: written.append(line))
+    HeardLines(handler)
+    with shown("INFO"):
+        ctx.options.add_option("flow_detail", int, 1, "how much")
+        handler.log("server connect")
+        ctx.options.flow_detail = 0
+        handler.log("client disconnect")
+        handler.log("broken", logging.WARNING)
+    assert [line[0] for line in written] == ["server connect", "broken"]
+
+
 @pytest.mark.parametrize(("level", "lines"), [("INFO", 2), ("ERROR", 1)])
 def test_what_nobody_hears_is_not_written(level: str, lines: int) -> None:
     written: list[object] = []
