@@ -192,7 +192,7 @@ def _refuse_closed() -> None:
 
 
 def _complain(words: str, code: int) -> int:
-    print(f"converter: {' '.join(words.split())}", file=sys.stderr)
+    print(f"think-addon: {' '.join(words.split())}", file=sys.stderr)
     return code
 
 

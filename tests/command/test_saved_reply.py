@@ -181,7 +181,7 @@ def test_a_request_is_shown_too() -> None:
     assert run("--to", "transcript", given=asked).stdout == b"model: m\n\nuser\nHi\n"
     refused = run("--to", "anthropic", given=asked)
     assert (refused.returncode, refused.stdout) == (1, b"")
-    assert refused.stderr == b"converter: -: a request; --to transcript shows it\n"
+    assert refused.stderr == b"think-addon: -: a request; --to transcript shows it\n"
 
 
 def test_a_head_that_curl_saved_is_no_trouble() -> None:
@@ -212,22 +212,22 @@ def test_a_file_tells_by_itself_that_it_began_inside_a_thought(saved: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "given", "code", "words"),
     [
-        (["/no/such/file"], b"", 1, "converter: /no/such/file: No such file or directory\n"),
-        (["."], b"", 1, "converter: .: Is a directory\n"),
+        (["/no/such/file"], b"", 1, "think-addon: /no/such/file: No such file or directory\n"),
+        (["."], b"", 1, "think-addon: .: Is a directory\n"),
         (
             ["--to", "openai"],
             b"garbage",
             1,
-            "converter: -: no reply of chat completions, the Messages API or the Responses API\n",
+            "think-addon: -: no reply of chat completions, the Messages API or the Responses API\n",
         ),
         (
             ["--to", "transcript"],
             b"",
             1,
-            "converter: -: no reply of chat completions, the Messages API or the Responses API\n",
+            "think-addon: -: no reply of chat completions, the Messages API or the Responses API\n",
         ),
         (["--start", "never"], b"", 2, ""),
-        (["--tags", "nosuch"], b"", 2, "converter: --tags: expected auto, a pair"),
+        (["--tags", "nosuch"], b"", 2, "think-addon: --tags: expected auto, a pair"),
     ],
 )
 def test_errors_are_one_clear_line(
@@ -282,4 +282,7 @@ def test_a_closed_end_is_one_clear_line(closed: str) -> None:
         capture_output=True,
         cwd=ROOT,
     )
-    assert (done.returncode, done.stderr) == (2, b"converter: standard input or output is closed\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"think-addon: standard input or output is closed\n",
+    )
