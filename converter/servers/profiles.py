@@ -67,6 +67,7 @@ class Server:
     name. `image_links`: whether it fetches images. `history`: the field in which it takes earlier
     thoughts; `tool_turn_history`: the one a past tool call must carry its thinking in, whatever the
     history setting. `repeats_opener`: whether a reply says again what the template had opened.
+    `refuses_in_streams`: whether it refuses a request by an error in a stream of status 200.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Server:
     history: Place = "reasoning_content"
     tool_turn_history: str = ""
     repeats_opener: bool = False
+    refuses_in_streams: bool = False
 
 
 EFFORT_CEILINGS = {"minimal": 1024, "low": 2048, "medium": 4096}
@@ -169,6 +171,7 @@ SERVERS = (
         effort_models=("gpt-oss",),
         # "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
         named_tool_choice=False,
+        refuses_in_streams=True,
     ),
     Server(
         name="transformers",

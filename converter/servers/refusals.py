@@ -71,6 +71,11 @@ def schemas(body: Body) -> list[object]:
     return [*(tools if isinstance(tools, list) else []), body.get("response_format")]
 
 
+def may_be_refused(body: Body) -> bool:
+    """Tell whether a chat completion holds a schema, or a picture."""
+    return any(schemas(body)) or without_pictures(body) is not body
+
+
 def pared(part: object, names: frozenset[str]) -> object:
     """Return a tool or a response format without the words of these names in its schema."""
     for outer, inner in _HELD_IN:

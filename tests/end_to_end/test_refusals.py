@@ -161,9 +161,40 @@ REFUSED_BY = {
 TOOL = _asked({"type": "string", "pattern": r"\d", "format": "uri"}, "log")
 
 
+LM_STUDIO = (
+    'Engine protocol predict request returned 400: {"error":{"code":400,'
+    f'"message":"{REFUSED_BY["LM Studio"]}","type":"invalid_request_error"}}}}',
+    "Model does not support images. Please use a model that does.",
+)
+
+
 def refusal(words: str, status: int, then: Reply) -> Reply:
     body = json.dumps({"error": {"message": words, "code": status}}).encode()
     return Reply([body[:9], body[9:]], JSON, status, then=then)
+
+
+DATE = {"type": "object", "properties": {"day": {"type": "string", "pattern": r"^\d+$"}}}
+LINK = f"data:image/png;base64,{png()}"
+SOURCE = {"type": "base64", "media_type": "image/png", "data": png()}
+PICTURED: dict[str, Any] = {
+    "chat/completions": {
+        "tools": [{"type": "function", "function": {"name": "log", "parameters": DATE}}],
+        "messages": [
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": LINK}}]}
+        ],
+    },
+    "messages": {
+        "max_tokens": 99,
+        "tools": [{"name": "log", "input_schema": DATE}],
+        "messages": [{"role": "user", "content": [{"type": "image", "source": SOURCE}]}],
+    },
+    "responses": {
+        "tools": [{"type": "function", "name": "log", "parameters": DATE, "strict": False}],
+        "input": [{"role": "user", "content": [{"type": "input_image", "image_url": LINK}]}],
+    },
+}
+for asked in PICTURED.values():
+    asked |= {"model": "m", "stream": True}
 
 
 def good(stream: bool) -> Reply:
@@ -188,6 +219,40 @@ def test_other_servers_words(name: str, stream: bool, proxy: Proxy, server: Scri
     held = ["pattern" in str(each["parameters"]) for each in sent]
     assert held == [True, False, False]
     assert proxy.output[mark:].count(AGAIN) == 1
+
+
+def in_stream(words: str, then: Reply) -> Reply:
+    """What LM Studio's streams say: status 200, and nothing but an error."""
+    error = json.dumps({"error": {"message": words}, "message": words})
+    return Reply([f"event: error\ndata: {error}\n\n".encode()], then=then)
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "messages", "responses"])
+def test_a_stream_that_is_nothing_but_a_refusal(
+    path: str, server: ScriptedServer, proxy_folder: Path
+) -> None:
+    schema_and_picture = in_stream(LM_STUDIO[0], in_stream(LM_STUDIO[1], good(stream=True)))
+    server.answer(schema_and_picture)
+    options = ["--set", "think_server=lmstudio"]
+    with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "streams") as studio:
+        for number in (3, 4):
+            url = f"http://127.0.0.1:{studio.ports[0]}/v1/{path}"
+            reply = httpx.post(url, json=PICTURED[path], timeout=60)
+            assert "It is 5." in reply.text.replace('"}}]}', "")
+            assert "I add." in reply.text
+            assert "error" not in reply.text.replace('"error":null', "")
+            assert len(server.asked) == number
+        assert studio.output.count(AGAIN) == 2
+        studio.check(0)
+
+
+def test_another_error_in_a_stream_stays_one(server: ScriptedServer, proxy_folder: Path) -> None:
+    server.answer(in_stream("the model is gone", good(stream=True)))
+    options = ["--set", "think_server=lmstudio"]
+    with start_proxy([f"reverse:{server.address}"], options, proxy_folder, "gone") as studio:
+        reply = _post(studio.ports[0], {**TOOL, "stream": True})
+    assert "the model is gone" in reply.text
+    assert len(server.asked) == 1
 
 
 def test_it_asks_again_once(proxy: Proxy, server: ScriptedServer) -> None:

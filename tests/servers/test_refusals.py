@@ -8,6 +8,7 @@ from converter.servers.refusals import (
     ODD,
     PICTURES,
     SCHEMA_WORDS,
+    may_be_refused,
     pared,
     refused,
     refused_schemas,
@@ -119,6 +120,14 @@ def test_a_response_format_is_a_schema() -> None:
     made = without_schemas(body, refused_schemas(body, SCHEMA_WORDS))
     assert r"\d" not in str(made)
     assert "json_schema" in str(made)
+
+
+def test_what_may_be_refused_holds_a_schema_or_a_picture() -> None:
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+    assert may_be_refused(BODY)
+    assert may_be_refused({"messages": [picture]})
+    assert may_be_refused({"response_format": {"type": "json_object"}})
+    assert not may_be_refused({"messages": [{"role": "user", "content": "hi"}], "tools": []})
 
 
 def test_what_holds_nothing_refused_stays_the_same_request() -> None:

@@ -38,8 +38,8 @@ class Reply:
 
     `before`: the head waits for it. `once`: a connection brings one reply, which does not say so,
     and is dead for the next request. So are llama.cpp's after a stream: it closes them at once, but
-    a quick request comes before anybody has noticed. `then`: what the requests after the first are
-    answered.
+    a quick request comes before anybody has noticed. `then`: what the next request is
+    answered, the last of them all others.
     """
 
     steps: Sequence[bytes | threading.Event | Drop] = ()
@@ -108,7 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
             body,
         )
         reply = self.server.reply
-        reply = reply.then if reply.then and self.server.asked else reply
+        for _ in self.server.asked:
+            reply = reply.then or reply
         self.server.asked.append(asked)
         self.server.came.set()
         if reply.before:

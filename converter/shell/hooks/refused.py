@@ -47,9 +47,17 @@ class Refused:
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read on; the body is whole when it is JSON."""
         self._came += chunk
+        assert self.reads
         if len(self._came) <= ANSWER_LIMIT and json_text.readable(bytes(self._came)):
-            self._read()
+            self._read(bytes(self._came), self.reads.status_code)
         return []
+
+    def in_stream(self, chunk: bytes) -> bool:
+        """Tell whether a stream begins with a refusal, of which the status says nothing."""
+        event = chunk.partition(b"data:")[2].partition(b"\n")[0]
+        if b'"error"' in event and json_text.readable(event):
+            self._read(event, min(refusals.STATUSES))
+        return self.stopped
 
     @property
     def stopped(self) -> bool:
@@ -73,12 +81,11 @@ class Refused:
         self._record.hints += report(self._flow, [line], logging.INFO)
         return request
 
-    def _read(self) -> None:
-        assert self.reads
+    def _read(self, answer: bytes, status: int) -> None:
         sent = self._record.sides.sent
         body = json_text.read_or_none(messages.content_of(sent))
-        self._words = server_words(bytes(self._came))
-        names = refusals.refused(self.reads.status_code, self._words)
+        self._words = server_words(answer)
+        names = refusals.refused(status, self._words)
         if names <= self.left_out or not isinstance(body, dict):
             return
         spared: Body = refusals.without_schemas(body, refusals.refused_schemas(body, names))

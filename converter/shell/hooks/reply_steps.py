@@ -19,9 +19,11 @@ from converter.model.events import Event, Text, Thinking
 from converter.reply.awaited_reply import AwaitedReply
 from converter.reply.rewriter import Rewriter
 from converter.servers.known_servers import KnownServers
+from converter.servers.refusals import may_be_refused
 from converter.shell import messages
 from converter.shell.aside import aside
 from converter.shell.hooks.exchange_listener import fault_of
+from converter.shell.hooks.refused import Refused
 from converter.shell.hooks.tap import Tap
 from converter.shell.hooks.whole_bodies import must_hold_reply
 from converter.shell.keep.flow_record import FlowRecord, client_left
@@ -185,7 +187,10 @@ class ReplySteps:
     ) -> None:
         if awaited.request.form is Form.WHOLE and not awaited.watched:
             return  # the client waits for one body, so all of the stream is needed first
+        again = record.head is not None
         record.tap, record.head = self.tap(flow, record, awaited), response
+        if self._refuses_in_streams(flow, record) and may_be_refused(awaited.request.body):
+            record.tap.refusal = Refused(flow, record, record.refused)
         if awaited.watched:
             record.tap.holds = True
             return
@@ -194,7 +199,13 @@ class ReplySteps:
         framing = record.exchange.client.wire.framing
         if not framing.is_named(response.headers.get("content-type", "")):
             response.headers["content-type"] = framing.content_type
-        self._audience.live.follow(flow, record)
+        if not again:
+            self._audience.live.follow(flow, record)
+
+    def _refuses_in_streams(self, flow: HTTPFlow, record: FlowRecord) -> bool:
+        known = self._known.server(messages.upstream(flow, record.exchange))
+        server = record.exchange.settings.server or known or record.server
+        return server.refuses_in_streams and not record.exchange.native
 
     def _end_tap(self, flow: HTTPFlow, tap: Tap, record: FlowRecord, notes: list[str]) -> None:
         """End a body that is held, or that a second reply ends which is no stream."""

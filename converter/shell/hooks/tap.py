@@ -11,6 +11,7 @@ from converter.dialects.error_words import server_words
 from converter.reply.rewriter import Rewriter
 from converter.shell import messages
 from converter.shell.aside import aside_of_streams
+from converter.shell.hooks.refused import Refused
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.memory.remembering import written
 from converter.wire import json_text
@@ -40,7 +41,8 @@ class Tap:
 
     `began`: when the client's request did, on the wall's clock as all of mitmproxy's times. `tell`
     is called after each call. `explain`: puts mitmproxy's reason for a break into words. `holds`:
-    the client gets nothing but one body, of which `late` is what has been said.
+    the client gets nothing but one body, of which `late` is what has been said. `refusal`: reads
+    the first bytes of a server that may refuse in a stream.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Tap:
         self._came = len(request.raw_content or b"") if request else 0
         self.late: list[bytes] = []
         self.holds = False
+        self.refusal: Refused | None = None
         rewriter.pauses = kept is not None
         memory = kept.memory if kept else None
         self._memory = memory if memory is not None and memory.store.elsewhere else None
@@ -70,12 +73,18 @@ class Tap:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
         body's end.
         """
+        if self.refusal and chunk and self._is_refused(self.refusal, chunk):
+            return []
         at = time() - self._began
         pieces = self._rewritten(chunk, at)
         if chunk and self._memory is not None and self._memory.writes:
             self._unsaid += pieces  # the client may refer to the reply as soon as it has read it
             return self._passed(chunk, [], at)
         return self._passed(chunk, self._with_unsaid(pieces), at)
+
+    def _is_refused(self, refusal: Refused, chunk: bytes) -> bool:
+        self.refusal = refusal if refusal.in_stream(chunk) else None
+        return self.refusal is not None
 
     def _with_unsaid(self, pieces: list[bytes]) -> list[bytes]:
         unsaid, self._unsaid = self._unsaid, []
@@ -93,6 +102,8 @@ class Tap:
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
+        if self.refusal and chunk and self._is_refused(self.refusal, chunk):
+            return []
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))
         out = self._passed(chunk, self._with_unsaid(pieces), at)
@@ -101,18 +112,21 @@ class Tap:
 
     @property
     def ends_thoughts(self) -> bool:
-        """Tell whether a thought may be ended."""
+        """Tell whether a thought may be ended, or the reply be none yet."""
         awaited = self._kept.awaited if self._kept else None
-        return awaited is not None and awaited.limits.ends
+        return self.refusal is not None or (awaited is not None and awaited.limits.ends)
 
     @property
     def stopped(self) -> bool:
-        """Tell whether a thought was ended just now."""
-        return self._rewriter.stopped
+        """Tell whether a thought was ended just now, or the request refused."""
+        return self._rewriter.stopped or (self.refusal is not None and self.refusal.stopped)
 
     def again(self, possible: bool) -> Request | None:
-        """Return the request that has the reply go on behind the thought."""
+        """Return the request that has the reply go on behind the thought, or begin."""
         rewriter, kept = self._rewriter, self._kept
+        if kept and self.refusal and self.refusal.stopped:
+            kept.refused = self.refusal
+            return self.refusal.again(possible)
         rewriter.stopped = False
         sent, awaited = (kept.sides.sent, kept.awaited) if kept else (None, None)
         if rewriter.is_over or sent is None or awaited is None:

@@ -58,3 +58,21 @@ def test_another_part_may_be_refused_then_and_the_same_may_not() -> None:
         watcher = refuse(addon, flow)
         watcher(REFUSAL)
         assert not watcher.stopped
+
+
+@pytest.mark.parametrize(
+    ("chunk", "is_one"),
+    [
+        (b"event: error\ndata: " + REFUSAL + b"\n\n", True),
+        (b"data: " + REFUSAL + b"\n\n", True),
+        (b"data: " + REFUSAL[:-9], False),
+        (b'data: {"error": {"message": "gone"}}\n\n', False),
+        (b'data: {"choices": []}\n\n', False),
+        (b": a comment\n\n", False),
+    ],
+)
+def test_a_stream_may_be_nothing_but_a_refusal(chunk: bytes, is_one: bool) -> None:
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        assert watcher.in_stream(chunk) is is_one
+        assert watcher.stopped is is_one
