@@ -44,6 +44,7 @@ class Summary:
     calls: int = 0
     read_from: list[str] = field(default_factory=list)
     usage: Usage | None = None
+    timings: Mapping[str, object] = field(default_factory=dict)
     first_byte: float | None = None
     first_thought: float | None = None
     first_text: float | None = None
@@ -74,6 +75,8 @@ class Summary:
             case Failure():
                 self.failure = event.message
             case Start():
+                timings = event.own.fields.get("timings") if event.own else None
+                self.timings = timings if isinstance(timings, dict) else self.timings
                 self.model = event.model[:LONGEST_NAME] or self.model
             case _:
                 pass
@@ -85,7 +88,7 @@ class Summary:
 
     def told(self) -> Told:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
-        usage = self.usage
+        usage = self.usage or _counted(self.timings)
         values = {
             "model": self.model,
             "finish": self.finish,
@@ -129,6 +132,15 @@ class Summary:
     def _ended(self, choice: int, at: float) -> None:
         began = self._began.pop(choice, None)
         self.thinking_time += at - began if began is not None else 0.0
+
+
+def _counted(timings: Mapping[str, object]) -> Usage | None:
+    """Return llama.cpp's own counts, which it sends where no client has asked for usage."""
+    read, cached, written = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
+    if type(read) is not int or type(written) is not int:
+        return None
+    known = cached if type(cached) is int else 0
+    return Usage(read + known, written, cached=known)
 
 
 def _rounded(seconds: float | None) -> float | None:

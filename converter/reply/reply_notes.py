@@ -21,6 +21,8 @@ _UNREAD = (
     "{opener} begins the text, and no family reads it, "
     "try --set think_tags=auto --set think_tags='{opener} {closer}'"
 )
+MISREAD = ("opener missing", "closer missing", "no family reads it")
+"""Words of the notes on a reply that was read wrongly."""
 _CUT = "the reply ends at a thought, as `length`: it could not go on behind it"
 _SAMPLE = 200
 """Bytes of an unread frame that a note quotes."""

@@ -130,7 +130,7 @@ def test_llama_cpp_is_seen_to_think(
         assert "thinking" in think.text(".legend")
         sizes = json.loads(page(web, f"/exchanges/{flows(web)[0]}/context").body)
         counted = sum(tokens for _, _, tokens in sizes["parts"])
-        assert f"{counted:,} tokens, counted by the server" in sizes["note"]
+        assert sizes["note"] == f"{counted:,} tokens: each part counted by the server."
         assert f"{counted:,} → " in think.text(".legend")
         think.leave()
         web.check()

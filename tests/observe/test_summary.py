@@ -6,6 +6,7 @@ from converter.model.events import (
     Event,
     Failure,
     Finish,
+    Own,
     Start,
     Text,
     Thinking,
@@ -146,3 +147,13 @@ def test_where_calls_stood_that_were_read_from_words_is_told_once() -> None:
     other = ToolCall(1, "2", "g", "{}", read_from="a thought (glm)")
     found = told(*((1.0, event) for event in (*read, other, ToolCall(2, "3", "h", ""))))
     assert (found["calls"], found["calls_read_from"]) == (4, "text (hermes), a thought (glm)")
+
+
+def test_llama_cpps_timings_count_where_no_usage_came() -> None:
+    timings = {"prompt_n": 13, "cache_n": 7, "predicted_n": 50}
+    summary = Summary()
+    summary.feed(Start("1", "small", own=Own("openai", {"timings": timings})), 0.0)
+    told = summary.told()
+    assert (told["input_tokens"], told["cached_tokens"], told["output_tokens"]) == (20, 7, 50)
+    summary.feed(Usage(1, 2), 0.1)
+    assert (summary.told()["input_tokens"], summary.told()["output_tokens"]) == (1, 2)

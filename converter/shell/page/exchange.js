@@ -27,7 +27,7 @@ export function drawBar(bar, row) {
   return times;
 }
 
-export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", broken: "broken" };
+export const STATES = { waiting: "waiting", thinking: "thinking", answering: "answering", calling: "calling a tool", done: "done", misread: "misread", broken: "broken" };
 
 export function tokens(row) {
   if (row.output_tokens == null) {
@@ -75,7 +75,7 @@ export class Exchange {
 
   // Take all of it, or what is new.
   hear(data) {
-    const follows = this.atEnd();
+    const follows = data.request || this.atEnd();
     if (data.gone) this.part(".reply").replaceChildren(el("p", "note", "This exchange is not in mitmweb's list any more."));
     if (data.request) this.whole(data);
     for (const part of data.said || []) this.choice(part.choice).add(part, part.fresh);

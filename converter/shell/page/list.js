@@ -19,7 +19,7 @@ export const list = {
       const before = rows.get(row.id);
       rows.set(row.id, row);
       if (before && this.items.has(row.id)) this.draw(row);
-      if (!before || before.model !== row.model || before.state !== row.state) this.stale = true;
+      if (!before || Object.keys(CHOICES).some((name) => before[name] !== row[name])) this.stale = true;
     }
     for (const id of gone) {
       rows.delete(id);
@@ -74,10 +74,10 @@ export const list = {
     const item = this.items.get(row.id);
     const part = (selector) => item.querySelector(selector);
     item.className = row.state;
-    part(".model").textContent = visible(row.model || "no model");
+    part(".model").textContent = visible(row.title || row.model || "no model");
     part("time").textContent = new Date(row.at * 1000).toLocaleTimeString("en-GB");
     part(".state").textContent = visible(row.failure || STATES[row.state]);
-    part(".client").textContent = visible([row.again ? "again" : "", row.client || row.path].filter(Boolean).join(" · "));
+    part(".client").textContent = visible([row.again && "again", row.title && row.model, row.client || row.path].filter(Boolean).join(" · "));
     part(".tokens").textContent = tokens(row);
     const times = drawBar(part(".bar"), row);
     part(".took").textContent = times ? seconds(times.end) : "";

@@ -6,17 +6,21 @@ from mitmproxy.http import HTTPFlow
 
 from converter.dialects.table import find
 from converter.observe.printable import shortened
+from converter.reply import reply_notes
 from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
 from converter.shell.messages import content_of, model_of
+from converter.transcript import request
+from converter.transcript.turns import TextPart
 
 type Row = dict[str, object]
 
-WAITING, THINKING, ANSWERING, CALLING, DONE, BROKEN = (
+WAITING, THINKING, ANSWERING, CALLING, DONE, MISREAD, BROKEN = (
     "waiting",
     "thinking",
     "answering",
     "calling",
     "done",
+    "misread",
     "broken",
 )
 _GROWS = (("text", ANSWERING), ("calls", CALLING), ("thinking", THINKING))
@@ -33,6 +37,9 @@ _SHOWN = (
     "thinking_tokens",
     "first_byte",
 )
+_TITLE = 80
+_LONGEST_READ = 1 << 19
+"""Bytes of a request that is read for its question, which mitmproxy's loop waits for."""
 _LONGEST = 300
 """Characters of a word that comes from a header or a server."""
 
@@ -58,6 +65,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "path": _short(flow.request.path.partition("?")[0]),
         "client": _client(flow),
         "model": _short(str(known.get("model") or "")) or _asked_model(flow, before),
+        "title": (str(before["title"]) if before else "") or _title(flow),
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
@@ -68,6 +76,8 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
     made["state"] = (
         _state(made, before if before and before["running"] else None) if made["running"] else DONE
     )
+    if made["state"] == DONE and any(words in flow.comment for words in reply_notes.MISREAD):
+        made["state"] = MISREAD
     if failure := "" if made["running"] else _failure(flow, known, noted):
         made |= {"state": BROKEN, "failure": _short(failure)}
     return made
@@ -151,6 +161,23 @@ def _asked_model(flow: HTTPFlow, before: Row | None) -> str:
     if before is not None:
         return str(before["model"])
     return _short(model_of(content_of(flow.request)))
+
+
+def _title(flow: HTTPFlow) -> str:
+    """Return the question's first words: the newest that its user wrote, not what a client put
+    beside them in tags.
+    """
+    body = content_of(flow.request)
+    turns = request.read(body).turns if len(body) <= _LONGEST_READ else ()
+    asked = [
+        part.text
+        for turn in turns
+        if turn.role == "user"
+        for part in turn.parts
+        if isinstance(part, TextPart)
+    ]
+    words = next((text for text in reversed(asked) if not text.lstrip().startswith("<")), "")
+    return shortened(" ".join(words[:_LONGEST].split()), _TITLE)
 
 
 def _short(words: str) -> str:

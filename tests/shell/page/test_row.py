@@ -156,3 +156,21 @@ def test_long_words_are_cut() -> None:
     flow = request(CHAT, {"model": "m" * 9999, "messages": []}, user_agent="u" * 9999)
     made = of(flow)
     assert len(json.dumps(made)) < 3000
+
+
+def test_a_row_is_titled_by_the_questions_first_words() -> None:
+    turns = [
+        {"role": "user", "content": "What is\n12 * 7?"},
+        {"role": "assistant", "content": "84"},
+        {"role": "user", "content": "<system-reminder>be brief</system-reminder>"},
+    ]
+    asked = request(CHAT, json.dumps({"model": "small", "messages": turns}).encode())
+    assert of(asked)["title"] == "What is 12 * 7?"
+    assert of(request(CHAT, b"no JSON"))["title"] == ""
+
+
+def test_a_misread_reply_has_a_state_of_its_own() -> None:
+    with watched() as there:
+        flow = begun(there)
+        pass_on(flow, b"".join(stream("<mythink>Hm.</mythink>It is.")), b"")
+        assert of(there.end(flow))["state"] == "misread"
