@@ -71,9 +71,9 @@ class Tap:
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Return what the client gets for this chunk, perhaps nothing yet; an empty chunk is the
-        body's end.
+        body's end. Of a body that was left nothing counts, because a long read comes in pieces.
         """
-        if self.refusal and chunk and self._is_refused(self.refusal, chunk):
+        if chunk and (self._rewriter.stopped or self._is_refused(chunk)):
             return []
         at = time() - self._began
         pieces = self._rewritten(chunk, at)
@@ -82,8 +82,9 @@ class Tap:
             return self._passed(chunk, [], at)
         return self._passed(chunk, self._with_unsaid(pieces), at)
 
-    def _is_refused(self, refusal: Refused, chunk: bytes) -> bool:
-        self.refusal = refusal if refusal.in_stream(chunk) else None
+    def _is_refused(self, chunk: bytes) -> bool:
+        if self.refusal and not self.refusal.in_stream(chunk):
+            self.refusal = None
         return self.refusal is not None
 
     def _with_unsaid(self, pieces: list[bytes]) -> list[bytes]:
@@ -102,7 +103,7 @@ class Tap:
 
     async def beside(self, chunk: bytes) -> list[bytes]:
         """Return the same as a call; the rewriting is done in a thread, its telling in the loop."""
-        if self.refusal and chunk and self._is_refused(self.refusal, chunk):
+        if chunk and (self._rewriter.stopped or self._is_refused(chunk)):
             return []
         at = time() - self._began
         pieces = await aside_of_streams(partial(self._rewritten, chunk, at))

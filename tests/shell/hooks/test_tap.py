@@ -17,7 +17,9 @@ from converter.shell.keep.both_sides import BothSides
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.memory.remembering import StoreElsewhere
 from tests.support import endpoints
-from tests.support.frames import stream
+from tests.support.addon_flows import EVENT_STREAM, response, streaming
+from tests.support.frames import END, ROLE, stream, text
+from tests.support.kept_flows import watched
 
 
 def tap(tell: object = lambda: None) -> Tap:
@@ -141,3 +143,21 @@ def _ends_with_its_writing(through: Tap, chunks: list[bytes], may_write: threadi
 
 def _wait_for(event: threading.Event) -> None:
     assert event.wait(30)
+
+
+def test_what_comes_of_a_body_that_was_left_is_nobodys() -> None:
+    """A long read comes in pieces, and the rest of it is not the second reply's."""
+    with watched(server="llama.cpp", budget="enforce", budget_tokens="1") as there:
+        flow = there.begin(streaming(), response(EVENT_STREAM))
+        through = flow.response.stream if flow.response else None
+        assert isinstance(through, Tap)
+        through(b"".join([ROLE, *text("<think>ab", "cdef")]))
+        assert through.stopped
+        assert through(b"".join(text("of the first"))) == []
+        assert asyncio.run(through.beside(b"".join(text("of the first")))) == []
+        assert through.again(possible=True)
+        said = b"".join(through(b"".join([ROLE, *text("It is 5."), *END])))
+        through(b"")
+        kept = there.end(flow).response
+    assert b"It is 5." in said
+    assert b"of the first" not in said + (kept.content or b"" if kept else b"")
