@@ -197,6 +197,8 @@ ENFORCED = (
     "think_budget_tokens=5",
     "think_enough=6 times 7 is 42.",
 )
+LOOPING = r'root ::= "<think>\n" ("I do so so "){90} "</think>" | "42."'
+"""A thought without an end, or the answer behind it."""
 THOUGHT = "The user wants the weather in Oslo. I call get_weather."
 FORECAST = "7 degrees, rain"
 TOLD = ("think_tools=told",)
@@ -363,6 +365,14 @@ LLAMA = (
         ending="server drops",
     ),
     responses("llama-ended-thought-responses-stream", EXTRACTED, SUM, options=ENFORCED),
+    chat(
+        "llama-ended-loop-whole",
+        TAGS,
+        SUM,
+        grammar=LOOPING,
+        max_tokens=3000,
+        options=("think_loops=end",),
+    ),
     chat(
         "llama-budget-stream", TAGS, SUM, thinking_token_budget=5, options=("think_budget=proxy",)
     ),

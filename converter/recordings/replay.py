@@ -63,9 +63,10 @@ def replayed(recording: Recording, client: Dialect) -> Replay:
 
 def form_for(recording: Recording, client: Dialect) -> Form:
     """Return how the client gets the reply: as it did, as far as it was this client."""
-    if client is recording.server_dialect:
+    if client is not recording.client:
         return recording.server_form
-    return recording.client_form if client is recording.client else recording.server_form
+    own = client is recording.server_dialect and not recording.awaited().watched
+    return recording.server_form if own else recording.client_form
 
 
 def _rewritten(recording: Recording, client: Dialect) -> Replay:
