@@ -45,7 +45,8 @@ class _Lines:
     def __init__(self, context: ReplyContext) -> None:
         self._context = context
         self._model = context.model
-        self._form = context.own
+        # what another dialect's reader has left, in a replay, names none
+        self._form = context.own if context.own in (CHAT, GENERATE) else None
         self._at = _moment(context.created_at)
         self._over = False
         self._calls = ToolCalls()
