@@ -48,6 +48,29 @@ def _lines(out: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
+@pytest.mark.parametrize("form", Form)
+def test_a_mended_reply_of_an_ollama_keeps_the_form_of_its_endpoint(form: Form) -> None:
+    head = {"model": "small", "created_at": "2026-01-01T00:00:00Z"}
+    last = {"done": True, "done_reason": "stop"}
+    words: list[dict[str, object]] = [
+        {"response": "<think>hm</think>So"},
+        {"message": {"role": "assistant", "content": "<think>hm</think>So"}},
+    ]
+    for said in words:
+        sent = json.dumps({**head, **said, **last}).encode()
+        lines = _lines(_through(sent, OLLAMA, form, OLLAMA, form))
+        assert all(("response" in line) is ("response" in said) for line in lines)
+        assert all(("message" in line) is ("message" in said) for line in lines)
+        told = [line.get("message", line) for line in lines]
+        assert "".join(line.get("thinking", "") for line in told) == "hm"
+
+
+def test_a_sign_of_life_fits_both_forms_before_an_ollamas_first_line() -> None:
+    through = Rewriter(SETTINGS, OLLAMA, Form.STREAM, Form.STREAM, server=OLLAMA)
+    [line] = _lines(b"".join(through.ping()))
+    assert (line["response"], line["message"]["content"]) == ("", "")
+
+
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_a_stream_is_lines_of_which_the_last_counts(size: int) -> None:
     lines = _lines(_through(SENT, OLLAMA, Form.STREAM, OPENAI_CHAT, Form.STREAM, size))
