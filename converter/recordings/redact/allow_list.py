@@ -110,7 +110,7 @@ _MESSAGE: Table = {
             "thinking",
         )
     ),
-    **dict.fromkeys(("thinking_blocks", "refusal", "prefix", "partial")),
+    **dict.fromkeys(("thinking_blocks", "refusal", "prefix", "partial", "tool_name")),
     "content": _BLOCK,
     "tool_calls": _CALL,
     "function_call": _FUNCTION,
@@ -161,6 +161,9 @@ _MANNER = _names("""
     response_format structured_outputs grammar json_schema guided_json guided_regex guided_choice
     guided_grammar output_format
 """)
+_OPTIONS: Table = dict.fromkeys(
+    (*_SAMPLING, *_names("num_ctx num_predict num_keep repeat_last_n num_batch num_gpu num_thread"))
+)
 REQUEST: Table = {
     **dict.fromkeys(["model", *_SAMPLING, *_LIMITS, *_MANNER, *sorted(SHAPING_FIELDS)]),
     "stream_options": _STREAM_OPTIONS,
@@ -174,6 +177,8 @@ REQUEST: Table = {
     "thinking": dict.fromkeys(("type", "budget_tokens", "display")),
     "output_config": dict.fromkeys(("effort", "format")),
     "nvext": {"max_thinking_tokens": ALL},
+    "options": _OPTIONS,
+    **dict.fromkeys(("keep_alive", "prompt", "format")),
 }
 """The fields of the dialects, and of local servers, that shape a reply. Encrypted words
 and ids of replies that are kept elsewhere are left out.
@@ -188,7 +193,7 @@ PROTOCOL = frozenset(
             )
             for name in table
         ),
-        *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE) for name in table),
+        *(name for table in (_STREAM_OPTIONS, _TOOL_CHOICE, _OPTIONS) for name in table),
         *_names("""
             system assistant developer function enabled disabled adaptive omitted ephemeral object
             string number integer boolean

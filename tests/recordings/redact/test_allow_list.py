@@ -55,6 +55,16 @@ def test_what_is_not_on_the_list_is_left_out() -> None:
     }
 
 
+def test_of_an_ollama_clients_request_its_options_are_kept() -> None:
+    asked = {
+        "options": {"num_ctx": 8192, "temperature": 0, "stop": ["\n"]},
+        "keep_alive": -1,
+        "messages": [{"role": "tool", "content": "sunny", "tool_name": "look"}],
+    }
+    options = {**asked["options"], "owner": "me"}  # type: ignore[dict-item]
+    assert kept({**asked, "options": options}, REQUEST) == asked
+
+
 def test_of_options_and_choices_only_what_is_known_is_kept() -> None:
     asked = {
         "stream_options": {
