@@ -4,6 +4,7 @@
 `make bench BENCH=gaps`, or `python -m tools.bench gaps [...]`: how long others make a stream wait (`gaps.py`).
 `make bench BENCH=lengths`: what input of four times the length costs (`lengths.py`).
 `make bench BENCH=earlier`: what looking for earlier thoughts costs that are not there (`earlier.py`).
+`make bench BENCH=memory`: what keeping replies costs, and two machines with one memory (`memory.py`).
 """
 
 import argparse
@@ -14,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import batched
 from pathlib import Path
 
-from tools.bench import earlier, gaps, lengths, peers, report
+from tools.bench import earlier, gaps, lengths, memory, peers, report
 from tools.bench.contenders import BARE, Contender, rows
 from tools.bench.loads import LOADS, MEMORY, Load, Measurer, values
 from tools.bench.processes import PROJECT, Started, cores, free_ports, wait_for_port
@@ -160,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return lengths.main(words[1:])
     if words[:1] == ["earlier"]:
         return earlier.main(words[1:])
+    if words[:1] == ["memory"]:
+        return memory.main(words[1:])
     chosen = parse(words)
     run = Run(chosen)
     told = report.circumstances(chosen.source, run._repetitions)

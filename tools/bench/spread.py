@@ -1,0 +1,222 @@
+"""Conversations spread at random over two machines' processes, behind the manual's HAProxy, with one Redis.
+
+Each machine is a network of its own with two workers. One also has the balancer, Redis and the model server; the other
+reaches them through a cable. Each turn goes out on a new connection and names the turn before it; the model server says
+which words it was told, so a turn is exact when these are the conversation's, thoughts too, all of them and in order.
+"""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from tests.support.by_path_server import CHAT, ByPathServer, Says
+from tests.support.frames import whole
+from tests.support.harness import Program
+from tests.support.namespaces import CLIENT, GATEWAY, SERVER, Networks
+from tests.support.redis_server import RedisServer
+from tests.support.scripted_server import Asked
+from tools.bench.processes import PROJECT, Started, cores, wait_for_port
+
+WORKERS = 2
+_AT_A_TIME = 8
+_SECONDS_TO_START = 60
+_MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
+_PLACES = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+_NAMES_ITSELF = """
+import os
+
+def responseheaders(flow):
+    flow.response.headers["x-process"] = f"{os.getpid()}"
+"""
+_COUNTS = ("total_commands_processed", "total_net_input_bytes", "total_net_output_bytes")
+
+
+@dataclass
+class Conversation:
+    """`told`: its words so far. `previous`: its last reply's id."""
+
+    name: str
+    told: list[str] = field(default_factory=list)
+    previous: str | None = None
+    process: str = ""
+
+
+@dataclass
+class Result:
+    """What came of it. `used`: what Redis did meanwhile. `moves`: turns that another process than
+    the one of the turn before has answered.
+    """
+
+    turns: int
+    seconds: float = 0.0
+    exact: int = 0
+    moves: int = 0
+    processes: set[str] = field(default_factory=set)
+    used: dict[str, float] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """Return the report."""
+        yield f"{self.exact:,} of {self.turns:,} turns exact, {len(self.processes)} processes"
+        yield f"{self.moves:,} turns answered by another process than the turn before"
+        yield f"{self.turns / self.seconds:,.0f} turns a second"
+        for name, value in self.used.items():
+            yield f"{name}: {value / self.turns:,.3f} a turn"
+        yield from self.wrong[:5]
+
+
+def answered(words: Sequence[str]) -> list[str]:
+    """Return what the model thinks and says when it was told these words."""
+    seen = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    return [f"I read {len(words)} turns.", seen]
+
+
+def _model(asked: Asked) -> Says:
+    turns = json.loads(asked.body)["messages"]
+    told = [_text(turn["content"]) for turn in turns]
+    thought, said = answered(told)
+    return Says(whole(f"<think>{thought}</think>{said}"))
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+class _Model(ByPathServer):
+    """Keeps no list of what it was asked, for there are many."""
+
+    def reply(self, asked: Asked) -> Says:
+        return _model(asked) if asked.target == CHAT else super().reply(asked)
+
+
+class Talking:
+    """Random conversations' next turns, several at a time."""
+
+    def __init__(self, conversations: int, turns: int) -> None:
+        self._turns = turns
+        self._waiting = [Conversation(f"c{number}") for number in range(conversations)]
+        self._chosen, self._lock = random.Random(10), threading.Lock()
+        self.result = Result(conversations * turns)
+
+    def run(self) -> None:
+        """Have all conversations to their end."""
+        begun = time.monotonic()
+        with ThreadPoolExecutor(_AT_A_TIME) as threads:
+            for under_way in [threads.submit(self._talk) for _ in range(_AT_A_TIME)]:
+                under_way.result()
+        self.result.seconds = time.monotonic() - begun
+
+    def _talk(self) -> None:
+        while conversation := self._taken():
+            said = self._turn(conversation)
+            with self._lock:
+                self._note(conversation, *said)
+                if len(conversation.told) < 2 * self._turns:
+                    self._waiting.append(conversation)
+
+    def _taken(self) -> Conversation | None:
+        with self._lock:
+            if not self._waiting:
+                return None
+            return self._waiting.pop(self._chosen.randrange(len(self._waiting)))
+
+    def _turn(self, conversation: Conversation) -> tuple[list[str], str, Any]:
+        words = f"{conversation.name}: turn {len(conversation.told) // 2}"
+        conversation.told.append(words)
+        body = {"model": "small", "input": words, "previous_response_id": conversation.previous}
+        headers = {"content-type": "application/json", "authorization": "Bearer none"}
+        with closing(HTTPConnection("127.0.0.1", _BALANCER_PORT, timeout=60)) as connection:
+            connection.request("POST", "/v1/responses", json.dumps(body), headers)
+            response = connection.getresponse()
+            process = response.headers.get("x-process", "")
+            return answered(conversation.told), process, json.loads(response.read())
+
+    def _note(
+        self, conversation: Conversation, expected: list[str], process: str, reply: Any
+    ) -> None:
+        output = reply.get("output", ())
+        said = [(item.get("content") or item["summary"])[0]["text"] for item in output]
+        self.result.exact += said == expected
+        if said != expected:
+            self.result.wrong.append(f"{conversation.told[-1]}: {json.dumps(reply)[:300]}")
+        self.result.moves += conversation.process not in ("", process)
+        self.result.processes.add(process)
+        conversation.told.append("<think>{}</think>\n\n{}".format(*expected))
+        conversation.previous, conversation.process = reply.get("id"), process
+
+
+def run(conversations: int, turns: int) -> Result:
+    """Have so many conversations of so many turns. Raises NotPermittedError."""
+    talking = Talking(conversations, turns)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spread")))
+        networks = stack.enter_context(Networks())
+        here, there = networks.at_gateway, networks.at_client
+        open_to_all = ("--bind", "0.0.0.0", "--protected-mode", "no", "--appendfsync", "everysec")
+        kept = RedisServer(*open_to_all)
+        stack.push(kept)
+        here(kept.start)
+        stack.enter_context(here(lambda: _Model(None, _MODEL_PORT, SERVER)))
+        memory = f"redis://{GATEWAY}:{kept.port}/0"
+        for place, host, port in ((here, "127.0.0.1", _HERE), (there, CLIENT, _THERE)):
+            crew = stack.enter_context(_crew(place, host, port, memory, folder))
+            crew.wait_for("listening at", WORKERS)
+        log = folder / "haproxy.log"
+        balancer = stack.enter_context(here(lambda: Started(_balancer(folder), cores()[0], log)))
+        here(lambda: wait_for_port(_BALANCER_PORT, balancer, _SECONDS_TO_START))
+        with closing(here(lambda: redis.Redis(port=kept.port))) as client:
+            before = here(client.info)
+            here(talking.run)
+            talking.result.used = _used(before, here(client.info))
+    return talking.result
+
+
+def _crew(
+    place: Callable[[Callable[[], Program]], Program],
+    host: str,
+    port: int,
+    memory: str,
+    folder: Path,
+) -> Program:
+    own = folder / f"machine{port}"
+    own.mkdir()
+    script = own / "names_itself.py"
+    script.write_text(_NAMES_ITSELF)
+    options = ["--dump", "--workers", f"{WORKERS}", "--host", host, "--port", f"{port}"]
+    for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}"):
+        options += ["--set", value]
+    start = [sys.executable, "-m", "converter.command", f"http://{SERVER}:{_MODEL_PORT}", *options]
+    command = [*start, "--", "-s", str(script)]
+    return place(lambda: Program(command, own / "log", cwd=PROJECT))
+
+
+def _balancer(folder: Path) -> list[str]:
+    config = folder / "haproxy.cfg"
+    manual = (PROJECT / "docs" / "deploy" / "haproxy.cfg").read_text()
+    config.write_text(manual.replace(f"127.0.0.1:{_THERE}", f"{CLIENT}:{_THERE}"))
+    found = shutil.which("haproxy", path=_PLACES)
+    assert found, "haproxy is missing: make programs installs it"
+    return [found, "-db", "-f", str(config)]
+
+
+def _used(before: Any, after: Any) -> dict[str, float]:
+    used = {name: float(after[name] - before[name]) for name in _COUNTS}
+    worked = ("used_cpu_user", "used_cpu_sys")
+    used["microseconds of a core"] = 1e6 * sum(after[name] - before[name] for name in worked)
+    used["bytes in memory"] = float(after["used_memory"] - before["used_memory"])
+    return used
