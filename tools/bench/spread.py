@@ -34,6 +34,8 @@ from tools.bench.processes import PROJECT, Started, cores, wait_for_port
 
 WORKERS = 2
 _AT_A_TIME = 8
+_KEPT = 20_000
+"""Replies that the memory may keep: more than there are turns, for the oldest would be dropped."""
 _SECONDS_TO_START = 60
 _MODEL_PORT, _BALANCER_PORT, _HERE, _THERE = 8001, 8080, 8081, 8082
 _PLACES = f"{os.environ['PATH']}:/usr/sbin:/sbin"
@@ -198,7 +200,8 @@ def _crew(
     script = own / "names_itself.py"
     script.write_text(_NAMES_ITSELF)
     options = ["--dump", "--workers", f"{WORKERS}", "--host", host, "--port", f"{port}"]
-    for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}"):
+    limits = f"think_limits=replies={_KEPT}"
+    for value in (f"confdir={own}", "think_server=generic", f"think_memory={memory}", limits):
         options += ["--set", value]
     start = [sys.executable, "-m", "converter.command", f"http://{SERVER}:{_MODEL_PORT}", *options]
     command = [*start, "--", "-s", str(script)]
