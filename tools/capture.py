@@ -27,6 +27,9 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, IncompleteRead
 from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+import ollama
 
 from converter.recordings import flow_file
 from converter.recordings.library import Library
@@ -34,7 +37,7 @@ from converter.recordings.redact.redactor import redacted
 from converter.recordings.replay import replayed
 from tests.support.harness import VARIANTS, LlamaServer, start_proxy
 from tests.support.small_pieces import in_small_pieces
-from tools.shots import OTHERS, SHOTS, Shot
+from tools.shots import OLLAMA, OTHERS, SHOTS, Shot
 
 FOLDER = Path(__file__).resolve().parents[1] / "recordings"
 ENOUGH = 2000
@@ -118,6 +121,12 @@ class Camera:
 
 def ask(port: int, shot: Shot, drop: Callable[[], None] | None) -> bytes:
     """Return what a client gets, or as much of it as it waits for."""
+    if shot.path == OLLAMA and shot.body:
+        with ollama.Client(f"http://127.0.0.1:{port}", headers={"connection": "close"}) as client:
+            streamed = shot.body.get("stream", True)
+            got: Any = client.chat(**{**shot.body, "stream": streamed})
+            parts = got if streamed else [got]
+            return b"".join(part.model_dump_json().encode() for part in parts)
     connection = HTTPConnection("127.0.0.1", port)
     body = None if shot.body is None else json.dumps(shot.body, ensure_ascii=False).encode()
     connection.request(shot.method, shot.path, body, dict(shot.headers))

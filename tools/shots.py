@@ -465,7 +465,7 @@ LLAMA = (
     ),
     messages("llama-extracted-tool-call-anthropic-stream", EXTRACTED, WEATHER, tools=[TOOL]),
     ollama(
-        "llama-home-assistant-ollama-stream",
+        "llama-tool-call-ollama-stream",
         EXTRACTED,
         WEATHER,
         tools=[OPENAI_TOOL],

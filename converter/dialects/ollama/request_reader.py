@@ -28,8 +28,11 @@ _PICTURES = {"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lG": "image/gif", "U
 _READ = {"num_predict", "temperature", "top_p", "top_k", "stop"}
 _GOES_ON = {"seed", "min_p", "presence_penalty", "frequency_penalty", "repeat_penalty"}
 """Options that have the same name in a chat completion."""
-_NO_PLACE = ("suffix", "raw", "context", "template", "logprobs")
-"""Fields that change the reply, and that no chat completion has."""
+_NO_PLACE = (
+    *("suffix", "raw", "context", "template", "logprobs", "top_logprobs"),
+    *("keep_alive", "truncate", "shift"),
+)
+"""Fields that no chat completion has: of the reply, and of the model's time and window."""
 
 
 class NothingAskedError(RequestError):

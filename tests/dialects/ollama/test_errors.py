@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from converter.dialects.ollama.errors import error_body, error_reply
 
 
@@ -9,10 +11,11 @@ def test_an_error_is_one_text() -> None:
     assert json.loads(error_body("busy", "api_error", 500)) == {"error": "busy"}
 
 
-def test_a_servers_error_keeps_its_status_and_its_words() -> None:
-    said = json.dumps({"error": {"message": "no such model", "code": 404}}).encode()
-    status, body = error_reply(404, said) or (0, b"")
-    assert (status, json.loads(body)) == (404, {"error": "no such model"})
+@pytest.mark.parametrize("code", [400, 404, 429, 500])
+def test_a_servers_error_keeps_its_status_and_its_words(code: int) -> None:
+    said = json.dumps({"error": {"message": "no such model", "code": code}}).encode()
+    status, body = error_reply(code, said) or (0, b"")
+    assert (status, json.loads(body)) == (code, {"error": "no such model"})
 
 
 def test_an_error_of_the_dialect_goes_on_as_it_came() -> None:

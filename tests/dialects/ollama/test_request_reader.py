@@ -85,6 +85,11 @@ def test_results_find_their_calls_by_id_by_tool_and_by_order() -> None:
     ]
 
 
+def test_fields_of_the_models_time_and_window_are_told() -> None:
+    asked = _read(keep_alive=-1, truncate=True, shift=False, top_logprobs=2)
+    assert asked.notes == ("no server takes it with a request: top_logprobs, keep_alive, truncate",)
+
+
 def test_pictures_are_of_the_kind_that_they_begin_as() -> None:
     (turn,) = _read(messages=[{"role": "user", "content": "", "images": ["/9j/4A", "AAAA"]}]).turns
     sources = [block.source for block in turn.blocks if isinstance(block, Image)]
