@@ -12,7 +12,9 @@ from converter.parsing import thought_ender
 from converter.recordings.recording import Found, Recording
 from converter.reply.joined_reply import SecondReply
 from laws import laws
+from laws.client_view import view_of
 from laws.joined import joined
+from laws.variants import variants
 from tests.support.frames import END, HEAD, ROLE, delta, text
 from tests.support.recordings_of import recording
 from tests.support.strategies import law
@@ -85,3 +87,34 @@ def test_words_that_the_second_reply_loses_are_found(monkeypatch: pytest.MonkeyP
 
 def test_a_second_reply_that_thinks_is_no_matter_of_these_laws() -> None:
     assert joined(ended(["I need to think"], ["<think>", "on"])) is None
+
+
+PIECE = "ab cd ef gh "
+
+
+def looped(**options: str) -> Recording:
+    """Two replies, the first of which repeats itself, up to the frame in which that shows."""
+    first = [ROLE, *text("<think>", "abc ", *[PIECE] * 64)]
+    second = b"".join([ROLE, *text("The ", "answer."), *END])
+    second = second.replace(str(HEAD["id"]).encode(), SECOND)
+    return recording(b"".join(first) + second, options={**options, "enough": ENOUGH}, found=LLAMA)
+
+
+def test_a_loop_is_ended_as_a_budget_is() -> None:
+    """A budget that ends at the same letter, of which the laws are asked, gives the same."""
+    loop, budget = looped(loops="end"), looped(budget="enforce", budget_tokens="192")
+    assert joined(budget)
+    assert broken(budget) == []
+    for variant in variants(loop):
+        view = view_of(loop, variant)
+        assert view == view_of(budget, variant)
+        assert ENOUGH in str(view)
+        assert "answer" in str(view)
+
+
+def test_a_second_end_is_final() -> None:
+    twice = ended(["I ne", "ed to think"], ["<think>", "and on and on"])
+    for variant in variants(twice):
+        told = str(view_of(twice, variant))
+        assert "and on a\\n\\nNow I answer." in told  # and no letter behind the second budget
+        assert "'length'" in told or "'max_tokens'" in told
