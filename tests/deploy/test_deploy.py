@@ -38,8 +38,14 @@ def addon_of_compose(file: Path) -> list[str]:
     return list(services["think-addon"]["command"])
 
 
+def of_kubernetes() -> dict[tuple[str, str], Any]:
+    """Its objects, by kind and name."""
+    read = YAML(typ="safe").load_all(KUBERNETES.read_text())
+    return {(each["kind"], each["metadata"]["name"]): each for each in read}
+
+
 def addon_of_kubernetes() -> list[str]:
-    deployment, _ = YAML(typ="safe").load_all(KUBERNETES.read_text())
+    deployment = of_kubernetes()["Deployment", "model"]
     containers = deployment["spec"]["template"]["spec"]["containers"]
     return next(list(each["args"]) for each in containers if each["name"] == "think-addon")
 
@@ -92,6 +98,27 @@ def test_compose_publishes_on_this_machine_only(file: Path) -> None:
 
 def test_kubernetes_knows_every_field() -> None:
     checked(str(PROGRAMS / "kubernetes-validate"), "--strict", "-k", "1.31", str(KUBERNETES))
+
+
+def test_the_replicas_of_kubernetes_share_a_memory() -> None:
+    """One secret has Valkey's password and the address with it; the service has Valkey's name."""
+    made = of_kubernetes()
+    keys = {
+        each["name"]: each["valueFrom"]["secretKeyRef"]
+        for kind, name in (("Deployment", "model"), ("StatefulSet", "think-memory"))
+        for container in made[kind, name]["spec"]["template"]["spec"]["containers"]
+        for each in container.get("env", ())
+    }
+    assert {name: key["name"] for name, key in keys.items()} == {
+        "THINK_MEMORY": "think-memory",
+        "PASSWORD": "think-memory",
+    }
+    text = KUBERNETES.read_text()
+    assert all(f"--from-literal={key['key']}=" in text for key in keys.values())
+    assert "redis://:PASSWORD@think-memory:6379/0" in text
+    store, service = made["StatefulSet", "think-memory"], made["Service", "think-memory"]
+    assert service["spec"]["selector"] == store["spec"]["template"]["metadata"]["labels"]
+    assert store["spec"]["serviceName"] == service["metadata"]["name"]
 
 
 def test_the_unit_is_a_unit(tmp_path: Path) -> None:
