@@ -67,7 +67,8 @@ class Recording:
 
     `options`: those in force, by their short names. `ended`: empty when the reply is complete, else
     why it broke off. `places`: the hosts and addresses that it went through, which are in no
-    recording that was redacted.
+    recording that was redacted. `reply_id`, `created_at`: the live exchange's name and its second
+    since 1970, which no file keeps.
     """
 
     name: str
@@ -80,6 +81,8 @@ class Recording:
     found: Found = field(default_factory=Found)
     ended: str = ""
     places: frozenset[str] = frozenset()
+    reply_id: str = REPLY_ID
+    created_at: int = 0
 
     @cached_property
     def body(self) -> bytes:
@@ -130,10 +133,9 @@ class Recording:
 
     def exchange(self) -> Exchange:
         """Return the exchange. Raises RecordingError for a request that is not ours."""
-        request = self.asked
-        made = begin(
-            request.method, request.path, request.headers, self.settings, REPLY_ID, reverse=True
-        )
+        request, at = self.asked, self.created_at
+        asked = (request.method, request.path, request.headers)
+        made = begin(*asked, self.settings, self.reply_id, reverse=True, created_at=at)
         if made is None:
             what = f"{request.method} {request.path}"
             raise RecordingError(f"{self.name}: {what} is no request that the addon acts on")

@@ -3,7 +3,7 @@ it comes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mitmproxy.http import HTTPFlow
 
@@ -61,6 +61,9 @@ def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
     except RecordingError as error:
         unread = WireTab((WireStep(None, got, got),), f"Only what the client got is known: {error}")
         return lambda: unread
+
+    came = int(flow.request.timestamp_start)
+    recording = replace(recording, reply_id=flow.id, created_at=came)
 
     def read() -> WireTab:
         try:

@@ -19,6 +19,15 @@ def test_each_chunk_has_what_went_out_for_it() -> None:
         assert wire.steps[1].went == b"" or b"reasoning_content" in wire.steps[1].went
 
 
+def test_names_and_times_of_the_addons_own_are_the_clients() -> None:
+    asked = {"model": "small", "input": "Hi", "stream": True}
+    flow = kept(request("/v1/responses", asked), response(EVENT_STREAM), *FRAMES)
+    for each in (flow, saved(flow)):
+        wire = of_flow(each)()
+        assert wire.note == ""
+        assert f"resp_{flow.id}".encode() in b"".join(step.went for step in wire.steps)
+
+
 def test_a_running_reply_has_the_same_steps_as_when_it_is_over() -> None:
     with watched() as there:
         flow = there.begin(streaming(MESSAGES), response(EVENT_STREAM))
