@@ -376,3 +376,34 @@ def test_a_head_has_no_body(address: str) -> None:
             answer = plain.ask(path, b"", method="HEAD")
             assert (answer.status, answer.body) == (200, b"")
             assert plain.ask("/api/version", b"", method="GET").status == 200, "it goes on"
+
+
+FAULTS: dict[str, tuple[list[bytes], str]] = {
+    "no end": (TAGGED[:-1], "cut short"),
+    "half a line": ([*TAGGED[:2], TAGGED[2][:40]], "cannot be read"),
+    "an error": ([*TAGGED[:2], b'{"error":"out of memory"}\n'], "out of memory"),
+    "an error at once": ([b'{"error":"out of memory"}\n'], "out of memory"),
+    "a page": ([*TAGGED[:2], b"<html>gone</html>\n", *TAGGED[2:]], "gone"),
+    "a line that is no object": ([*TAGGED[:2], b"[1]\n", *TAGGED[2:]], "cannot be read"),
+    "two ends": ([*TAGGED, COUNTED], ""),
+    "nothing": ([b"\n"], "empty"),
+    "blank lines": ([b"\n", TAGGED[0], b"\n\n", *TAGGED[1:]], ""),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_ollama(real: ByPathServer, home: Proxy, fault: str) -> None:
+    steps, error = FAULTS[fault]
+    real.rows[CHAT] = Says(steps=steps, headers=LINES)
+    words, thoughts, failure = "", "", ""
+    with ollama.Client(f"http://127.0.0.1:{home.ports[0]}", headers=CLOSED) as client:
+        try:
+            for part in client.chat(MODEL, SUM, stream=True):
+                words += part.message.content or ""
+                thoughts += part.message.thinking or ""
+        except ollama.ResponseError as raised:
+            failure = raised.error
+    assert (error in failure) if error else not failure
+    assert "think>" not in words + thoughts
+    if not error:
+        assert (thoughts.strip(), words.strip()) == ("hm", "So")

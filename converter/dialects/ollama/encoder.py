@@ -235,10 +235,12 @@ class OllamaStreamEncoder(_OllamaEncoder):
         return [_written(line) for line in self._lines.silence()]
 
     def feed(self, events: Sequence[Event], raw: bytes | None = None) -> list[bytes]:
-        """Return the lines; the server's own where it says just that, and nothing waits."""
+        """Return the lines; the server's own where it says just that, and nothing waits. A blank
+        one goes nowhere, because clients read each as JSON.
+        """
         waits = self._lines.waits
         lines = [_written(line) for event in events for line in self._lines.feed(event)]
-        if raw is None or waits:
+        if raw is None or waits or not raw.strip():
             return lines
         self._lines.passed()
         return [raw]
