@@ -118,8 +118,6 @@ def test_what_cannot_be_had_is_an_error_of_the_package(client: ollama.Client) ->
         client.show("other")
     with pytest.raises(ollama.ResponseError, match="managed at the server"):
         client.pull("other")
-    with pytest.raises(ollama.ResponseError, match="managed at the server"):
-        client.create_blob(__file__)
     with pytest.raises(ollama.ResponseError, match="embeddings"):
         client.embed(MODEL, "a")
     with pytest.raises(ollama.ResponseError, match="messages"):

@@ -16,7 +16,7 @@ OF_MODELS = "/api/(?:tags|ps|show)"
 PATHS = (
     ("GET|HEAD", "/api/(?:version|tags|ps)"),
     ("POST", "/api/show"),
-    ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete|blobs/[^/?]+)"),
+    ("POST|DELETE|HEAD", "/api/(?:pull|push|create|copy|delete)"),
 )
 """Methods and paths that the addon answers, unless the server is an Ollama."""
 _EPOCH = "1970-01-01T00:00:00Z"
