@@ -14,13 +14,14 @@ from tests.support.clients import ANTHROPIC, OPENAI, Client, Dialect
 from tests.support.harness import TESTS, VARIANTS, LlamaServer
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage
-from tools.shots import OPENAI_TOOL, TOO_LONG, TOOL
+from tools.shots import OPENAI_TOOL, TOOL
 
 SIZE, LOW, NARROW = (1280, 800), (1280, 560), (400, 760)
+BOOK = "Sum up this book." + " And so on." * 2000
 LOOP = "Write a Python loop from 1 to 5."
 ASKED: tuple[tuple[Dialect, str, dict[str, object]], ...] = (
     (OPENAI, "6 * 7", {}),
-    (ANTHROPIC, TOO_LONG, {}),
+    (ANTHROPIC, BOOK, {}),
     (ANTHROPIC, "What is the weather in Oslo?", {"tools": [TOOL]}),
     (OPENAI, "What is the weather in Oslo and Rome?", {"tools": [OPENAI_TOOL]}),
     (ANTHROPIC, LOOP, {"system": "You are a helpful assistant."}),

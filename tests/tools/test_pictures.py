@@ -8,7 +8,7 @@ from tools.pictures import make
 
 pytestmark = pytest.mark.slow
 
-LARGEST = 150_000
+LARGEST = 160_000
 
 
 @pytest.mark.long
