@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from mitmproxy.http import HTTPFlow
 
 from converter.recordings import flow_file
-from converter.recordings.recording import RecordingError
+from converter.recordings.recording import Recording, RecordingError
 from converter.recordings.replay import replayed
 from converter.shell.keep.both_sides import BothSides
 from converter.shell.messages import content_of
@@ -61,27 +61,21 @@ def of_flow(flow: HTTPFlow) -> Callable[[], WireTab]:
     except RecordingError as error:
         unread = WireTab((WireStep(None, got, got),), f"Only what the client got is known: {error}")
         return lambda: unread
-
     came = int(flow.request.timestamp_start)
     recording = replace(recording, reply_id=flow.id, created_at=came)
+    return lambda: _rewritten_again(recording, got)
 
-    def read() -> WireTab:
-        try:
-            replay = replayed(recording, recording.client)
-        except RecordingError as error:
-            return WireTab(
-                (WireStep(None, recording.body, got),), f"It cannot be rewritten again: {error}"
-            )
-        steps = [WireStep(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
-        steps += [WireStep(None, b"", replay.end)] if replay.end and not replay.broken else []
-        note = (
-            ""
-            if replay.body == got
-            else "The client got other bytes than these, which the addon would write now."
-        )
-        return WireTab(tuple(steps), note)
 
-    return read
+def _rewritten_again(recording: Recording, got: bytes) -> WireTab:
+    try:
+        replay = replayed(recording, recording.client)
+    except RecordingError as error:
+        whole = WireStep(None, recording.body, got)
+        return WireTab((whole,), f"It cannot be rewritten again: {error}")
+    steps = [WireStep(step.chunk.at, step.chunk.data, step.out) for step in replay.steps]
+    steps += [WireStep(None, b"", replay.end)] if replay.end and not replay.broken else []
+    other = "The client got other bytes than these, which the addon would write now."
+    return WireTab(tuple(steps), "" if replay.body == got else other)
 
 
 def of_running(running: BothSides, begin: int) -> list[WireStep]:
