@@ -13,8 +13,10 @@ from converter.shell import messages
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.watch.thought_hook import report
 from converter.wire import json_text
-from converter.wire.bounds import ANSWER_LIMIT
 
+_log = logging.getLogger(__name__)
+_LONGEST = 1 << 16
+"""Bytes of a refusal: it is looked at with each chunk, so that a long one would cost its square."""
 AGAIN = "the server refused {names}, and was asked again without: {words}"
 METADATA = "think_refused"
 """The request that the server refused, in the flow's metadata."""
@@ -46,10 +48,10 @@ class Refused:
 
     def __call__(self, chunk: bytes) -> list[bytes]:
         """Read on; the body is whole when it is JSON."""
-        self._came += chunk
-        assert self.reads
-        if len(self._came) <= ANSWER_LIMIT and json_text.readable(bytes(self._came)):
-            self._read(bytes(self._came), self.reads.status_code)
+        self._came += chunk if len(self._came) <= _LONGEST else b""
+        status = self.reads.status_code if self.reads else 0
+        if len(self._came) <= _LONGEST and json_text.readable(bytes(self._came)):
+            self._read(bytes(self._came), status)
         return []
 
     def in_stream(self, chunk: bytes) -> bool:
@@ -82,6 +84,12 @@ class Refused:
         return request
 
     def _read(self, answer: bytes, status: int) -> None:
+        try:
+            self._spare(answer, status)
+        except Exception:  # a fault of ours costs the second request, not the server's answer
+            _log.exception("think: a refusal could not be read")
+
+    def _spare(self, answer: bytes, status: int) -> None:
         sent = self._record.sides.sent
         body = json_text.read_or_none(messages.content_of(sent))
         self._words = server_words(answer)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from mitmproxy.http import HTTPFlow, Response
 
+from converter.servers import refusals
 from converter.shell.hooks.refused import METADATA, Refused
 from tests.support.addon_flows import CHAT, ask, request, running, wait
 
@@ -76,3 +77,26 @@ def test_a_stream_may_be_nothing_but_a_refusal(chunk: bytes, is_one: bool) -> No
         watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
         assert watcher.in_stream(chunk) is is_one
         assert watcher.stopped is is_one
+
+
+def test_a_page_of_an_error_is_no_refusal() -> None:
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        for chunk in (b"x" * 60_000, b"x" * 60_000, REFUSAL):
+            watcher(chunk)
+        assert not watcher.stopped
+        assert len(watcher._came) == 120_000
+
+
+def test_a_fault_of_ours_leaves_the_servers_answer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(refusals, "refused_schemas", broken)
+    with running() as (addon, _):
+        watcher = refuse(addon, ask(addon, request(CHAT, BODY)))
+        assert watcher(REFUSAL) == []
+    assert not watcher.stopped
+    assert "could not be read" in caplog.text
