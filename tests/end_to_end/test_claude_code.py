@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Llama
+from tests.end_to_end.test_thoughts_in_history import CACHED, UNKNOWN, WANTS
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.claude_code import NO_TOOLS, Session, ask, install
 from tests.support.error_words import TOGETHER
@@ -114,6 +115,20 @@ def test_a_thought_of_the_small_model_is_ended_and_the_answer_comes(
     assert session.blocks[0]["thinking"].endswith(f"\n\n{ENOUGH}")
     assert session.end["result"] == session.blocks[1]["text"]
     assert session.end["usage"]["output_tokens"] > 5
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [(WANTS, 0, 2), (UNKNOWN, 20, 200)])
+def test_the_real_servers_cache_holds_a_turn_whose_thought_came_back(
+    program: Path, llamas: dict[str, Llama], tmp_path: Path, name: str, least: int, most: int
+) -> None:
+    """It brings its thoughts: a model that wants them reads none of its turn again."""
+    more = {"body": {**CACHED, "temperature": 0}}
+    told = [*NO_TOOLS, "--model", name]
+    port = llamas["extracted"].port
+    first = ask(program, port, tmp_path, "12 * 7", *told, **more).end["usage"]
+    second = ask(program, port, tmp_path, "6 * 7", *told, "--continue", **more).end["usage"]
+    had = sum(first[f"{part}_tokens"] for part in ("input", "cache_read_input", "output"))
+    assert least <= had - second["cache_read_input_tokens"] <= most
 
 
 def test_an_agent_calls_a_tool_and_answers_with_what_it_gave(
