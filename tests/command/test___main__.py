@@ -11,7 +11,7 @@ import pytest
 from converter.command.__main__ import main
 from tests.support import frames
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
-from tests.support.harness import Program
+from tests.support.harness import Program, free_ports
 
 pytestmark = pytest.mark.slow
 
@@ -115,9 +115,12 @@ def test_installed_the_command_starts_the_proxy_from_anywhere(
         named, cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout.startswith("think-addon 0.")
     rows = {**owned_by("vllm"), CHAT: Says(frames.whole("<think>I add.</think>84"))}
+    port = str(free_ports(1)[0])  # another test may have the usual one
     with (
         ByPathServer(rows) as server,
-        _running([sys.executable, "-c", start, server.address], tmp_path) as program,
+        _running(
+            [sys.executable, "-c", start, server.address, "--port", port], tmp_path
+        ) as program,
     ):
         proxy = program.wait_for(r"Proxy: +(\S+)")[0]
         request = urllib.request.Request(
