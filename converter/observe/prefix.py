@@ -17,7 +17,7 @@ from converter.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMP
 
 type Fields = Mapping[str, object]
 
-_SYSTEM = ("system", "developer")
+SYSTEM = ("system", "developer")
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _THOUGHT_PARTS = ("thinking", "redacted_thinking")
 _MARK = "cache_control"
@@ -95,13 +95,13 @@ class Prompts:
         """Return where a request of `size` bytes breaks with the one before it, and keep it in
         that one's place.
         """
-        now = _messages(body)
+        now = messages_of(body)
         if size > LONGEST_PROMPT or not now:
             return None
         found = self._before(owner, now)
         before = self._kept.pop(found) if found else None
         self._bytes -= before.size if before else 0
-        self._keep(_Kept(owner, body, size, _known_by(now[-1])))
+        self._keep(_Kept(owner, body, size, known_by(now[-1])))
         return broken(before.body, body) if before else None
 
     def _before(self, owner: str, now: Sequence[object]) -> int | None:
@@ -111,11 +111,11 @@ class Prompts:
         known = dict[int, str]()
         for number in reversed(self._kept):
             kept = self._kept[number]
-            messages = _messages(kept.body)
+            messages = messages_of(kept.body)
             last = len(messages) - 1
             if kept.owner == owner and last + 1 < len(now):
-                known[last] = known.get(last) or _known_by(now[last])
-                if known[last] == kept.last and _goes_on(messages, now):
+                known[last] = known.get(last) or known_by(now[last])
+                if known[last] == kept.last and alike(messages, now) > last:
                     return number
         return None
 
@@ -156,15 +156,18 @@ def _same(one: str, other: str) -> int:
     return low
 
 
-def _messages(body: Fields) -> Sequence[object]:
+def messages_of(body: Fields) -> Sequence[object]:
+    """Return the messages of a request, of whatever dialect."""
     messages = body.get("messages") or body.get("input")
     return messages if isinstance(messages, list) else ()
 
 
-def _goes_on(before: Sequence[object], now: Sequence[object]) -> bool:
-    """Tell whether a conversation begins as another; equal messages cost nothing."""
-    pairs = zip(before, now, strict=False)
-    return all(one == other or _known_by(one) == _known_by(other) for one, other in pairs)
+def alike(before: Sequence[object], now: Sequence[object]) -> int:
+    """Return how many messages two conversations begin with alike; equal ones cost nothing."""
+    for number, (one, other) in enumerate(zip(before, now, strict=False)):
+        if one != other and known_by(one) != known_by(other):
+            return number
+    return min(len(before), len(now))
 
 
 def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
@@ -174,7 +177,7 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
         yield f"tool {_name(tool)}", {"tool": _unmarked(tool)}
     if system := body.get("system"):
         yield "the system text", {"role": "system", "content": system}
-    for number, message in enumerate(_messages(body)):
+    for number, message in enumerate(messages_of(body)):
         role = message.get("role") if isinstance(message, Mapping) else ""
         yield f"message {number} ({role})", message
 
@@ -188,10 +191,10 @@ def _part(name: str, message: object) -> Part:
     return Part(name, plain + "\n".join(thoughts), plain)
 
 
-def _known_by(message: object) -> str:
+def known_by(message: object) -> str:
     """Return the role of a message and how its words begin, without those that move."""
     role = str(message.get("role")) if isinstance(message, Mapping) else ""
-    if role in _SYSTEM:
+    if role in SYSTEM:
         return role
     words, length = list[str](), 0
     for is_thought, text in _texts(message):
