@@ -30,6 +30,7 @@ CALL = {
     "type": "function",
     "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'},
 }
+HEAD = "#rows button.row"
 NAMELESS = """
 return [...document.querySelectorAll('button, a, input, select, textarea, [tabindex="0"]')]
   .filter((each) => each.offsetParent && !(each.textContent.trim() || each.ariaLabel ||
@@ -261,6 +262,46 @@ def test_what_fills_a_request_is_told_by_size(
         think.unsize()
     think.keys("c")
     think.until_shown("deep", REPLY)
+
+
+def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
+    hostile = "Mend <img src=x onerror=alert(1)> \u202eit"
+    function = {"name": "task", "arguments": json.dumps({"prompt": "Look for the fault"})}
+    main: list[dict[str, object]] = [{"role": "user", "content": hostile}]
+    goes_on = [*main, {"role": "assistant", "tool_calls": [{**CALL, "function": function}]}]
+    sub = [{"role": "user", "content": "Look for the fault"}]
+    with Client(web.port) as client:
+        for messages in (main, sub, [*goes_on, {"role": "tool", "content": "here"}]):
+            body = {"model": "small", "stream": True, "messages": messages}
+            client.ask(CHAT, json.dumps(body).encode())
+    think.show(web, 0)
+    think.until_shown("3 turns · 1 sub-agent", HEAD)
+    assert "Mend <img src=x onerror=alert(1)> \\u202eit" in think.text(HEAD)
+    assert "21 → 15 tokens" in think.text(HEAD)
+    assert (think.attribute(HEAD, "aria-expanded"), think.rows()) == ("false", [])
+    think.keys("j" + Keys.ENTER)
+    think.until(lambda: len(think.rows()) == 3, "the session's exchanges")
+    assert think.attribute(HEAD, "aria-expanded") == "true"
+    assert think.elements("#rows a.sub") == 1
+    think.keys("j")
+    think.until_shown("deep", REPLY)
+    assert think.script(NAMELESS) == []
+    for theme in ("Light", "Dark"):
+        think.press("#theme")
+        assert think.text("#theme") == theme
+        assert think.script(CONTRAST) == []
+        think.screenshot(f"think-session-{theme.lower()}")
+    think.press("#theme")
+    think.resize(400, 800)
+    try:
+        assert think.script("return document.documentElement.scrollWidth") == 400
+    finally:
+        think.unsize()
+    think.press(HEAD)
+    think.until(lambda: think.rows() == [], "the session folded")
 
 
 def _asked() -> bytes:

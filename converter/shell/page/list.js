@@ -1,25 +1,37 @@
 // The list of exchanges, and what narrows it.
 
-import { $, number, plural, seconds, visible } from "./elements.js";
+import { $, el, number, plural, seconds, visible } from "./elements.js";
 import { STATES, drawBar, tokens } from "./exchange.js";
 import { rows, shown } from "./known.js";
 import { ask } from "./line.js";
 
 export const SHOWN = 1000; // rows that are drawn; older ones when they are asked for
+const GROUPED = ["session", "within"];
 export const CHOICES = { model: "models", server: "servers", client: "clients", state: "states" };
+
+// The session at the head of a row's branches.
+function root(row) {
+  let name = row.session || row.id;
+  for (let up = row; up?.within; up = rows.get(name)) name = up.within;
+  return name;
+}
 
 export const list = {
   items: new Map(),
+  groups: new Map(),
+  open: new Set(),
   found: null,
   limit: SHOWN,
 
   hear(fresh, gone) {
+    const grown = new Set();
     for (const row of fresh) {
       row.began = Date.now() - row.age * 1000;
       const before = rows.get(row.id);
       rows.set(row.id, row);
       if (before && this.items.has(row.id)) this.draw(row);
-      if (!before || Object.keys(CHOICES).some((name) => before[name] !== row[name])) this.stale = true;
+      grown.add(root(row));
+      if (!before || [...GROUPED, ...Object.keys(CHOICES)].some((name) => before[name] !== row[name])) this.stale = true;
     }
     for (const id of gone) {
       rows.delete(id);
@@ -28,6 +40,18 @@ export const list = {
       this.stale = true;
     }
     if (this.stale) this.arrange();
+    else for (const name of grown) if (this.items.has(`s${name}`)) this.draw(this.head(name));
+  },
+
+  // A session as a row: what its exchanges took together.
+  head(name) {
+    const of = this.groups.get(name).map((id) => rows.get(id));
+    const sum = (key) => of.reduce((total, row) => total + (row[key] || 0), 0);
+    const branches = new Set(of.map((row) => row.session)).size - 1;
+    const model = [plural(of.length, "turn"), branches && plural(branches, "sub-agent")].filter(Boolean).join(" · ");
+    const made = { ...of[0], id: `s${name}`, title: (rows.get(name) || of.at(-1)).title || "no words", model, running: false };
+    for (const key of ["waited", "thought", "end", "input_tokens", "output_tokens"]) made[key] = sum(key);
+    return made;
   },
 
   clear() {
@@ -46,27 +70,52 @@ export const list = {
     this.stale = false;
     this.options();
     const wanted = [...rows.values()].filter((row) => this.matches(row)).sort((one, other) => other.at - one.at);
-    this.order = wanted.slice(0, this.limit).map((row) => row.id);
+    this.groups = new Map();
+    for (const row of wanted) {
+      const name = root(row);
+      if (!this.groups.has(name)) this.groups.set(name, []);
+      this.groups.get(name).push(row.id);
+    }
+    const order = [...this.groups].flatMap(([name, ids]) => (ids.length < 2 ? ids : [`s${name}`, ...(this.open.has(name) ? ids : [])]));
+    this.order = order.slice(0, this.limit);
     const keep = new Set(this.order);
     for (const [id, item] of this.items) if (!keep.has(id)) { item.remove(); this.items.delete(id); }
     let at = $("rows").firstElementChild;
     for (const id of this.order) {
-      const item = this.items.get(id) || this.item(id);
+      const item = this.items.get(id) || this.item(id), row = rows.get(id);
+      if (!row) this.draw(this.head(id.slice(1)));
+      item.firstElementChild.classList.toggle("in", Boolean(row && this.groups.get(root(row)).length > 1));
+      item.firstElementChild.classList.toggle("sub", Boolean(row?.within));
       if (item === at) at = at.nextElementSibling;
       else $("rows").insertBefore(item, at);
     }
     const total = rows.size;
     const some = wanted.length === total ? plural(total, "exchange") : `${number(wanted.length)} of ${plural(total, "exchange")}`;
     $("count").textContent = total ? some : "No exchanges yet. Ask a model through the proxy.";
-    $("older").hidden = wanted.length <= this.limit;
+    $("older").hidden = order.length <= this.limit;
   },
 
   item(id) {
     const made = $("row-template").content.cloneNode(true).firstElementChild;
-    made.firstElementChild.href = `#${id}`;
     this.items.set(id, made);
+    if (!rows.has(id)) return this.fold(made, id);
+    made.firstElementChild.href = `#${id}`;
     if (shown.has(id)) made.firstElementChild.setAttribute("aria-current", "true");
     this.draw(rows.get(id));
+    return made;
+  },
+
+  // Make a session's row a button that folds and unfolds it.
+  fold(made, id) {
+    const name = id.slice(1), button = el("button", "row", ...made.firstElementChild.childNodes);
+    button.id = id;
+    button.ariaExpanded = String(this.open.has(name));
+    button.onclick = () => {
+      if (!this.open.delete(name)) this.open.add(name);
+      button.ariaExpanded = String(this.open.has(name));
+      this.arrange();
+    };
+    made.replaceChildren(button);
     return made;
   },
 
@@ -109,10 +158,15 @@ export const list = {
     this.arrange();
   },
 
-  // Go to an older or a newer one.
+  // Go to an older or a newer one; a session's row takes the focus, and Enter unfolds it.
   step(by) {
-    const at = this.order.indexOf([...shown.keys()][0]);
+    const head = this.order.indexOf(document.activeElement.id);
+    const at = head < 0 ? this.order.indexOf([...shown.keys()][0]) : head;
     const id = this.order[at < 0 ? 0 : Math.min(Math.max(at + by, 0), this.order.length - 1)];
-    if (id) { location.hash = id; this.items.get(id).scrollIntoView({ block: "nearest" }); }
+    if (!id) return;
+    if (head >= 0) document.activeElement.blur();
+    if (rows.has(id)) location.hash = id;
+    else $(id).focus();
+    this.items.get(id).scrollIntoView({ block: "nearest" });
   },
 };

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 from mitmproxy import flow
 from mitmproxy.http import HTTPFlow
 
+from converter.observe.prefix import messages_of
+from converter.observe.sessions import Messages, Sessions
 from converter.observe.statistics import CountedReply
 from converter.shell.keep.flow_record import FlowRecord
+from converter.shell.messages import content_of
 from converter.shell.page import row as rows
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
 from converter.shell.watch.terminal.printer import reply_of
+from converter.wire import json_text
+from converter.wire.bounds import LONGEST_PROMPT
 
 if TYPE_CHECKING:  # mitmdump's own binary is without it
     from mitmproxy.addons.view import View
@@ -63,6 +68,7 @@ class Listed:
             (view.sig_view_refresh, self._all_changed),
         )
         self._running = running
+        self._sessions = Sessions(self._asked)
         self._entries: dict[str, _Entry] = {}
         self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
         self._stale: dict[str, None] = {}
@@ -82,6 +88,7 @@ class Listed:
         self._entries.clear()
         self._stale.clear()
         self._gone.clear()
+        self._sessions = Sessions(self._asked)
 
     def find(self, name: str) -> HTTPFlow | None:
         """Return the conversation of an id."""
@@ -135,11 +142,26 @@ class Listed:
         before = self._entries.get(name)
         running = self._running.get(name)
         made = rows.row(listed, running, before.row if before else None)
+        made |= self._session(listed, str(made["client"]))
         if before is None or before.row != made:
             self._version += 1
             self._entries[name] = _Entry(
                 made, None if made["running"] else _counted(listed, made), self._version
             )
+
+    def _session(self, listed: HTTPFlow, client: str) -> Row:
+        """Return the session of an exchange, once its request has come, and whose branch it is."""
+        if not self._sessions.of(listed.id) and (asked := self._asked(listed.id)):
+            self._stale |= dict.fromkeys(self._sessions.add(listed.id, client, asked))
+        session = self._sessions.of(listed.id)
+        return {"session": session.name, "within": session.within} if session else {}
+
+    def _asked(self, name: str) -> Messages:
+        """Return the messages of an exchange's request, none of one too long for a step."""
+        listed = self.find(name)
+        body = content_of(listed.request) if listed else b""
+        read = json_text.read_or_none(body) if len(body) <= LONGEST_PROMPT else None
+        return messages_of(read) if isinstance(read, dict) else ()
 
     def _forget(self, name: str) -> None:
         if self._entries.pop(name, None):
@@ -154,7 +176,8 @@ class Listed:
         self._stale[flow.id] = None
 
     def _all_changed(self) -> None:
-        listed = [each.id for each in reversed(list(self._view))]
+        in_order = sorted(self._view, key=lambda each: each.timestamp_created)
+        listed = [each.id for each in in_order]  # a session grows in this order
         self._stale = dict.fromkeys([*listed, *self._entries])
 
 

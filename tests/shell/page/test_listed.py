@@ -141,3 +141,68 @@ def test_a_conversation_is_found_by_its_id(there: Watched) -> None:
     assert exchanges.find(other.id) is None
     assert exchanges.find("none") is None
     assert exchanges.flows() == [flow]
+
+
+def chat(*said: tuple[str, str], **more: object) -> dict[str, object]:
+    messages = [{"role": role, "content": words} for role, words in said]
+    return {"model": "small", "messages": [*messages, *more.get("calls", [])]}  # type: ignore[misc]
+
+
+def test_a_session_is_told_in_its_rows_in_whatever_order_mitmweb_lists(there: Watched) -> None:
+    turns = [("user", "Hi"), ("assistant", "Yes?"), ("user", "And?")]
+    flows = [request(CHAT, chat(*turns)), request(CHAT, chat(*turns[:1]))]
+    for flow, created in zip(flows, (2.0, 1.0), strict=True):
+        flow.timestamp_created = created
+    there.view.add(flows)
+    exchanges = opened(there)
+    wait(exchanges.refresh())
+    assert {row["session"] for row in exchanges.changes(0).rows} == {flows[1].id}
+
+
+def test_a_sub_agents_rows_change_when_its_call_is_read(there: Watched) -> None:
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    main, sub = request(CHAT, chat(("user", "Hi"))), request(CHAT, chat(("user", "Look at it")))
+    there.view.add([main])
+    there.view.add([sub])
+    wait(exchanges.refresh())
+    version = exchanges.changes(0).version
+    goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
+    there.view.add([goes_on])
+    wait(exchanges.refresh())
+    told = {row["id"]: (row["session"], row["within"]) for row in exchanges.changes(version).rows}
+    assert told == {sub.id: (sub.id, main.id), goes_on.id: (main.id, "")}
+
+
+def test_a_request_that_is_no_json_or_too_long_is_a_row_without_a_session(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed, "LONGEST_PROMPT", 200)
+    there.view.add([request(CHAT, b"{"), request(CHAT, chat(("user", "x" * 200)))])
+    exchanges = opened(there)
+    wait(exchanges.refresh())
+    assert ["session" in row for row in exchanges.changes(0).rows] == [False, False]
+
+
+def test_nothing_is_read_for_sessions_before_a_page_looks(
+    there: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = list[str]()
+    plain = Listed._asked
+
+    def counted(exchanges: Listed, name: str) -> object:
+        reads.append(name)
+        return plain(exchanges, name)
+
+    monkeypatch.setattr(Listed, "_asked", counted)
+    made = Listed(there.view, UNDER_WAY)
+    flows = [request(CHAT) for _ in range(5)]
+    there.view.add(flows)
+    wait(made.refresh())
+    assert reads == []
+    made.open()
+    wait(made.refresh())
+    there.view.update(flows)
+    wait(made.refresh())
+    assert sorted(reads) == sorted(flow.id for flow in flows)
