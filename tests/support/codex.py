@@ -46,7 +46,7 @@ include_instructions = false
 
 [features]
 goals = false
-multi_agent = false
+multi_agent = {agents}
 shell_tool = {tools}
 unified_exec = {tools}
 """
@@ -101,9 +101,11 @@ def ask(
     tools: bool = True,
     resume: bool = False,
     provider: str = "local",
+    agents: bool = False,
 ) -> Session:
     """One prompt, in an empty home and an empty folder of work. `resume`: the session before it goes
-    on. `provider`: what its server is called; one called OpenAI is asked for more.
+    on. `provider`: what its server is called; one called OpenAI is asked for more. `agents`: it may
+    start others.
     """
     home, work = folder / "home", folder / "work"
     for made in (home, work):
@@ -118,6 +120,7 @@ def ask(
         python=sys.executable,
         mcp=TESTS / "support" / "echo_mcp.py",
         tools=str(tools).lower(),
+        agents=str(agents).lower(),
     )
     (home / "config.toml").write_text(written)
     subcommand = ["exec", "resume", "--last"] if resume else ["exec"]
