@@ -72,6 +72,7 @@ class Listed:
         self._entries: dict[str, _Entry] = {}
         self._gone: deque[tuple[int, str]] = deque(maxlen=MOST_GONE)
         self._stale: dict[str, None] = {}
+        self._coming: dict[str, None] = {}  # a request that comes is told late, and begins sessions
         self._version = 0
         self._lock = asyncio.Lock()
 
@@ -87,6 +88,7 @@ class Listed:
             signal.disconnect(hear)
         self._entries.clear()
         self._stale.clear()
+        self._coming.clear()
         self._gone.clear()
         self._sessions = Sessions(self._asked)
 
@@ -109,12 +111,13 @@ class Listed:
             self._stale |= {name: None for name in self._running if name in self._entries}
             begun = time.perf_counter()
             while self._stale:
-                name = next(iter(self._stale))
-                del self._stale[name]
-                self._read(name)
-                if time.perf_counter() - begun > SLICE:
-                    await asyncio.sleep(0)
-                    begun = time.perf_counter()
+                self._stale |= self._coming
+                for name in sorted(self._stale, key=self._created):
+                    self._stale.pop(name, None)
+                    self._read(name)
+                    if time.perf_counter() - begun > SLICE:
+                        await asyncio.sleep(0)
+                        begun = time.perf_counter()
 
     def changes(self, since: int) -> Changes:
         """Return what is new since a version; 0 for a page that knows nothing."""
@@ -153,17 +156,29 @@ class Listed:
         """Return the session of an exchange, once its request has come, and whose branch it is."""
         if not self._sessions.of(listed.id) and (asked := self._asked(listed.id)):
             self._stale |= dict.fromkeys(self._sessions.add(listed.id, client, asked))
+        self._coming.pop(listed.id, None)
+        if listed.request.timestamp_end is None and listed.error is None:
+            self._coming[listed.id] = None
         session = self._sessions.of(listed.id)
         return {"session": session.name, "within": session.within} if session else {}
 
     def _asked(self, name: str) -> Messages:
-        """Return the messages of an exchange's request, none of one too long for a step."""
-        listed = self.find(name)
-        body = content_of(listed.request) if listed else b""
+        """Return the messages that a client sent, none of a request too long for a step. A flow
+        under way shows the request that the server gets, maybe of another dialect.
+        """
+        listed, running = self.find(name), self._running.get(name)
+        asked = running.sides.asked if running else None
+        body = content_of(asked or listed.request) if listed else b""
         read = json_text.read_or_none(body) if len(body) <= LONGEST_PROMPT else None
         return messages_of(read) if isinstance(read, dict) else ()
 
+    def _created(self, name: str) -> float:
+        """Return when an exchange began: a session grows in this order."""
+        listed = self._view.get_by_id(name)
+        return listed.timestamp_created if listed else 0.0
+
     def _forget(self, name: str) -> None:
+        self._coming.pop(name, None)
         if self._entries.pop(name, None):
             self._version += 1
             self._gone.append((self._version, name))
@@ -176,8 +191,7 @@ class Listed:
         self._stale[flow.id] = None
 
     def _all_changed(self) -> None:
-        in_order = sorted(self._view, key=lambda each: each.timestamp_created)
-        listed = [each.id for each in in_order]  # a session grows in this order
+        listed = [each.id for each in self._view]
         self._stale = dict.fromkeys([*listed, *self._entries])
 
 

@@ -8,7 +8,16 @@ import pytest
 from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import listed
 from converter.shell.page.listed import Listed
-from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response, streaming, wait
+from tests.support.addon_flows import (
+    ASKED,
+    CHAT,
+    EVENT_STREAM,
+    MESSAGES,
+    request,
+    response,
+    streaming,
+    wait,
+)
 from tests.support.frames import ROLE, stream, text
 from tests.support.kept_flows import Watched, pass_on, watched
 
@@ -206,3 +215,48 @@ def test_nothing_is_read_for_sessions_before_a_page_looks(
     there.view.update(flows)
     wait(made.refresh())
     assert sorted(reads) == sorted(flow.id for flow in flows)
+
+
+def test_a_request_under_way_is_known_by_what_its_client_sent(there: Watched) -> None:
+    """The server gets another dialect, with the system text as a message."""
+    exchanges = opened(there)
+    said = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
+    asked = {**ASKED, "system": "Be brief."}
+    first = request(MESSAGES, {**asked, "messages": said[:1]})
+    goes_on = request(MESSAGES, {**asked, "messages": said})
+    there.answer(first, response(EVENT_STREAM), *stream("Yes?"))
+    for flow in (first, goes_on):
+        there.view.add([flow])
+    there.ask(goes_on)
+    assert goes_on.request.path == CHAT
+    wait(exchanges.refresh())
+    assert {row["session"] for row in exchanges.changes(0).rows} == {first.id}
+    there.break_off(goes_on, "gone")
+
+
+def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Watched) -> None:
+    """Its row is made before its body is there, and it is told as changed behind those that its
+    reply has caused: a client has the last bytes before mitmproxy's hook.
+    """
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    main = request(CHAT, chat(("user", "Hi")))
+    goes_on = request(CHAT, chat(("user", "Hi"), calls=[call]))
+    sub = request(CHAT, chat(("user", "Look at it")))
+    for number, flow in enumerate((main, goes_on, sub)):
+        flow.timestamp_created = float(number)
+    body, main.request.raw_content, main.request.timestamp_end = (
+        main.request.raw_content,
+        None,
+        None,
+    )
+    there.view.add([main])
+    wait(exchanges.refresh())
+    wait(exchanges.refresh())
+    main.request.raw_content, main.request.timestamp_end = body, 1.0
+    for flow in (sub, goes_on):
+        there.view.add([flow])
+    wait(exchanges.refresh())
+    told = {row["id"]: (row["session"], row["within"]) for row in exchanges.changes(0).rows}
+    assert told == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
