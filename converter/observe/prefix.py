@@ -162,6 +162,13 @@ def messages_of(body: Fields) -> Sequence[object]:
     return messages if isinstance(messages, list) else ()
 
 
+def texts_of(body: Fields) -> dict[str, str]:
+    """Return the words of a prompt's parts by their names, in the order in which templates write
+    them.
+    """
+    return {name: _part(name, piece).words for name, piece in _pieces(body)}
+
+
 def alike(before: Sequence[object], now: Sequence[object]) -> int:
     """Return how many messages two conversations begin with alike; equal ones cost nothing."""
     for number, (one, other) in enumerate(zip(before, now, strict=False)):

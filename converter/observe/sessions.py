@@ -52,6 +52,19 @@ class Sessions:
         """Return the session of an exchange, none of one that nobody told of."""
         return self._of.get(exchange)
 
+    def family(self, exchange: str) -> list[Session]:
+        """Return the session of an exchange with all that belongs to it: the one that no call began
+        comes first, then the branches in the order in which they began.
+        """
+        if (session := self._of.get(exchange)) is None:
+            return []
+        root = self._root(session)
+        kin = {each for each in self._of.values() if self._root(each) is root}
+        return sorted(kin, key=lambda each: each.number)
+
+    def _root(self, session: Session) -> Session:
+        return self._root(self._of[session.within]) if session.within else session
+
     def add(self, exchange: str, client: str, messages: Messages) -> list[str]:
         """Put an exchange into its session; return the exchanges that became those of a branch."""
         opening = _opening(messages)

@@ -53,9 +53,14 @@ def read(body: bytes, chosen: Settings | None = None) -> Transcript:
     """
     try:
         value = json_text.read(body) if body.strip() else {}
-        return _request(value, chosen or _DEFAULTS) if isinstance(value, dict) else _unread(body)
+        return of_fields(value, chosen) if isinstance(value, dict) else _unread(body)
     except (json_text.UnreadableError, RecursionError):
         return _unread(body)
+
+
+def of_fields(body: Body, chosen: Settings | None = None) -> Transcript:
+    """Return the transcript of a request whose JSON is read already."""
+    return _request(body, chosen or _DEFAULTS)
 
 
 def _unread(body: bytes) -> Transcript:

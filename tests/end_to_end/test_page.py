@@ -300,8 +300,37 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
         assert think.script("return document.documentElement.scrollWidth") == 400
     finally:
         think.unsize()
+    _is_read_whole(web, think)
+    think.show(web, 0)
+    think.until_shown("3 turns · 1 sub-agent", HEAD)
+    think.press(HEAD)
+    think.until(lambda: len(think.rows()) == 3, "the session unfolded")
     think.press(HEAD)
     think.until(lambda: think.rows() == [], "the session folded")
+
+
+def _is_read_whole(web: Mitmweb, think: ThinkPage) -> None:
+    """The session as a page of its own, reached by its link: its tree, and what differs."""
+    link = think.attribute("[data-do=session]", "href")
+    base, _, query = web.page.partition("?")
+    think.open_address(f"{base}think/{link.partition('think/')[2]}?{query}")
+    think.until_shown("Sub-agent · Look for the fault", "details.branch")
+    assert "<img src=x onerror=alert(1)>" in think.text("h1")
+    assert think.elements("img, script") == 0
+    assert think.elements("main > article") == 2
+    assert think.elements("details.branch article") == 1
+    assert think.script(NAMELESS) == []
+    assert think.script(CONTRAST) == []
+    think.screenshot("think-session-whole")
+    think.resize(400, 800)
+    try:
+        assert think.script("return document.documentElement.scrollWidth") == 400
+    finally:
+        think.unsize()
+    think.script("document.querySelector('[name=to]').selectedIndex = 2")
+    think.press("form button")
+    think.until_shown("message 2 (tool)", "#differs")
+    assert think.script(CONTRAST) == []
 
 
 def _asked() -> bytes:

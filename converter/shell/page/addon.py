@@ -15,6 +15,7 @@ from converter.shell.keep.flow_record import UNDER_WAY
 from converter.shell.page import context
 from converter.shell.page.listed import Listed
 from converter.shell.page.search import Search
+from converter.shell.page.session import Told
 from converter.shell.page.watcher import Watcher
 from converter.shell.probes.upstream_client import UpstreamClient
 from converter.shell.record.recorder import Recorder
@@ -81,6 +82,15 @@ class Page:
             if not self._watchers:
                 self.exchanges().close()
                 self.search = Search()
+
+    async def session(self, flow: HTTPFlow) -> list[Told]:
+        """Take the exchanges that belong together with one."""
+        watcher = self.opened()  # nobody may look any more
+        try:
+            await self.exchanges().refresh()
+            return self.exchanges().session(flow.id)
+        finally:
+            self.closed(watcher)
 
     async def context(self, flow: HTTPFlow) -> dict[str, object]:
         """Return what fills an exchange's prompt."""

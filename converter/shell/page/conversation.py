@@ -35,7 +35,7 @@ with a picture.
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class Body:
     """A reply, and how to read it."""
 
     data: bytes
@@ -44,6 +44,7 @@ class _Body:
     expected: Expected | None
 
     def read(self) -> Transcript:
+        """Return what it says."""
         return reply.read(self.data, self.settings, self.content_type, expected=self.expected)
 
 
@@ -53,7 +54,7 @@ def conversation(flow: HTTPFlow, running: bool) -> Callable[[], Values]:
     """
     body = content_of(flow.request)
     chosen = reading_of(flow, of_server=True)[0]
-    got = None if running else _got(flow)
+    got = None if running else answer_of(flow)
     sent = None if running else _sent(flow)
     facts, noted = facts_of(flow), notes(flow, notes_of(flow))
     withheld = flow.metadata.get("think_whole")
@@ -83,7 +84,7 @@ def transcript_of(flow: HTTPFlow) -> tuple[Transcript, Mapping[str, object]]:
     """Return request and reply as one transcript, and what else is known of the reply."""
     chosen, _ = reading_of(flow, of_server=True)
     question = request.read(content_of(flow.request), chosen)
-    got = _got(flow)
+    got = answer_of(flow)
     if got is None:
         return question, {}
     answer = got.read()
@@ -160,7 +161,7 @@ def _status(flow: HTTPFlow) -> str:
     return f"{flow.response.status_code} {flow.response.reason}".strip()
 
 
-def _got(flow: HTTPFlow) -> _Body | None:
+def answer_of(flow: HTTPFlow) -> Body | None:
     """Return what the client got. A reply that the addon has not written is read as a server's."""
     if notes_of(flow):
         return _body(flow.response)
@@ -177,22 +178,22 @@ def _refused(flow: HTTPFlow) -> list[Field]:
     return [Field(name, json_text.read_or_none(sent)) for name, sent in pair]
 
 
-def _sent(flow: HTTPFlow) -> _Body | None:
+def _sent(flow: HTTPFlow) -> Body | None:
     """Return what the server sent, if the client got something else."""
     return _body(backup_of(flow), *reading_of(flow, of_server=True))
 
 
 def _body(
     response: Response | None, chosen: Settings = AS_WRITTEN, expected: Expected | None = None
-) -> _Body | None:
+) -> Body | None:
     if response is None:
         return None
     content_type = response.headers.get("content-type", "")
-    return _Body(content_of(response), content_type, chosen, expected)
+    return Body(content_of(response), content_type, chosen, expected)
 
 
 def _thoughts_kept_back(
-    got: Transcript, facts: Mapping[str, object], sent: _Body | None
+    got: Transcript, facts: Mapping[str, object], sent: Body | None
 ) -> list[str]:
     """Return the thoughts of a reply whose client got none, though the model had some."""
     has_thoughts = any(isinstance(part, ThinkingPart) for turn in got.turns for part in turn.parts)

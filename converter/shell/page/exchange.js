@@ -48,6 +48,7 @@ export class Exchange {
     this.frames = 0;
     this.root.addEventListener("click", (event) => this.clicked(event));
     this.part("[data-do=mitmweb]").href = `./#/flows/${id}/response`;
+    this.part("[data-do=session]").href = `think/exchanges/${id}/session`;
     this.part(".about").textContent = "Reading …";
     this.row();
   }

@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,10 +19,11 @@ from mitmproxy.http import HTTPFlow, Message
 from converter.recordings.expectation import Expectation
 from converter.recordings.recording import RecordingError
 from converter.shell.aside import AT_ONCE, SHOWING, aside
-from converter.shell.page import curl
+from converter.shell.page import curl, session
 from converter.shell.page import mitmweb_internals as mitmweb
 from converter.shell.page.addon import PATH, Page, RefusedError
 from converter.shell.page.conversation import transcript_of
+from converter.shell.page.session_page import SessionPage
 from converter.shell.page.watcher import Watcher
 from converter.shell.record.recorder import told
 from converter.transcript import terminal
@@ -56,6 +58,7 @@ def mount(app: Any, page: Page) -> Any:
         (rf"{exchange}/again", Again, given),
         (rf"{exchange}/(?P<form>curl|text)", Written, given),
         (rf"{exchange}/context", Context, given),
+        (rf"{exchange}/session(?P<form>|\.html|\.jsonl)", SessionShown, given),
         (mitmweb.CONTENT, Shown),
     ]
     return mitmweb.add_handlers(app, handlers)
@@ -192,6 +195,34 @@ class Context(_PageHandler):
     async def get(self, flow_id: str) -> None:
         """Return the parts of what the server got, by size."""
         self.write(await self.page.context(self.found(flow_id)))
+
+
+class SessionShown(_PageHandler):
+    """A session whole: a page to read, or a file to keep."""
+
+    async def get(self, flow_id: str, form: str) -> None:
+        """Return the page, with two requests compared where it asks for that, or the file."""
+        found = await self.page.session(self.found(flow_id))
+        pair = self.get_query_argument("from", ""), self.get_query_argument("to", "")
+        style = (FOLDER / "think.css").read_text()
+        written: Mapping[str, Callable[[], str]] = {
+            "": lambda: SessionPage(found, _LINKED, saved=False).write(pair),
+            ".html": lambda: SessionPage(found, f"<style>{style}</style>", saved=True).write(),
+            ".jsonl": lambda: session.lines(found),
+        }
+        words = await aside(AT_ONCE + 1, written[form], SHOWING)
+        kind = "application/jsonl" if form == ".jsonl" else "text/html"
+        self.set_header("Content-Type", f"{kind}; charset=utf-8")
+        self.set_header("Content-Security-Policy", SECURITY)
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("Cache-Control", "no-store")
+        if form:
+            name = f"attachment; filename=think-session-{flow_id[:8]}{form}"
+            self.set_header("Content-Disposition", name)
+        self.finish(words.encode(errors="backslashreplace"))
+
+
+_LINKED = '<link rel="icon" href="data:,"><link rel="stylesheet" href="../../think.css">'
 
 
 class Shown(mitmweb.FlowContentView):

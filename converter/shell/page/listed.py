@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mitmproxy import flow
-from mitmproxy.http import HTTPFlow
+from mitmproxy.http import HTTPFlow, Request
 
 from converter.observe.prefix import messages_of
 from converter.observe.sessions import Messages, Sessions
@@ -18,8 +18,10 @@ from converter.observe.statistics import CountedReply
 from converter.shell.keep.flow_record import FlowRecord
 from converter.shell.messages import content_of
 from converter.shell.page import row as rows
+from converter.shell.page import session
 from converter.shell.page.numbers import Numbers, in_the_last_hour
 from converter.shell.page.row import Row
+from converter.shell.page.session import Told
 from converter.shell.watch.terminal.printer import reply_of
 from converter.wire import json_text
 from converter.wire.bounds import LONGEST_PROMPT
@@ -105,6 +107,15 @@ class Listed:
             if isinstance(each, HTTPFlow) and rows.is_listed(each)
         ]
 
+    def session(self, name: str) -> list[Told]:
+        """Take the exchanges of a session and of its branches, in the order in which they began."""
+        kin = [each for session in self._sessions.family(name) for each in session.exchanges]
+        return [
+            session.told(flow, self._entries[flow.id].row, content_of(self._request(flow)))
+            for each in sorted(kin or [name], key=self._created)
+            if (flow := self.find(each)) and flow.id in self._entries
+        ]
+
     async def refresh(self) -> None:
         """Make the rows anew that may have changed, some at a time."""
         async with self._lock:
@@ -159,18 +170,22 @@ class Listed:
         self._coming.pop(listed.id, None)
         if listed.request.timestamp_end is None and listed.error is None:
             self._coming[listed.id] = None
-        session = self._sessions.of(listed.id)
-        return {"session": session.name, "within": session.within} if session else {}
+        found = self._sessions.of(listed.id)
+        return {"session": found.name, "within": found.within} if found else {}
 
     def _asked(self, name: str) -> Messages:
-        """Return the messages that a client sent, none of a request too long for a step. A flow
-        under way shows the request that the server gets, maybe of another dialect.
-        """
-        listed, running = self.find(name), self._running.get(name)
-        asked = running.sides.asked if running else None
-        body = content_of(asked or listed.request) if listed else b""
+        """Return the messages that a client sent, none of a request too long for a step."""
+        listed = self.find(name)
+        body = content_of(self._request(listed)) if listed else b""
         read = json_text.read_or_none(body) if len(body) <= LONGEST_PROMPT else None
         return messages_of(read) if isinstance(read, dict) else ()
+
+    def _request(self, flow: HTTPFlow) -> Request:
+        """Return the client's request. A flow under way shows the one that the server gets, maybe
+        of another dialect.
+        """
+        running = self._running.get(flow.id)
+        return running.sides.asked or flow.request if running else flow.request
 
     def _created(self, name: str) -> float:
         """Return when an exchange began: a session grows in this order."""

@@ -104,6 +104,7 @@ PATHS = (
     "/search?words=x",
     "/exchanges/0a/curl",
     "/exchanges/0a/context",
+    "/exchanges/0a/session",
     "/updates",
 )
 
@@ -303,3 +304,16 @@ def test_a_script_that_is_loaded_anew_has_its_page(
         assert ask(web).status == 200
         assert len(json.loads(ask(web, "/search?words=seventy").body)["found"]) == 1
         web.check()
+
+
+def test_a_session_is_a_page_and_two_files(web: Mitmweb, exchange: str) -> None:
+    page, file, lines = (ask(web, f"{exchange}/session{form}") for form in ("", ".html", ".jsonl"))
+    assert THOUGHT in page.body.decode()
+    assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+    assert "<style>" in file.body.decode()
+    assert THOUGHT in file.body.decode()
+    assert ".html" in file.headers["Content-Disposition"]
+    [line] = [json.loads(line) for line in lines.body.splitlines()]
+    [thought, answer] = line["reply"]["turns"][0]["parts"]
+    assert (thought["text"], answer["text"].strip()) == (THOUGHT, ANSWER)
+    assert lines.headers["Content-Type"] == "application/jsonl; charset=utf-8"

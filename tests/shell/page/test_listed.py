@@ -260,3 +260,23 @@ def test_a_request_that_is_told_late_is_still_the_first_of_its_session(there: Wa
     wait(exchanges.refresh())
     told = {row["id"]: (row["session"], row["within"]) for row in exchanges.changes(0).rows}
     assert told == {main.id: (main.id, ""), goes_on.id: (main.id, ""), sub.id: (sub.id, main.id)}
+
+
+def test_a_session_is_taken_with_its_branches_in_order(there: Watched) -> None:
+    exchanges = opened(there)
+    function = {"name": "task", "arguments": '{"prompt": "Look at it"}'}
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    flows = [
+        request(CHAT, chat(("user", "Hi"))),
+        request(CHAT, chat(("user", "Look at it"))),
+        request(CHAT, chat(("user", "Hi"), calls=[call])),
+        request(CHAT, chat(("user", "Bye"))),
+    ]
+    for number, flow in enumerate(flows):
+        flow.timestamp_created = float(number)
+        there.view.add([flow])
+    wait(exchanges.refresh())
+    taken = exchanges.session(flows[1].id)
+    assert [each.row["id"] for each in taken] == [flow.id for flow in flows[:3]]
+    assert [each.row["id"] for each in exchanges.session(flows[3].id)] == [flows[3].id]
+    assert exchanges.session("gone") == []
