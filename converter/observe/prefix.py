@@ -11,6 +11,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from converter.observe.thought_events import BILLING_LINES
 from converter.wire.bounds import KEPT_PROMPT_BYTES, KEPT_PROMPTS, LONGEST_PROMPT
@@ -26,21 +27,65 @@ _NEAR = 30
 """Characters of the longest date or time."""
 _BLOCK = 2000
 """Characters of a block whose first words tell what it is."""
+_BEGUN_TURN = 8
+"""Tokens at a prompt's end that begin the reply, and stand otherwise in the history."""
 _HEAD = 4000
 """Characters by which a message is known: a long result that was cut short is still the same."""
 _REMINDER = re.compile(
     r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL
 )
-_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
-_MOVING: tuple[tuple[str, re.Pattern[str], int | None], ...] = (
-    ("a billing line, another in each request", BILLING_LINES, None),
-    ("a reminder that the client moves", _REMINDER, None),
-    ("the date or the time", _DATE, 0),
-    ("git status", re.compile(r"\b[gG]it ?[sS]tatus\b"), _BLOCK),
+_ASKS_TO_THINK = re.compile(
+    r"Before you answer, think step by step inside <thinking>.*?outside of the tags\.", re.DOTALL
 )
-"""What clients write anew in words that they repeat: its name, how it is found, and how many
-characters behind it belong to it; None: without it both texts are the same. The first counts.
-"""
+_TOLD_TOOLS = re.compile(r"# Tools\n\nYou can use these tools:\n<tools>.*?\n</tools>", re.DOTALL)
+_NOTHING = re.compile("(?!)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|[A-Z][a-z]+day\b|\b20\d\d\b")
+
+
+class Breaker(NamedTuple):
+    """Words written anew in text that is repeated. `pattern` finds it, and `behind` characters
+    more belong to it; `None`: without it both texts are the same. `mend`: what its user can do.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    behind: int | None
+    mend: str = ""
+
+
+BREAKERS = (
+    Breaker(
+        "a billing line, another in each request",
+        BILLING_LINES,
+        None,
+        "without think_native it is taken out; CLAUDE_CODE_ATTRIBUTION_HEADER=0 as well",
+    ),
+    Breaker("a reminder that the client moves", _REMINDER, None),
+    Breaker("the addon's words that ask to think", _ASKS_TO_THINK, None, "think_prompt=off"),
+    Breaker(
+        "other tools told in words, or another order",
+        _TOLD_TOOLS,
+        None,
+        "have the client offer the same tools in every turn",
+    ),
+    Breaker("the date or the time", _DATE, 0, "have the client tell the day alone, or neither"),
+    Breaker(
+        "git status",
+        re.compile(r"\b[gG]it ?[sS]tatus\b"),
+        _BLOCK,
+        "start Claude Code with CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS=1",
+    ),
+)
+"""The first that explains a difference counts."""
+_MODEL = Breaker("another model", _NOTHING, 0, "ask one model, or map both to it with think_models")
+_TOOLS = Breaker(
+    "other tools, or another order", _NOTHING, 0, "have the client offer the same in every turn"
+)
+_TOOL = Breaker("the tool is described otherwise", _NOTHING, 0)
+_THOUGHT = Breaker(
+    "an earlier thought was left out or changed", _NOTHING, 0, "think_restore=auto puts it back"
+)
+_WORDS = Breaker("other words", _NOTHING, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +97,48 @@ class Part:
     plain: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A request of `size` bytes. `last`: what its last message is known by."""
+@dataclass(slots=True)
+class Prompt:
+    """A request of `size` bytes, named `name`. `tokens`: the server's count, once it is told."""
 
     owner: str
+    name: str
     body: Fields
     size: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A prompt. `turns`: all messages but the system text; `last`: what the last is known by."""
+
+    prompt: Prompt
+    turns: Sequence[object]
     last: str
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A place where the prompt became another. `share`: of the prompt, before it."""
+    """A place where the prompt became another."""
 
     place: str
     cause: str
-    share: float
+    mend: str = ""
 
-    def told(self, prompt: int | None, cached: int | None) -> str:
+    def told(self, before: int | None, prompt: int | None, cached: int | None) -> str:
         """Return the break in a line, without words of the prompt; nothing where the server's own
         count says that its cache held.
 
-        `prompt` and `cached`: tokens, as the server tells them.
+        `before`, `prompt` and `cached`: tokens of the earlier prompt, of this one, and of this one
+        in the cache, as the server tells them.
         """
         again = ""
         if prompt and cached is not None:
-            if cached > prompt * (1 + self.share) / 2:
+            if before and cached >= before - _BEGUN_TURN:
                 return ""
             again = f"; {prompt - cached:,} of {prompt:,} tokens were read again"
-        return f"the cached prompt was broken at {self.place}: {self.cause}{again}"
+        mend = f" ({self.mend})" if self.mend else ""
+        return f"the cached prompt was broken at {self.place}: {self.cause}{again}{mend}"
 
 
 class Prompts:
@@ -91,18 +148,15 @@ class Prompts:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._bytes = self._count = 0
 
-    def compare(self, owner: str, body: Fields, size: int) -> Break | None:
-        """Return where a request of `size` bytes breaks with the one before it, and keep it in
-        that one's place.
-        """
-        now = messages_of(body)
-        if size > LONGEST_PROMPT or not now:
+    def follow(self, prompt: Prompt) -> Prompt | None:
+        """Return the request that this one goes on from, and keep it in that one's place."""
+        if prompt.size > LONGEST_PROMPT or not (now := _turns(prompt.body)):
             return None
-        found = self._before(owner, now)
-        before = self._kept.pop(found) if found else None
+        found = self._before(prompt.owner, now)
+        before = self._kept.pop(found).prompt if found else None
         self._bytes -= before.size if before else 0
-        self._keep(_Kept(owner, body, size, known_by(now[-1])))
-        return broken(before.body, body) if before else None
+        self._keep(_Kept(prompt, now, known_by(now[-1])))
+        return before
 
     def _before(self, owner: str, now: Sequence[object]) -> int | None:
         """Return the newest request that this one goes on from: the last message of a request tells
@@ -111,20 +165,19 @@ class Prompts:
         known = dict[int, str]()
         for number in reversed(self._kept):
             kept = self._kept[number]
-            messages = messages_of(kept.body)
-            last = len(messages) - 1
-            if kept.owner == owner and last + 1 < len(now):
+            last = len(kept.turns) - 1
+            if kept.prompt.owner == owner and last + 1 < len(now):
                 known[last] = known.get(last) or known_by(now[last])
-                if known[last] == kept.last and alike(messages, now) > last:
+                if known[last] == kept.last and alike(kept.turns, now) > last:
                     return number
         return None
 
     def _keep(self, request: _Kept) -> None:
         self._count += 1
         self._kept[self._count] = request
-        self._bytes += request.size
+        self._bytes += request.prompt.size
         while len(self._kept) > KEPT_PROMPTS or self._bytes > KEPT_PROMPT_BYTES:
-            self._bytes -= self._kept.popitem(last=False)[1].size
+            self._bytes -= self._kept.popitem(last=False)[1].prompt.size
 
 
 def broken(before: Fields, now: Fields) -> Break | None:
@@ -132,18 +185,19 @@ def broken(before: Fields, now: Fields) -> Break | None:
     end is no such place.
     """
     if before.get("model") != now.get("model"):
-        return None
+        return Break("its head", _MODEL.name, _MODEL.mend)
     old, new = list(_pieces(before)), list(_pieces(now))
-    for number, (one, other) in enumerate(zip(old, new, strict=False)):
+    for one, other in zip(old, new, strict=False):
         if one == other:
             continue
         was, part = _part(*one), _part(*other)
         if was.words == part.words and was.name == part.name:
             continue
         at = _same(was.words, part.words)
-        lengths = [len(_part(*piece).words) for piece in new]
-        share = (sum(lengths[:number]) + at) / max(sum(lengths), 1)
-        return Break(f"{part.name}, character {at}", _cause(was, part, at), share)
+        cause, stood = _cause(was, part, at), ""
+        if cause is _TOOLS:
+            stood = f"{was.name} stood there: "
+        return Break(f"{part.name}, character {at}", stood + cause.name, cause.mend)
     return None
 
 
@@ -177,6 +231,15 @@ def alike(before: Sequence[object], now: Sequence[object]) -> int:
     return min(len(before), len(now))
 
 
+def _turns(body: Fields) -> Sequence[object]:
+    """Return the messages that tell a conversation: a system text comes and goes."""
+    return [message for message in messages_of(body) if _role(message) not in SYSTEM]
+
+
+def _role(message: object) -> str:
+    return str(message.get("role") or "") if isinstance(message, Mapping) else ""
+
+
 def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
     """Yield the prompt in the order in which templates write it: tools, then messages."""
     tools = body.get("tools")
@@ -185,8 +248,7 @@ def _pieces(body: Fields) -> Iterator[tuple[str, object]]:
     if system := body.get("system"):
         yield "the system text", {"role": "system", "content": system}
     for number, message in enumerate(messages_of(body)):
-        role = message.get("role") if isinstance(message, Mapping) else ""
-        yield f"message {number} ({role})", message
+        yield f"message {number} ({_role(message)})", message
 
 
 def _part(name: str, message: object) -> Part:
@@ -200,7 +262,7 @@ def _part(name: str, message: object) -> Part:
 
 def known_by(message: object) -> str:
     """Return the role of a message and how its words begin, without those that move."""
-    role = str(message.get("role")) if isinstance(message, Mapping) else ""
+    role = _role(message)
     if role in SYSTEM:
         return role
     words, length = list[str](), 0
@@ -249,22 +311,25 @@ def _name(tool: object) -> str:
     return str(function.get("name", "")) if isinstance(function, Mapping) else ""
 
 
-def _cause(was: Part, now: Part, at: int) -> str:
-    if was.name != now.name:
-        return f"{was.name} stood there: other tools, or another order"
-    if was.name.startswith("tool "):
-        return "the tool is described otherwise"
-    if was.plain == now.plain:
-        return "an earlier thought was left out or changed, see think_restore"
-    texts = was.plain, now.plain
-    for cause, moving, behind in _MOVING:
-        if behind is None:
-            explains = len({moving.sub("", text).strip() for text in texts}) == 1
-        else:
-            explains = all(_stands(moving, text, at, behind) for text in texts)
-        if explains:
-            return cause
-    return "other words"
+def _cause(was: Part, now: Part, at: int) -> Breaker:
+    tools = [part.name.startswith("tool ") for part in (was, now)]
+    if was.name != now.name and any(tools):
+        return _TOOLS
+    if any(tools):
+        return _TOOL
+    texts = [(was.plain, now.plain)]
+    if was.name != now.name:  # one of them has been put in, or left out
+        texts = [(was.plain, ""), ("", now.plain)]
+    elif was.plain == now.plain:
+        return _THOUGHT
+    found = (one for one in BREAKERS if any(_explains(one, *both, at) for both in texts))
+    return next(found, _WORDS)
+
+
+def _explains(breaker: Breaker, was: str, now: str, at: int) -> bool:
+    if breaker.behind is None:
+        return len({breaker.pattern.sub("", text).strip() for text in (was, now)}) == 1
+    return all(_stands(breaker.pattern, text, at, breaker.behind) for text in (was, now))
 
 
 def _stands(moving: re.Pattern[str], text: str, at: int, behind: int) -> bool:

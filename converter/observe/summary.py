@@ -5,7 +5,7 @@ of its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from converter.model.events import (
     Event,
@@ -86,9 +86,17 @@ class Summary:
         for choice in list(self._began):
             self._ended(choice, at)
 
+    @property
+    def counted(self) -> Usage | None:
+        """The server's counts; from llama.cpp's timings what its usage does not tell."""
+        usage, timed = self.usage, _counted(self.timings)
+        if usage and timed and usage.cached is None:
+            return replace(usage, cached=timed.cached)
+        return usage or timed
+
     def told(self) -> Told:
         """Return it as plain values, for a flow's metadata; unknown ones are left out."""
-        usage = self.usage or _counted(self.timings)
+        usage = self.counted
         values = {
             "model": self.model,
             "finish": self.finish,

@@ -309,11 +309,41 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     think.until(lambda: think.rows() == [], "the session folded")
 
 
+def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
+    web: Mitmweb, web_server: ByPathServer, think: ThinkPage
+) -> None:
+    web_server.rows[CHAT] = Says(steps=[*stream("<think>deep</think>", ANSWER), *END])
+    said: list[dict[str, str]] = [
+        {"role": "user", "content": "How late?"},
+        {"role": "assistant", "content": ANSWER},
+        {"role": "user", "content": "And now?"},
+    ]
+    with Client(web.port) as client:
+        for length, hour in ((1, "13:05"), (3, "13:06")):
+            messages = [{"role": "system", "content": f"It is {hour}."}, *said[:length]]
+            body = {"model": "small", "stream": True, "messages": messages}
+            client.ask(CHAT, json.dumps(body).encode())
+    think.show(web, 0)
+    think.until_shown("2 turns", HEAD)
+    think.press(HEAD)
+    think.until_shown("cache broken · ", "#rows a.row .tokens")
+    think.pick(0)
+    think.until_shown("broken at message 0 (system), character 10: the date or the time", ".how")
+    assert think.text("[data-do=session]") == "What broke the cache"
+    _open_session(web, think)
+    think.until_shown("-It is 13:05.\n+It is 13:06.", "#differs")
+
+
+def _open_session(web: Mitmweb, think: ThinkPage) -> None:
+    link = think.attribute("[data-do=session]", "href").partition("#")[0]
+    base, _, query = web.page.partition("?")
+    path = link.partition("think/")[2]
+    think.open_address(f"{base}think/{path}{'&' if '?' in path else '?'}{query}")
+
+
 def _is_read_whole(web: Mitmweb, think: ThinkPage) -> None:
     """The session as a page of its own, reached by its link: its tree, and what differs."""
-    link = think.attribute("[data-do=session]", "href")
-    base, _, query = web.page.partition("?")
-    think.open_address(f"{base}think/{link.partition('think/')[2]}?{query}")
+    _open_session(web, think)
     think.until_shown("Sub-agent · Look for the fault", "details.branch")
     assert "<img src=x onerror=alert(1)>" in think.text("h1")
     assert think.elements("img, script") == 0

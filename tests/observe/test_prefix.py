@@ -6,11 +6,17 @@ from typing import Any
 
 import pytest
 
-from converter.observe.prefix import Break, Prompts, broken
+from converter.observe.prefix import Break, Prompt, Prompts, broken
+from converter.servers import think_prompt, tools_prompt
 from converter.wire.bounds import KEPT_PROMPTS, LONGEST_PROMPT
 
 type Body = dict[str, Any]
 REMINDER = "<system-reminder>Be brief.</system-reminder>\n"
+
+
+def compare(prompts: Prompts, owner: str, body: Body, size: int) -> Break | None:
+    before = prompts.follow(Prompt(owner, "a", body, size))
+    return broken(before.body, body) if before else None
 
 
 def tool(name: str) -> Body:
@@ -55,8 +61,10 @@ STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
     "tools' order": (lambda body: body["tools"].reverse(), "tool write, character 43", "tool read stood there: other tools, or another order"),
     "a tool less": (lambda body: body["tools"].pop(), "message 0 (system), character 0", "tool write stood there: other tools, or another order"),
     "a tool's words": (lambda body: body["tools"][1]["function"].update(description="W"), "tool write, character 67", "the tool is described otherwise"),
+    "model": (lambda body: body.update(model="n"), "its head", "another model"),
+    "asked to think": (lambda body: body.update(think_prompt.add(body, 500) or {}), "message 0 (system), character 44", "the addon's words that ask to think"),
     "reminder": (lambda body: body["messages"][1].update(content="Look at it."), "message 1 (user), character 0", "a reminder that the client moves"),
-    "thought": (lambda body: body["messages"][2].pop("reasoning_content"), "message 2 (assistant), character 5", "an earlier thought was left out or changed, see think_restore"),
+    "thought": (lambda body: body["messages"][2].pop("reasoning_content"), "message 2 (assistant), character 5", "an earlier thought was left out or changed"),
 }  # fmt: skip
 
 
@@ -64,11 +72,10 @@ STAGED: dict[str, tuple[Callable[[Body], object], str, str]] = {
 def test_a_break_is_named_with_its_place(name: str) -> None:
     change, place, cause = STAGED[name]
     prompts = Prompts()
-    assert prompts.compare("me", first(), 100) is None
-    found = prompts.compare("me", after(change), 100)
+    assert compare(prompts, "me", first(), 100) is None
+    found = compare(prompts, "me", after(change), 100)
     assert found
     assert (found.place, found.cause) == (place, cause)
-    assert 0 <= found.share < 1
 
 
 @pytest.mark.parametrize(
@@ -86,8 +93,8 @@ def test_what_changes_no_word_of_the_prompt_breaks_nothing(
     change: Callable[[Body], object],
 ) -> None:
     prompts = Prompts()
-    prompts.compare("me", first(), 100)
-    assert prompts.compare("me", after(change), 100) is None
+    compare(prompts, "me", first(), 100)
+    assert compare(prompts, "me", after(change), 100) is None
 
 
 def test_a_cause_stands_where_the_prompts_part() -> None:
@@ -113,49 +120,77 @@ def test_the_messages_and_the_responses_form_are_read() -> None:
     dropped = {"role": "assistant", "content": [answer]}
     assert broken(before, kept) is None, "no model reads where a cache ends"
     prompts = Prompts()
-    prompts.compare("me", before, 9)
-    found = prompts.compare("me", {**kept, "messages": [before["messages"][0], dropped, more]}, 9)
+    compare(prompts, "me", before, 9)
+    found = compare(prompts, "me", {**kept, "messages": [before["messages"][0], dropped, more]}, 9)
     assert found
     assert "thought" in found.cause
     items = [{"role": "user", "content": "At 13:05: A?"}]
-    prompts.compare("me", {"input": items}, 9)
+    compare(prompts, "me", {"input": items}, 9)
     late = [{"role": "user", "content": "At 13:06: A?"}, more]
-    assert prompts.compare("me", {"input": late}, 9)
+    assert compare(prompts, "me", {"input": late}, 9)
 
 
-def test_another_conversation_owner_or_model_breaks_nothing() -> None:
+def test_words_that_ask_to_think_come_where_there_was_no_system_text() -> None:
+    """The addon leaves them out as soon as it has seen the model think by itself."""
+    bare = {"messages": first()["messages"][1:]}
+    asking, plain = think_prompt.add(bare, None), {"messages": after()["messages"][1:]}
+    for one, other in ((asking, plain), (bare, think_prompt.add(plain, None))):
+        assert one
+        assert other
+        prompts = Prompts()
+        compare(prompts, "me", one, 9)
+        found = compare(prompts, "me", other, 9)
+        assert found
+        assert found.mend == "think_prompt=off"
+
+
+def test_tools_told_in_words_are_tools() -> None:
+    one, other = (
+        tools_prompt.add(first()),
+        tools_prompt.add(after(lambda body: body["tools"].reverse())),
+    )
+    assert one
+    assert other
+    found = broken(one, other)
+    assert found
+    assert found.cause == "other tools told in words, or another order"
+
+
+def test_another_conversation_or_owner_breaks_nothing() -> None:
     prompts = Prompts()
-    prompts.compare("me", first(), 100)
+    compare(prompts, "me", first(), 100)
     late = after(system("Be kind."))
-    assert prompts.compare("you", late, 100) is None
+    assert compare(prompts, "you", late, 100) is None
     edited = after(lambda body: body["messages"][1].update(content="Look away."))
-    assert prompts.compare("me", edited, 100) is None
-    assert prompts.compare("me", {"messages": "none"}, 100) is None
-    assert broken(first(), {**late, "model": "n"}) is None
+    assert compare(prompts, "me", edited, 100) is None
+    assert compare(prompts, "me", {"messages": "none"}, 100) is None
 
 
 def test_a_sub_agent_is_no_break_and_the_first_conversation_goes_on() -> None:
     prompts = Prompts()
-    prompts.compare("me", first(), 100)
+    compare(prompts, "me", first(), 100)
     branch = {**first(), "messages": [{"role": "user", "content": "Find it."}]}
-    assert prompts.compare("me", branch, 100) is None
-    assert prompts.compare("me", after(system("Be kind.")), 100)
+    assert compare(prompts, "me", branch, 100) is None
+    assert compare(prompts, "me", after(system("Be kind.")), 100)
 
 
 def test_what_the_server_has_cached_decides() -> None:
-    found = Break("message 0, character 3", "the date or the time", 0.1)
+    found = Break("message 0, character 3", "the date or the time", "mend it")
     words = "the cached prompt was broken at message 0, character 3: the date or the time"
-    assert found.told(None, None) == words
-    assert found.told(1000, 90).endswith("; 910 of 1,000 tokens were read again")
-    assert found.told(1000, 950) == "", "the server had another copy of it"
+    assert found.told(None, None, None) == f"{words} (mend it)"
+    assert found.told(500, 1000, None) == f"{words} (mend it)"
+    again = f"{words}; 910 of 1,000 tokens were read again (mend it)"
+    assert found.told(500, 1000, 90) == found.told(None, 1000, 90) == again
+    assert found.told(500, 1000, 491) == again.replace("910", "509")
+    assert found.told(500, 1000, 492) == "", "all of the earlier prompt but for the begun reply"
 
 
 def test_requests_are_kept_within_bounds() -> None:
     prompts = Prompts()
-    prompts.compare("me", first(), LONGEST_PROMPT + 1)
-    assert prompts.compare("me", after(system("Be kind.")), 1) is None, "too long to be kept"
+    compare(prompts, "me", first(), LONGEST_PROMPT + 1)
+    assert compare(prompts, "me", after(system("Be kind.")), 1) is None, "too long to be kept"
     prompts = Prompts()
-    prompts.compare("me", first(), 100)
+    compare(prompts, "me", first(), 100)
     for number in range(KEPT_PROMPTS):
-        prompts.compare("me", {"messages": [{"role": "user", "content": f"{number}"}]}, 1)
-    assert prompts.compare("me", after(system("Be kind.")), 1) is None, "the oldest has gone"
+        compare(prompts, "me", {"messages": [{"role": "user", "content": f"{number}"}]}, 1)
+    assert compare(prompts, "me", after(system("Be kind.")), 1) is None, "the oldest has gone"

@@ -26,7 +26,7 @@ from converter.shell.hooks.exchange_listener import fault_of
 from converter.shell.hooks.refused import Refused
 from converter.shell.hooks.tap import Tap
 from converter.shell.hooks.whole_bodies import must_hold_reply
-from converter.shell.keep.flow_record import FlowRecord, client_left
+from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left
 from converter.shell.memory.remembering import written
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.record.recorder import Recorder
@@ -150,7 +150,7 @@ class ReplySteps:
             record.awaited.learn(rewriter.findings, self._known, upstream)
             if rewriter.findings.withheld:
                 flow.metadata["think_whole"] = rewriter.whole_thoughts
-            read = [*rewriter.findings.hints, *_cache_told(record, rewriter)]
+            read = [*rewriter.findings.hints, *_cache_told(flow, record, rewriter)]
             report(flow, read, logging.INFO)
             record.hints += read  # with the forms' names, which stand behind a colon
             notes += [rewriter.failure, *rewriter.notes]
@@ -281,13 +281,17 @@ async def _retell(flow: HTTPFlow, record: FlowRecord) -> None:
         messages.replace(flow.response, answer)
 
 
-def _cache_told(record: FlowRecord, rewriter: Rewriter) -> list[str]:
+def _cache_told(flow: HTTPFlow, record: FlowRecord, rewriter: Rewriter) -> list[str]:
     """Say where the prompt's cache was broken, unless the server's own count speaks against it."""
-    usage = rewriter.summary.usage
+    usage = rewriter.summary.counted
     counts = (usage.input, usage.cached) if usage else (None, None)
-    if record.broken and (told := record.broken.told(*counts)):
-        return [told]
-    record.broken = None
+    if record.prompt:
+        record.prompt.tokens = counts[0]
+    if record.broken and record.before:
+        if told := record.broken.told(record.before.tokens, *counts):
+            flow.metadata[BEFORE] = record.before.name
+            return [told]
+        record.broken = None
     return []
 
 

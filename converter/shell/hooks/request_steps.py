@@ -19,7 +19,7 @@ from converter.exchange.read_request import Body, ReadRequest
 from converter.exchange.settings import Settings
 from converter.model.conversation import RequestError
 from converter.model.memory import AwayError, Memory
-from converter.observe.prefix import Prompts
+from converter.observe.prefix import Prompt, Prompts, broken
 from converter.reply.awaited_reply import AwaitedReply
 from converter.servers.known_servers import KnownServers
 from converter.servers.model_names import ends_as_variant, only_one, row_of, variant_of
@@ -68,8 +68,7 @@ class RequestSteps:
         record.awaited = AwaitedReply(request, record.server)
         if not flow.response:
             self._client.meets(messages.upstream(flow, record.exchange))
-            await self._prepare(flow, record)
-            self._compare(flow, record)
+            await self._compare(flow, record, await self._prepare(flow, record))
             if record.awaited.watched or record.awaited.kept_budgets:
                 await _leave_the_end_to_us(flow, record.awaited)
         record.hints += report(flow, notes, logging.INFO)
@@ -252,17 +251,19 @@ class RequestSteps:
             request = request.wished(row, record.server, parses)
         return request.served_as(row.name) if row.name not in ("", name) else request
 
-    async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> None:
-        """Begin to find out where the reply will begin; ask the model to think, if it is to be."""
+    async def _prepare(self, flow: HTTPFlow, record: FlowRecord) -> Body | None:
+        """Begin to find out where the reply will begin; ask the model to think, if it is to be.
+        Return what the server gets, where that was read.
+        """
         exchange, request = record.exchange, record.request
         if exchange.model_id:
             flow.request.path = f"{exchange.prefix}/v1/models"  # not every server has one at a time
         if request is None or record.awaited is None:
-            return
+            return None
         if request.tells_tools:
             await _send(flow, request.body)
         if not exchange.guesses:
-            return
+            return request.body
         upstream = messages.upstream(flow, exchange)
         if upstream.direct and not exchange.native:  # no server renders a native prompt for us
             given = record.server if exchange.translated else exchange.settings.server
@@ -276,13 +277,17 @@ class RequestSteps:
         if prompted := request.prompted(self._known, upstream):
             record.awaited = replace(record.awaited, prompted=True)
             await _send(flow, prompted)
+        return prompted or request.body
 
-    def _compare(self, flow: HTTPFlow, record: FlowRecord) -> None:
+    async def _compare(self, flow: HTTPFlow, record: FlowRecord, body: Body | None) -> None:
         """Find out whether the server has to read again what it has read for the request before."""
-        if record.request and record.exchange.endpoint.is_chat:
+        if body and record.exchange.endpoint.is_chat:
             size = len(flow.request.raw_content or b"")
             whose = f"{record.exchange.owner} {messages.upstream(flow, record.exchange)}"
-            record.broken = self._prompts.compare(whose, record.request.body, size)
+            record.prompt = Prompt(whose, flow.id, body, size)
+            if before := self._prompts.follow(record.prompt):
+                record.before = before
+                record.broken = await aside(size, partial(broken, before.body, body))
 
 
 async def _ask_counterpart(

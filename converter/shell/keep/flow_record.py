@@ -19,7 +19,7 @@ from converter.dialects.error_words import server_words
 from converter.exchange.exchange import Exchange
 from converter.exchange.read_request import ReadRequest
 from converter.model.memory import Memory
-from converter.observe.prefix import Break
+from converter.observe.prefix import Break, Prompt
 from converter.observe.printable import bounded
 from converter.observe.summary import in_words
 from converter.recordings import notes
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 MOVED, NOTHING, TROUBLE = ":black_small_square:", ":white_small_square:", ":warning:"
 """Markers: thinking was moved, nothing was to do, look at it; all in fonts that have no emoji."""
+BEFORE = "think_before"
+"""In a flow's metadata: the id of the flow whose prompt this one has not gone on from."""
 _CLIENT_LEFT = "Client disconnected"
 _LONGEST = 120
 """Characters of a note in a comment, which is one cell of a table."""
@@ -56,9 +58,9 @@ class FlowRecord:
     `server_parses`: it was known to take thinking out of the text. `too_large`: the request was
     not taken. `early`: the client's stream was begun before the server's head had come. `head`:
     that of a stream; `tap`: what its bytes pass through. `memory`: keeps the reply. `words`: those
-    that a span tells. `broken`: the place where the prompt is no longer that of the request
-    before. `counterpart`: the server's endpoint that was asked in the client's place.
-    `refused`: reads the server's refusal of a part of the request.
+    that a span tells. `prompt`: what the server reads, `before`: the one that it goes on from,
+    `broken`: the place where it does not. `counterpart`: the server's endpoint that was asked in
+    the client's place. `refused`: reads the server's refusal of a part of the request.
     """
 
     exchange: Exchange
@@ -78,6 +80,8 @@ class FlowRecord:
     memory: Memory | None = None
     tap: "Tap | None" = None
     words: "Words | None" = None
+    prompt: Prompt | None = None
+    before: Prompt | None = None
     broken: Break | None = None
     counterpart: Counterpart | None = None
     refused: "Refused | None" = None

@@ -35,7 +35,8 @@ export function tokens(row) {
     return said ? `${number(said)} characters` : "";
   }
   const speed = row.end - row.waited > 0.05 ? ` · ${Math.round(row.output_tokens / (row.end - row.waited))}/s` : "";
-  return `${number(row.input_tokens || 0)} → ${number(row.output_tokens)} tokens${speed}`;
+  const cached = row.cached_tokens ? ` (${number(row.cached_tokens)} cached)` : "";
+  return `${number(row.input_tokens || 0)}${cached} → ${number(row.output_tokens)} tokens${speed}`;
 }
 
 export class Exchange {
@@ -48,7 +49,6 @@ export class Exchange {
     this.frames = 0;
     this.root.addEventListener("click", (event) => this.clicked(event));
     this.part("[data-do=mitmweb]").href = `./#/flows/${id}/response`;
-    this.part("[data-do=session]").href = `think/exchanges/${id}/session`;
     this.part(".about").textContent = "Reading …";
     this.row();
   }
@@ -59,6 +59,9 @@ export class Exchange {
   row() {
     const row = rows.get(this.id);
     if (!row) return;
+    const session = this.part("[data-do=session]");
+    session.href = `think/exchanges/${row.id}/session${row.broke ? `?from=${row.broke}&to=${row.id}#differs` : ""}`;
+    session.textContent = row.broke ? "What broke the cache" : "Session";
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
     this.part("h2").textContent = visible(row.model || "no model");

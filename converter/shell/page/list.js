@@ -127,7 +127,7 @@ export const list = {
     part("time").textContent = new Date(row.at * 1000).toLocaleTimeString("en-GB");
     part(".state").textContent = visible(row.failure || STATES[row.state]);
     part(".client").textContent = visible([row.again && "again", row.title && row.model, row.client || row.path].filter(Boolean).join(" · "));
-    part(".tokens").textContent = tokens(row);
+    part(".tokens").textContent = `${row.broke ? "cache broken · " : ""}${tokens(row)}`;
     const times = drawBar(part(".bar"), row);
     part(".took").textContent = times ? seconds(times.end) : "";
   },

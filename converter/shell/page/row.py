@@ -7,7 +7,7 @@ from mitmproxy.http import HTTPFlow
 from converter.dialects.table import find
 from converter.observe.printable import shortened
 from converter.reply import reply_notes
-from converter.shell.keep.flow_record import FlowRecord, client_left, notes_of
+from converter.shell.keep.flow_record import BEFORE, FlowRecord, client_left, notes_of
 from converter.shell.messages import content_of, model_of
 from converter.transcript import request
 from converter.transcript.turns import TextPart
@@ -33,6 +33,7 @@ _SHOWN = (
     "text",
     "calls",
     "input_tokens",
+    "cached_tokens",
     "output_tokens",
     "thinking_tokens",
     "first_byte",
@@ -69,6 +70,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
+        **({"broke": str(flow.metadata[BEFORE])} if BEFORE in flow.metadata else {}),
         **{name: known[name] for name in _SHOWN if name in known},
         **_times(flow, known, running is not None),
     }
