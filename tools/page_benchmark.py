@@ -7,20 +7,29 @@ what is new, and chooses the exchange that runs.
 *paint*: what Chromium needs, from the click (or the address) until it has drawn: a list of
 exchanges; a reply of some megabytes, in lines and in one line; many thoughts. Then the longest time
 between two pictures while one scrolls through all of it.
+
+*sessions*: what an opened page takes to list an agent's exchanges, 70 tools and up to 100 turns in
+each, and the longest time that no other stream had its turn meanwhile; half of them, too.
 """
 
 import argparse
 import asyncio
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from mitmproxy.http import HTTPFlow
 from tornado.websocket import websocket_connect
 
+from converter.shell.keep.flow_record import UNDER_WAY
+from converter.shell.page.listed import Listed
+from tests.support.addon_flows import request, wait
 from tests.support.by_path_server import CHAT, ByPathServer, Says
 from tests.support.clients import Client
 from tests.support.frames import END, ROLE, text
+from tests.support.kept_flows import watched
 from tests.support.mitmweb import Mitmweb
 from tests.support.think_page import ThinkPage, address
 from tools.view_benchmark import ASKED, HEADING, PACE, Frames, Page, watching_rows
@@ -91,6 +100,43 @@ def painting_rows(exchanges: int, megabytes: float) -> Iterator[str]:
             yield row(f"{name}, longest picture in scrolling", page.after(SCROLLED))
 
 
+def session_rows(exchanges: int) -> Iterator[str]:
+    for some in (exchanges // 2, exchanges):
+        with watched() as there:
+            there.view.add([agents_request(number // 100, number % 100) for number in range(some)])
+            whole, step = wait(listed(Listed(there.view, UNDER_WAY)))
+        yield row(f"{some:,} exchanges of an agent", whole)
+        yield row(f"{some:,} exchanges of an agent, longest step", step)
+
+
+async def listed(rows: Listed) -> tuple[float, float]:
+    """Return the milliseconds until all is listed, and those of the longest step."""
+    rows.open()
+    steps = list[float]()
+    task = asyncio.create_task(rows.refresh())
+    begun = last = time.perf_counter()
+    while not task.done():
+        await asyncio.sleep(0)
+        steps.append(time.perf_counter() - last)
+        last += steps[-1]
+    return 1000 * (last - begun), 1000 * max(steps)
+
+
+def agents_request(session: int, turns: int) -> HTTPFlow:
+    tools = [
+        {"type": "function", "function": {"name": f"tool{n}", "description": "word " * 250}}
+        for n in range(70)
+    ]
+    said: list[dict[str, object]] = [{"role": "user", "content": f"Mend file {session}"}]
+    for turn in range(turns):
+        call = {"id": f"c{turn}", "function": {"name": "tool1", "arguments": "{}"}}
+        said.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        said.append({"role": "tool", "tool_call_id": f"c{turn}", "content": "a line\n" * 150})
+    flow = request(CHAT, {"model": "small", "tools": tools, "messages": said})
+    flow.timestamp_created = 1000.0 * session + turns
+    return flow
+
+
 def row(name: str, milliseconds: float) -> str:
     return f"{name:54}{milliseconds:9.0f} ms"
 
@@ -110,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--exchanges", type=int, default=1000)
     parser.add_argument("--megabytes", type=float, default=1.0)
-    parser.add_argument("--only", default="", help="paced, fast or paint")
+    parser.add_argument("--only", default="", help="paced, fast, paint or sessions")
     parser.add_argument("--follow", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.follow:
@@ -129,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             lambda: watching_rows("fast", Frames(40 * frames, 0), fast, runs, watcher),
         ),
         "paint": ("until it is drawn", lambda: painting_rows(chosen.exchanges, chosen.megabytes)),
+        "sessions": ("until it is listed", lambda: session_rows(chosen.exchanges)),
     }
     for heading, lines in (part for name, part in parts.items() if chosen.only in ("", name)):
         print(heading)

@@ -8,7 +8,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("part", "rows"), [("paced", 4), ("fast", 3), ("paint", 7)])
+@pytest.mark.parametrize(
+    ("part", "rows"), [("paced", 4), ("fast", 3), ("paint", 7), ("sessions", 4)]
+)
 def test_each_part_says_what_it_measured(
     part: str, rows: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
