@@ -164,6 +164,8 @@ class ReplySteps:
         if rewriter and not rewriter.closed:
             rewriter.close()  # nobody gets these bytes, but its last thought is told
             self._hear(flow, record, rewriter)
+        if rewriter:  # many clients leave at the last event, before mitmproxy sees the body's end
+            record.hints += report(flow, _cache_told(flow, record, rewriter), logging.INFO)
         left = client_left(flow)
         # at the last event that is no end too early
         if not (left and rewriter and rewriter.summary.finish):

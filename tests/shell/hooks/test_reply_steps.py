@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from mitmproxy.flow import Error
 from mitmproxy.http import HTTPFlow
 from mitmproxy.net import encoding
 
@@ -20,6 +21,7 @@ from converter.shell.hooks.tap import Tap
 from converter.shell.watch.terminal.multiplexer import MOST_AT_ONCE
 from converter.wire.bounds import BODY_LIMIT
 from tests.support.addon_flows import (
+    ASKED,
     CHAT,
     EVENT_STREAM,
     JSON,
@@ -34,7 +36,7 @@ from tests.support.addon_flows import (
     streaming,
     wait,
 )
-from tests.support.frames import ROLE, delta, text, whole
+from tests.support.frames import DONE, ROLE, data, delta, finish, text, whole
 from think_addon import ThinkAddon
 
 BODY = whole("<think>a</think>b")
@@ -50,6 +52,36 @@ def test_a_stream_is_rewritten_as_it_comes() -> None:
         tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
         assert tap(ROLE) == [ROLE]
         assert b'"reasoning_content":"a"' in b"".join(tap(text("<think>a")[0]))
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_broken_prompt_is_told_of_a_client_that_leaves_at_the_last_event(
+    caplog: pytest.LogCaptureFixture, leaves: bool
+) -> None:
+    caplog.set_level("INFO")
+    with running() as (addon, _):
+        for turns, hour in ((1, "13:05"), (3, "13:06")):
+            said = [("system", f"It is {hour}."), ("user", "Hi"), ("assistant", "b"), ("user", "?")]
+            messages = [{"role": role, "content": words} for role, words in said[: 1 + turns]]
+            flow = ask(addon, request(CHAT, {**ASKED, "stream": True, "messages": messages}))
+            _streamed(addon, flow, leaves)
+    [line] = [told for told in caplog.messages if "the cached prompt was broken" in told]
+    assert "character 10: the date or the time; 37 of 40 tokens were read again" in line
+
+
+def _streamed(addon: ThinkAddon, flow: HTTPFlow, leaves: bool) -> None:
+    timings = {"prompt_n": 37, "cache_n": 3, "predicted_n": 2}
+    counted = [ROLE, *text("b"), finish(), data({"choices": [], "timings": timings}), DONE]
+    flow.response = response(EVENT_STREAM)
+    wait(addon.responseheaders(flow))
+    tap = cast(Callable[[bytes], list[bytes]], flow.response.stream)
+    tap(b"".join(counted))
+    if leaves:
+        flow.error = Error("Client disconnected.")
+        addon.error(flow)
+        return
+    tap(b"")
+    wait(addon.response(flow))
 
 
 def test_a_script_that_is_loaded_anew_finishes_what_it_had_begun() -> None:
