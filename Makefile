@@ -31,7 +31,7 @@ run: $(INSTALLED)proxy $(if $(SERVER),,$(INSTALLED)model-server) ## start the pr
 	@exec $(PYTHON) $(START) $(CHOSEN) -- $(OPTIONS)
 
 # Two at a time, for they mostly wait for the programs they start; file by file, for the tests of one share what it has started.
-# A fifth of the drawn examples and of the faults, and no test marked long: .ci/run takes all of them (FULL=1).
+# A fifth of the drawn examples and of the faults, and no test marked long: FULL=1 takes all of them, and .ci/run all but drawn examples.
 ROOM_TESTS = $(if $(ROOM),$(wildcard tests/$(ROOM)) $(wildcard tests/laws) tests/test_shape.py)
 
 test: setup $(if $(ROOM),,programs) ## run all tests, or ROOM=dialects/anthropic with the laws; FULL=1: every example; BROWSER=0: no browser

@@ -16,16 +16,18 @@ from hypothesis import strategies as st
 
 _MORE = int(os.environ.get("LAW_EXAMPLES", "0"))
 _SHARE = int(os.environ.get("LAW_SHARE", "1"))
-"""Of so many examples one is drawn: `make test` and `make test-fast` take a fifth, CI all."""
+"""Of so many rows one is taken: `make test` and `make test-fast` take a fifth, CI all."""
+_DRAWN = int(os.environ.get("LAW_DRAWN", _SHARE))
+"""Of so many examples one is drawn: CI draws a fifth as well, `make nightly` all."""
 
 
 def share_of(examples: int) -> int:
     """Return how many of them to draw."""
-    return max(1, examples // _SHARE)
+    return max(1, examples // _DRAWN)
 
 
 def every_so_many[Row](rows: Sequence[Row]) -> Sequence[Row]:
-    """Return the rows or places to try: each, or as small a share as of the examples."""
+    """Return the rows or places to try: each, or a share."""
     return rows[::_SHARE]
 
 
