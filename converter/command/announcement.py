@@ -93,7 +93,7 @@ def announcement(
     agents to show.
     """
     lines = ["", f"Proxy:   {proxy}  (in front of {server})"]
-    lines += [f"Model:   {model}  ({told})"] if (told := _told(facts)) else []
+    lines += [f"Model:   {model}  ({told})"] if (told := facts.words) else []
     lines += [f"mitmweb: {web}", f"Watch:   {address(web)}"] if web else []
     for dialect in DIALECTS:
         lines.append(
@@ -109,13 +109,6 @@ def _facts(server: str, model: str, listed: object) -> ModelFacts:
         return facts_until_window(link_to(server), model, listed) if listed else UNTOLD
     except CommandError:  # it has just gone
         return UNTOLD
-
-
-def _told(facts: ModelFacts) -> str:
-    """Return the server's words on its model; nothing where it says nothing."""
-    window = [f"a window of {facts.window:,} tokens"] if facts.window else []
-    told = examined.faculties(facts)
-    return ", ".join([*window, *([told.words] if told else [])])
 
 
 def clients(proxy: str, model: str, window: int | None = None) -> list[str]:

@@ -142,10 +142,7 @@ def context(size: int | None, server: Server) -> Finding:
 
 def faculties(facts: ModelFacts) -> Finding | None:
     """Return the model's abilities in the server's words; None where it says nothing."""
-    known = {"thinks": facts.thinks, "calls tools": facts.calls_tools, "sees pictures": facts.sees}
-    words = [f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None]
-    limit = [f"longest reply: {facts.output:,} tokens"] if facts.output else []
-    return Finding("told", ", ".join([*words, *limit])) if words or limit else None
+    return Finding("told", ", ".join(facts.abilities)) if facts.abilities else None
 
 
 def _needs(needs: Mapping[str, int]) -> str:

@@ -24,6 +24,12 @@ SAID_AT: Mapping[str, tuple[str, ...]] = {
 Studio (two); Ollama; SGLang of pictures. `n_ctx_train` and LM Studio's `max_context_length` are
 what a model was made for, not what it was loaded with.
 """
+TOLD_BESIDE: Mapping[str, str] = {
+    "llama.cpp": "/props",
+    "lmstudio": "/api/v0/models",
+    "ollama": "/api/ps",
+}
+"""Where a server says more of its models than in its list."""
 SHOWN_AT = "/api/show"
 """Where Ollama lists all that a model can; llama.cpp answers there too, with less than all."""
 _OUTPUTS = ("max_output_tokens", "max_completion_tokens")
@@ -48,6 +54,21 @@ class ModelFacts:
     thinks: bool | None = None
     calls_tools: bool | None = None
     sees: bool | None = None
+
+    @property
+    def abilities(self) -> list[str]:
+        """The model's abilities in words, none where the server says nothing."""
+        known = {"thinks": self.thinks, "calls tools": self.calls_tools, "sees pictures": self.sees}
+        words = [
+            f"{name}: {'yes' if can else 'no'}" for name, can in known.items() if can is not None
+        ]
+        return [*words, *([f"longest reply: {self.output:,} tokens"] if self.output else [])]
+
+    @property
+    def words(self) -> str:
+        """All that is known, in a line."""
+        window = [f"a window of {self.window:,} tokens"] if self.window else []
+        return ", ".join([*window, *self.abilities])
 
 
 def read(told: Mapping[str, object], model: str) -> ModelFacts:

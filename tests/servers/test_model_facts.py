@@ -110,3 +110,11 @@ def test_whatever_a_server_says_a_fact_is_of_its_kind(value: object, path: str) 
         bool,
         type(None),
     }
+
+
+def test_facts_are_told_in_a_line() -> None:
+    facts = ModelFacts(40_960, 8_192, thinks=True, sees=False)
+    assert facts.words == (
+        "a window of 40,960 tokens, thinks: yes, sees pictures: no, longest reply: 8,192 tokens"
+    )
+    assert ModelFacts().words == ""

@@ -4,6 +4,7 @@ what their buttons ask.
 
 import logging
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mitmproxy.http import HTTPFlow
 
 from converter.recordings.expectation import Expectation
 from converter.shell.keep.flow_record import UNDER_WAY
-from converter.shell.page import context
+from converter.shell.page import context, session
 from converter.shell.page.listed import Listed
 from converter.shell.page.search import Search
 from converter.shell.page.session import Told
@@ -94,7 +95,8 @@ class Page:
 
     async def context(self, flow: HTTPFlow) -> dict[str, object]:
         """Return what fills an exchange's prompt."""
-        return await context.read(flow, UNDER_WAY.get(flow.id), self._client, tuple)
+        called = partial(session.called, await self.session(flow))
+        return await context.read(flow, UNDER_WAY.get(flow.id), self._client, called)
 
     def keep(self, flow: HTTPFlow, name: str, expected: Expectation) -> Future[Path]:
         """Keep an exchange as a recording, and what it should read. Raises RecordingError."""

@@ -2,7 +2,7 @@
 
 import { el, number } from "./elements.js";
 
-export function draw(into, { note, kinds, parts }) {
+export function draw(into, { note, about, kinds, parts }) {
   const mark = (at, grow = 0) => {
     const made = el("i");
     made.style.cssText = `--kind:${at};flex-grow:${grow}`;
@@ -22,7 +22,7 @@ export function draw(into, { note, kinds, parts }) {
   }
   const legend = kinds.map(([kind, tokens], at) => el("span", "", mark(at), `${kind} ${number(tokens)}`));
   into.replaceChildren(
-    el("p", "note", note),
+    el("p", "note", note, about && ` Of the model: ${about}.`),
     el("div", "bar large", ...kinds.map(([, tokens], at) => mark(at, tokens))),
     el("p", "legend", ...legend),
     el("div", "md", el("table", "", el("thead", "", el("tr", "", ...heads)), body)));

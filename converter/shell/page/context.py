@@ -14,7 +14,7 @@ from converter.model.conversation import RequestError
 from converter.servers.profiles import Server
 from converter.shell.aside import SHOWING, aside
 from converter.shell.keep.flow_record import FlowRecord
-from converter.shell.messages import content_of, upstream
+from converter.shell.messages import content_of, model_of, upstream
 from converter.shell.mitmproxy_internals import state_before
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
 from converter.shell.watch.views import facts_of, reading_of
@@ -31,21 +31,22 @@ async def read(
     client: UpstreamClient,
     called: Callable[[], Collection[str]],
 ) -> dict[str, object]:
-    """Return the parts of what the server got, by size. `called`: finds the tools that were called
-    in the session.
+    """Return the parts of what the server got, by size, and its words on the model. `called`: finds
+    the tools that were called in the session.
     """
     sent, chosen = _sent(flow, running), reading_of(flow, of_server=True)[0]
     body, counted = content_of(sent), facts_of(flow).get("input_tokens")
     exchange = begin(sent.method, sent.path, {}, chosen, flow.id, reverse=True)
-    pieces = None
+    pieces, about = None, ""
     if exchange and len(body) <= LONGEST_PROMPT:
         written = partial(_completion, exchange, body)
         place, headers = upstream(flow, exchange), credentials(sent.headers)
+        about = (await client.facts(place, headers, model_of(body))).words
         pieces = await client.pieces(place, headers, chosen.server, written)
     tokens = counted if isinstance(counted, int) else None
 
     def parts() -> dict[str, object]:
-        return context_parts.read(body, chosen, tokens, pieces, called())
+        return {"about": about, **context_parts.read(body, chosen, tokens, pieces, called())}
 
     return await aside(len(body), parts, SHOWING)
 

@@ -17,7 +17,7 @@ from converter.shell.page.row import Row
 from converter.shell.watch.views import facts_of
 from converter.transcript import request, shown
 from converter.transcript.shown import Values
-from converter.transcript.turns import Transcript
+from converter.transcript.turns import CallPart, Transcript
 from converter.wire import json_text
 
 _PROMPT = ("messages", "input", "system", "tools")
@@ -62,6 +62,12 @@ def read(exchanges: Iterable[Told]) -> Iterator[Values]:
             "request": shown.transcript(question),
             "reply": shown.transcript(answer, each.facts),
         }
+
+
+def called(exchanges: Iterable[Told]) -> set[str]:
+    """Return the names of the tools that models have called."""
+    turns = (turn for each in exchanges if each.got for turn in each.got.read().turns)
+    return {part.name for turn in turns for part in turn.parts if isinstance(part, CallPart)}
 
 
 def lines(exchanges: Iterable[Told]) -> str:

@@ -19,6 +19,7 @@ from converter.model.initial_state import InitialState
 from converter.observe.printable import bounded
 from converter.servers.initial_state import initial_state, needs_prompt
 from converter.servers.known_servers import Body, Bounded, Key, KnownServers, Upstream, prompt_key
+from converter.servers.model_facts import TOLD_BESIDE, ModelFacts, read
 from converter.servers.model_names import Entry, entries
 from converter.servers.probes import (
     IDENTITY_PATHS,
@@ -169,6 +170,19 @@ class UpstreamClient:
                 listed = entries(reply.value() if reply else None)[:MOST_KNOWN]
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
+
+    async def facts(self, upstream: Upstream, headers: Headers, model: str) -> ModelFacts:
+        """Return the server's words on a model, for who looks at it."""
+        if upstream not in self._met or not upstream.direct:
+            return ModelFacts()
+        listed: object = {"data": await self.models(upstream, headers)}
+        told = {_MODELS: listed}
+        with suppress(ConnectionError):
+            server = await self.recognise(upstream, headers)
+            if beside := TOLD_BESIDE.get(server.name):
+                reply = await self._fetch(upstream, ProbeRequest(beside), headers)
+                told[beside] = reply.value() if reply else None
+        return read(told, model)
 
     async def _unless_silent[Result](
         self, upstream: Upstream, ask: Callable[[], asyncio.Task[Result | None]]

@@ -59,6 +59,7 @@ def test_the_parts_add_up_to_the_servers_own_count(web: Mitmweb, path: str) -> N
     counted = reply["usage"][USAGE.get(path, "input_tokens")]
     shown = told(web)
     assert "each part counted by the server" in shown["note"]
+    assert shown["about"] == "a window of 4,096 tokens, calls tools: yes, sees pictures: no"
     total = sum(tokens for _, _, tokens in shown["parts"])
     assert abs(total - counted) <= 0.02 * counted
     assert {kind for kind, _, tokens in shown["parts"] if tokens} == KINDS

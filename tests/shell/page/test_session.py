@@ -8,7 +8,7 @@ import pytest
 from converter.shell.page import session
 from converter.shell.page.session import Told, differences, told
 from tests.support.addon_flows import CHAT, EVENT_STREAM, request, response
-from tests.support.frames import stream
+from tests.support.frames import DONE, ROLE, delta, finish, stream
 from tests.support.kept_flows import kept
 
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -60,6 +60,15 @@ def test_an_exchange_is_a_line_of_json() -> None:
     lines = session.lines([first, exchange("2", b"{".decode(), "2")]).split("\n")
     assert [json.loads(line)["id"] for line in lines[:-1]] == ["1", "2"]
     assert json.loads(lines[0])["title"] == "a\nb\u2028"
+
+
+def test_tools_are_called_anywhere_in_the_session() -> None:
+    chunks = [ROLE, delta(tool_calls=[{"index": 0, **CALL}]), finish("tool_calls"), DONE]
+    flow = kept(request(CHAT, asked(ASKED, tools=TOOLS)), response(EVENT_STREAM), *chunks)
+    caller = told(flow, {"id": flow.id, "running": False}, b"{}")
+    running = told(flow, {"id": flow.id, "running": True}, b"{}")
+    assert session.called([exchange("1", asked(ASKED), "1"), running]) == set()
+    assert session.called([running, caller]) == {"task"}
 
 
 OTHER = [*TOOLS, {"type": "function", "function": {"name": "read"}}]

@@ -374,6 +374,32 @@ def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None
     assert server.paths() == ["/v1/models"]
 
 
+def _facts(upstream: Upstream, meets: bool = True) -> Step:
+    async def ask(client: UpstreamClient) -> object:
+        if meets:
+            client.meets(upstream)
+        return (await client.facts(upstream, {}, "small")).words
+
+    return ask
+
+
+def test_a_server_tells_of_a_model(server: ByPathServer) -> None:
+    server.rows |= owned_by("organization_owner")
+    loaded = {"id": "small", "type": "vlm", "loaded_context_length": 8192}
+    server.rows["/api/v0/models"] = Says({"data": [loaded, {**loaded, "id": "other"}]})
+    [told] = _run(_facts(_at(server)))
+    assert told == "a window of 8,192 tokens, sees pictures: yes"
+
+
+def test_only_servers_that_are_there_and_were_sent_requests_tell_of_models(
+    server: ByPathServer,
+) -> None:
+    server.rows |= owned_by("vllm")
+    assert _run(_facts(_at(server), meets=False)) == [""]
+    assert server.paths() == []
+    assert _run(_facts(_gone())) == [""]
+
+
 def test_a_server_that_is_gone_counts_nothing() -> None:
     assert _run(_count(_gone())) == [None]
 
