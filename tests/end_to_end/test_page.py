@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -31,6 +32,8 @@ CALL = {
     "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'},
 }
 HEAD = "#rows button.row"
+PLACES = """[...document.querySelectorAll("#differs del, #differs ins")]
+    .slice(0, 2).map((each) => each.getBoundingClientRect().{})"""
 NAMELESS = """
 return [...document.querySelectorAll('button, a, input, select, textarea, [tabindex="0"]')]
   .filter((each) => each.offsetParent && !(each.textContent.trim() || each.ariaLabel ||
@@ -332,6 +335,10 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
     assert think.text("[data-do=session]") == "What broke the cache"
     _open_session(web, think)
     think.until_shown("-It is 13:05.\n+It is 13:06.", "#differs")
+    places = [think.script("return " + PLACES.format(side)) for side in ("top", "left")]
+    [[top, other_top], [left, other_left]] = cast(list[list[float]], places)
+    assert top == other_top, "the two texts stand side by side"
+    assert left < other_left
 
 
 def _open_session(web: Mitmweb, think: ThinkPage) -> None:

@@ -1,4 +1,4 @@
-// Small things that all of the page is made with: elements and text nodes, never markup, so what a model writes stays text.
+// Elements and text nodes, never markup, so what a model writes stays text.
 
 export const $ = (id) => document.getElementById(id);
 const ACTING = /\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\p{Cs}/gu;

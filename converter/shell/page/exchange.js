@@ -59,9 +59,9 @@ export class Exchange {
   row() {
     const row = rows.get(this.id);
     if (!row) return;
-    const session = this.part("[data-do=session]");
-    session.href = `think/exchanges/${row.id}/session${row.broke ? `?from=${row.broke}&to=${row.id}#differs` : ""}`;
-    session.textContent = row.broke ? "What broke the cache" : "Session";
+    const link = this.part("[data-do=session]");
+    link.href = `think/exchanges/${row.id}/session${row.broke ? `?from=${row.broke}&to=${row.id}#differs` : ""}`;
+    if (row.broke) link.textContent = "What broke the cache";
     this.root.classList.remove(...Object.keys(STATES));
     this.root.classList.add(row.state);
     this.part("h2").textContent = visible(row.model || "no model");

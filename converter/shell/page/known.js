@@ -1,4 +1,4 @@
-// What all of the page knows: the rows of the list, and the exchanges that are shown, each by the id of its flow.
+// The rows of the list and the exchanges that are shown, by the id of their flows.
 
 export const rows = new Map();
 export const shown = new Map();

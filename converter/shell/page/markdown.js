@@ -109,7 +109,7 @@ export function* blocks(text, depth = 0) {
   if (words.length) yield paragraph();
 }
 
-// Return a heading without the marks behind it; an expression for them would try each of its runs again and again.
+// Return a heading without the marks behind it; an expression would try each run again and again.
 function unclosed(words) {
   let end = words.length;
   while (" \t#".includes(words[end - 1] ?? "x")) end--;

@@ -7,8 +7,7 @@ const LARGE = 20000; // characters of a block; a longer one is shown plain, a st
 const SHEET = 8000; // characters of blocks that are laid out together
 const GOES_ON = /^[ \t]|^(?:[-*+]|\d{1,9}[.)])[ \t]/; // a line that may belong to the list before it
 
-// A block is drawn once when it is over, only the last one is drawn again as more of it comes. Blocks stand on
-// sheets, which a browser lays out when they are looked at.
+// A block that is over is drawn once; sheets of blocks are laid out when they are looked at.
 export class Words {
   constructor(root) {
     this.tail = "";
@@ -74,7 +73,7 @@ function drawn(text, fence) {
   return [codeBlock(lines.slice(0, end).join("\n"), fence[1]), ...blocks(lines.slice(end + 1).join("\n"))];
 }
 
-// Draw now what there is time for, the rest with the next pictures, in order; aria-busy says that there is more.
+// Draw what there is time for, the rest with the next pictures; aria-busy says that there is more.
 const jobs = [];
 let spent = 0, due = false;
 
