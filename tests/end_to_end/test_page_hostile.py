@@ -2,11 +2,13 @@
 request, no text turned around; long replies and long lists stay usable.
 """
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mitmproxy.io import FlowReader, FlowWriter
 
 from tests.support.asked_sum import ask
 from tests.support.by_path_server import CHAT, ByPathServer, Says, owned_by
@@ -14,7 +16,7 @@ from tests.support.clients import Client
 from tests.support.frames import END, ROLE, delta, stream, text
 from tests.support.hostile_words import ACTING, LINKS, MARKUP, SHOWN
 from tests.support.mitmweb import Mitmweb
-from tests.support.think_page import REPLY, ThinkPage
+from tests.support.think_page import REPLY, ThinkPage, dump
 
 pytestmark = pytest.mark.slow
 
@@ -173,18 +175,32 @@ def test_ten_thousand_thoughts_are_shown_some_at_a_time(
 
 @pytest.mark.long
 def test_a_thousand_exchanges_are_listed(
-    web: Mitmweb, server: ByPathServer, think: ThinkPage
+    web: Mitmweb, server: ByPathServer, think: ThinkPage, proxy_folder: Path, tmp_path: Path
 ) -> None:
+    """A thousand of them come from a file, the last ten while the page is open."""
     server.rows[CHAT] = Says(steps=stream("<think>a</think>", "b"))
-    think.show(web, 0)
+    asked = [
+        json.dumps({"model": f"m{number}", "stream": True, "messages": []}).encode()
+        for number in range(5)
+    ]
     with Client(web.port) as client:
-        for number in range(1010):
-            body = {"model": f"m{number % 5}", "stream": True, "messages": []}
-            client.ask(CHAT, json.dumps(body).encode())
-    think.until(lambda: think.text("#count") == "1,010 exchanges", "all of them")
-    assert think.elements("#rows a.row") == 1000
-    think.press("#older")
-    think.until(lambda: think.elements("#rows a.row") == 1010, "the older ones")
-    think.pick(1009)
-    think.keys("k")
-    think.until(lambda: think.elements(".end dl") == 1, "the next")
+        for body in asked:
+            client.ask(CHAT, body)
+    saved = tmp_path / "saved.mitm"
+    with saved.open("wb") as file:
+        for flow in 200 * [*FlowReader(io.BytesIO(dump(web))).stream()]:
+            FlowWriter(file).add(flow.copy())
+    with Mitmweb(server.address, proxy_folder, "-r", str(saved)) as other:
+        think.show(other, 1000)
+        with Client(other.port) as client:
+            for body in 2 * asked:
+                client.ask(CHAT, body)
+        think.until(lambda: think.text("#count") == "1,010 exchanges", "all of them")
+        assert think.elements("#rows a.row") == 1000
+        think.press("#older")
+        think.until(lambda: think.elements("#rows a.row") == 1010, "the older ones")
+        think.pick(1009)
+        think.keys("k")
+        think.until(lambda: think.elements(".end dl") == 1, "the next")
+        think.leave()
+        other.check()
