@@ -5,6 +5,7 @@ look shows its end.
 import asyncio
 import sys
 from collections.abc import Iterator
+from math import inf
 
 import pytest
 from mitmproxy.http import HTTPFlow
@@ -111,7 +112,7 @@ def test_what_is_dear_to_show_is_shown_less_often(
 ) -> None:
     monkeypatch.setattr(live, "SHARE", 20)
     flow, running = begun(there)
-    running.spent = 3600
+    running.spent = inf
     pass_on(flow, ROLE)
     look()
     assert there.updates == []
