@@ -41,7 +41,7 @@ async def read(
     if exchange and len(body) <= LONGEST_PROMPT:
         written = partial(_completion, exchange, body)
         place, headers = upstream(flow, exchange), credentials(sent.headers)
-        about = (await client.facts(place, headers, model_of(body))).words
+        about = (await client.facts(place, headers, chosen.server, model_of(body))).words
         pieces = await client.pieces(place, headers, chosen.server, written)
     tokens = counted if isinstance(counted, int) else None
 

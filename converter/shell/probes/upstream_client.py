@@ -171,17 +171,21 @@ class UpstreamClient:
                 self._listed[upstream] = (listed, time.monotonic() + REST)
         return listed
 
-    async def facts(self, upstream: Upstream, headers: Headers, model: str) -> ModelFacts:
-        """Return the server's words on a model, for who looks at it."""
+    async def facts(
+        self, upstream: Upstream, headers: Headers, server: Server | None, model: str
+    ) -> ModelFacts:
+        """Return the server's words on a model, for who looks at it; a server that takes its time
+        says nothing of it to others.
+        """
+        told = dict[str, object]()
         if upstream not in self._met or not upstream.direct:
             return ModelFacts()
-        listed: object = {"data": await self.models(upstream, headers)}
-        told = {_MODELS: listed}
-        with suppress(ConnectionError):
-            server = await self.recognise(upstream, headers)
-            if beside := TOLD_BESIDE.get(server.name):
-                reply = await self._fetch(upstream, ProbeRequest(beside), headers)
-                told[beside] = reply.value() if reply else None
+        with suppress(TimeoutError, NoReplyError, ConnectionError):
+            async with asyncio.timeout(PATIENCE):
+                server = server or await self.recognise(upstream, headers)
+                for path in filter(None, (_MODELS, TOLD_BESIDE.get(server.name))):
+                    reply = await fetch(upstream, ProbeRequest(path), headers, self._secure)
+                    told[path] = reply.value()
         return read(told, model)
 
     async def _unless_silent[Result](

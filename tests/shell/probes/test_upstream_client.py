@@ -17,7 +17,7 @@ import pytest
 from converter.model.initial_state import InitialState
 from converter.servers.known_servers import Body, KnownServers, Upstream
 from converter.servers.probes import IDENTITY_PATHS, Probe, ProbeRequest
-from converter.servers.profiles import GENERIC, by_name
+from converter.servers.profiles import GENERIC, Server, by_name
 from converter.shell.aside import AT_ONCE
 from converter.shell.probes import upstream_client
 from converter.shell.probes.upstream_client import UpstreamClient, credentials
@@ -374,11 +374,11 @@ def test_the_models_of_a_server_are_asked_for_once(server: ByPathServer) -> None
     assert server.paths() == ["/v1/models"]
 
 
-def _facts(upstream: Upstream, meets: bool = True) -> Step:
+def _facts(upstream: Upstream, meets: bool = True, server: Server | None = None) -> Step:
     async def ask(client: UpstreamClient) -> object:
         if meets:
             client.meets(upstream)
-        return (await client.facts(upstream, {}, "small")).words
+        return (await client.facts(upstream, {}, server, "small")).words
 
     return ask
 
@@ -389,6 +389,17 @@ def test_a_server_tells_of_a_model(server: ByPathServer) -> None:
     server.rows["/api/v0/models"] = Says({"data": [loaded, {**loaded, "id": "other"}]})
     [told] = _run(_facts(_at(server)))
     assert told == "a window of 8,192 tokens, sees pictures: yes"
+
+
+@pytest.mark.usefixtures("short_patience")
+def test_a_server_that_is_slow_to_tell_of_a_model_is_asked_by_others(server: ByPathServer) -> None:
+    let_go = threading.Event()
+    server.rows |= {"/v1/models": Says(steps=[let_go]), "/tokenize": Says({"count": 7})}
+    upstream = _at(server)
+    try:
+        assert _run(_facts(upstream, server=VLLM), _count(upstream)) == ["", 7]
+    finally:
+        let_go.set()
 
 
 def test_only_servers_that_are_there_and_were_sent_requests_tell_of_models(
