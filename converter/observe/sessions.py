@@ -63,7 +63,9 @@ class Sessions:
         return sorted(kin, key=lambda each: each.number)
 
     def _root(self, session: Session) -> Session:
-        return self._root(self._of[session.within]) if session.within else session
+        while session.within:
+            session = self._of[session.within]
+        return session
 
     def add(self, exchange: str, client: str, messages: Messages) -> list[str]:
         """Put an exchange into its session; return the exchanges that became those of a branch."""

@@ -210,7 +210,7 @@ class SessionShown(_PageHandler):
             ".html": lambda: SessionPage(found, f"<style>{style}</style>", saved=True).write(),
             ".jsonl": lambda: session.lines(found),
         }
-        words = await aside(AT_ONCE + 1, written[form], SHOWING)
+        words = await aside(sum(len(each.body) for each in found), written[form], SHOWING)
         kind = "application/jsonl" if form == ".jsonl" else "text/html"
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Security-Policy", SECURITY)

@@ -70,7 +70,7 @@ def row(flow: HTTPFlow, running: FlowRecord | None, before: Row | None) -> Row:
         "server": _server(flow, running, noted),
         "status": flow.response.status_code if flow.response else 0,
         "again": flow.is_replay == "request",
-        **({"broke": str(flow.metadata[BEFORE])} if BEFORE in flow.metadata else {}),
+        **({"broke": _short(str(flow.metadata[BEFORE]))} if BEFORE in flow.metadata else {}),
         **{name: known[name] for name in _SHOWN if name in known},
         **_times(flow, known, running is not None),
     }

@@ -54,8 +54,9 @@ def read(exchanges: Iterable[Told]) -> Iterator[Values]:
     before = dict[object, Fields]()
     for each in exchanges:
         fields = each.fields()
-        question = _question(before.get(each.row["session"]), fields)
-        before[each.row["session"]] = fields
+        own = each.row["session"]
+        question = _question(before.get(own), fields) if fields else request.read(each.body)
+        before[own] = fields
         answer = each.got.read() if each.got else Transcript()
         yield {
             **each.row,

@@ -3,7 +3,7 @@ told, and where two requests differ. Saved, it needs nothing else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from math import inf
 from typing import Any
 
 from converter.shell.page.session import Told, differences, read
@@ -40,7 +40,7 @@ class SessionPage:
         exchanges: list[_Exchange] = [
             {**each, "number": number} for number, each in enumerate(read(self._told), 1)
         ]
-        title = html.text(exchanges[0]["title"] or "A session")
+        title = html.text(next((each["title"] for each in exchanges), "") or "A session")
         rule = f'<meta http-equiv="Content-Security-Policy" content="{_SECURITY}">'
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{rule * self._saved}'
@@ -48,7 +48,7 @@ class SessionPage:
             f'<meta name="color-scheme" content="light dark"><title>{title}</title>{self._style}'
             f'</head><body class="session"><main><h1>{title}</h1>'
             f"{'' if self._saved else _actions(exchanges)}{self._differences(*pair)}"
-            f"{_session(exchanges[0]['session'], exchanges)}</main></body></html>\n"
+            f"{_tree(exchanges)}</main></body></html>\n"
         )
 
     def _differences(self, before: str, now: str) -> str:
@@ -64,7 +64,7 @@ class SessionPage:
 
 def _actions(exchanges: Iterable[_Exchange]) -> str:
     options = "".join(
-        f'<option value="{each["id"]}">{each["number"]} · {html.text(each["title"])}</option>'
+        f'<option value="{html.text(each["id"])}">{html.text(_label(each))}</option>'
         for each in exchanges
     )
     choices = "".join(
@@ -83,27 +83,36 @@ def _marked(line: str) -> str:
     return f"<{tag}>{html.text(line)}</{tag}>\n"
 
 
-def _session(name: object, exchanges: Sequence[_Exchange]) -> str:
+def _tree(exchanges: Sequence[_Exchange]) -> str:
+    """Return all sessions. One whose parent is not in mitmweb's list any more stands by itself."""
+    by_session = dict[object, list[_Exchange]]()
+    for each in exchanges:
+        by_session.setdefault(each["session"], []).append(each)
+    return "".join(
+        _session(own, by_session)
+        for own in by_session.values()
+        if own[0]["within"] not in by_session
+    )
+
+
+def _session(own: Sequence[_Exchange], by_session: Mapping[object, Sequence[_Exchange]]) -> str:
     """Return the exchanges of a session; a branch stands behind the one in which it began."""
-    own = [each for each in exchanges if each["session"] == name]
-    others = [
-        each for each in exchanges if each["within"] == name and each["id"] == each["session"]
-    ]
-    branches = {
-        number: list(found)
-        for number, found in groupby(others, lambda branch: _before(branch, own)["number"])
-    }
+    name = own[0]["session"]
+    branches = [branch for branch in by_session.values() if branch[0]["within"] == name]
+    ends = [*(each["number"] for each in own[1:]), inf]
     written = list[str]()
-    for each in own:
+    for each, end in zip(own, ends, strict=True):
         written.append(_exchange(each))
-        for branch in branches.get(each["number"], ()):
-            inside = _session(branch["id"], exchanges)
-            written.append(html.folded("branch", f"Sub-agent · {branch['title']}", "", inside))
+        begun = [branch for branch in branches if branch[0]["number"] < end]
+        branches = branches[len(begun) :]
+        for branch in begun:
+            label = f"Sub-agent · {branch[0]['title']}"
+            written.append(html.folded("branch", label, "", _session(branch, by_session)))
     return "".join(written)
 
 
-def _before(branch: _Exchange, own: Sequence[_Exchange]) -> _Exchange:
-    return next((each for each in reversed(own) if each["number"] < branch["number"]), own[0])
+def _label(told: _Exchange) -> str:
+    return f"{told['number']} · {told['title']}"
 
 
 def _exchange(told: _Exchange) -> str:
@@ -113,7 +122,7 @@ def _exchange(told: _Exchange) -> str:
     turns = "".join(map(html.turn, [*asked["turns"], *reply["turns"]]))
     rest = "".join(map(html.part, [*asked["rest"], *reply["rest"]]))
     return (
-        f'<article id="x{number}"><div class="title"><h2>{number} · {html.text(told["title"])}</h2>'
+        f'<article id="x{number}"><div class="title"><h2>{html.text(_label(told))}</h2>'
         f'<p class="about">{html.text(about)}</p></div>'
         f'<p class="asks">{settings}</p>{turns}{rest}</article>'
     )

@@ -55,6 +55,13 @@ def test_a_reply_that_still_comes_is_not_told() -> None:
     assert value["session"] == flow.id
 
 
+def test_a_request_that_cannot_be_read_is_told_as_it_came() -> None:
+    flow = request(CHAT, b'{"messages": [')
+    [value] = session.read([told(flow, {"id": flow.id, "running": True}, b'{"messages": [')])
+    read: Any = value["request"]
+    assert [part["text"] for part in read["rest"]] == ['{"messages": [']
+
+
 def test_an_exchange_is_a_line_of_json() -> None:
     first = exchange("1", asked(ASKED), "1", title="a\nb\u2028")
     lines = session.lines([first, exchange("2", b"{".decode(), "2")]).split("\n")

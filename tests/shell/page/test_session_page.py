@@ -1,5 +1,7 @@
 """A session as one file."""
 
+import pytest
+
 from converter.shell.page.session_page import SessionPage
 from tests.shell.page.test_session import ASKED, CALLED, FOUND, SYSTEM, asked, exchange
 from tests.transcript.test_html import HOSTILE, Read
@@ -24,9 +26,11 @@ def test_branches_stand_behind_what_began_them() -> None:
 
 
 def test_nothing_in_it_is_markup_that_others_wrote() -> None:
+    name = f'"{HOSTILE}'  # flows of a file may be called anything
+    hostile = exchange(name, asked(ASKED), name, "1", title=HOSTILE, model=HOSTILE)
     for page in (
-        SessionPage(SESSION, "<style></style>", saved=True),
-        SessionPage(SESSION, "", saved=False),
+        SessionPage([*SESSION, hostile], "<style></style>", saved=True),
+        SessionPage([*SESSION, hostile], "", saved=False),
     ):
         read = Read(page.write(("1", "3")))
         assert read.open == []
@@ -50,3 +54,23 @@ def test_two_requests_are_compared() -> None:
     assert "<del>-Mend b.py</del>\n<ins>+Look</ins>" in differs
     assert "Nothing." in page.write(("1", "1"))
     assert "What differs" not in page.write(("1", "gone"))
+
+
+@pytest.mark.parametrize("gone", [(0,), (1,), (0, 3), (0, 1), (1, 2), (0, 2, 3)])
+def test_what_is_left_of_a_session_is_told_whole(gone: tuple[int, ...]) -> None:
+    """mitmweb's list lets go of flows, the first of a session or of a branch as well."""
+    left = [each for number, each in enumerate(SESSION) if number not in gone]
+    written = SessionPage(left, "", saved=True).write()
+    assert written.count("<article ") == len(left)
+    assert all(f'<article id="x{number}">' in written for number in range(1, len(left) + 1))
+
+
+def test_nothing_left_is_an_empty_page() -> None:
+    assert "<h1>A session</h1>" in SessionPage([], "", saved=False).write()
+
+
+def test_a_later_branch_of_a_branch_that_lost_its_first_stays_in_it() -> None:
+    goes_on = exchange("5", asked(SYSTEM, GIVEN, CALLED, FOUND), "2", "1", title="Look")
+    left = [SESSION[0], SESSION[2], goes_on]
+    written = SessionPage(left, "", saved=True).write()
+    assert written.count('<details class="part branch" open>') == 2
