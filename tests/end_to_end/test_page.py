@@ -252,17 +252,7 @@ def test_what_fills_a_request_is_told_by_size(
     think.press(".context th:nth-child(3) button")
     assert think.attribute(".context th:nth-child(3)", "aria-sort") == "ascending"
     assert think.text(".context tbody tr:last-child td") == "system"
-    assert think.script(NAMELESS) == []
-    for theme in ("Light", "Dark"):
-        think.press("#theme")
-        assert think.text("#theme") == theme
-        assert think.script(CONTRAST) == []
-    think.press("#theme")
-    think.resize(400, 800)
-    try:
-        assert think.script("return document.documentElement.scrollWidth") == 400
-    finally:
-        think.unsize()
+    _is_legible(think, "think-context")
     think.keys("c")
     think.until_shown("deep", REPLY)
 
@@ -291,18 +281,7 @@ def test_a_session_with_a_sub_agent_is_one_row_that_unfolds(
     assert think.elements("#rows a.sub") == 1
     think.keys("j")
     think.until_shown("deep", REPLY)
-    assert think.script(NAMELESS) == []
-    for theme in ("Light", "Dark"):
-        think.press("#theme")
-        assert think.text("#theme") == theme
-        assert think.script(CONTRAST) == []
-        think.screenshot(f"think-session-{theme.lower()}")
-    think.press("#theme")
-    think.resize(400, 800)
-    try:
-        assert think.script("return document.documentElement.scrollWidth") == 400
-    finally:
-        think.unsize()
+    _is_legible(think, "think-session")
     _is_read_whole(web, think)
     think.show(web, 0)
     think.until_shown("3 turns · 1 sub-agent", HEAD)
@@ -341,6 +320,26 @@ def test_a_broken_prompt_has_its_mark_and_shows_what_broke_it(
     assert left < other_left
 
 
+def _is_legible(think: ThinkPage, name: str) -> None:
+    """All has a name, stands out light and dark, and fits."""
+    assert think.script(NAMELESS) == []
+    for theme in ("Light", "Dark"):
+        think.press("#theme")
+        assert think.text("#theme") == theme
+        assert think.script(CONTRAST) == []
+        think.screenshot(f"{name}-{theme.lower()}")
+    think.press("#theme")
+    _fits_a_narrow_screen(think)
+
+
+def _fits_a_narrow_screen(think: ThinkPage) -> None:
+    think.resize(400, 800)
+    try:
+        assert think.script("return document.documentElement.scrollWidth") == 400
+    finally:
+        think.unsize()
+
+
 def _open_session(web: Mitmweb, think: ThinkPage) -> None:
     link = think.attribute("[data-do=session]", "href").partition("#")[0]
     base, _, query = web.page.partition("?")
@@ -359,11 +358,7 @@ def _is_read_whole(web: Mitmweb, think: ThinkPage) -> None:
     assert think.script(NAMELESS) == []
     assert think.script(CONTRAST) == []
     think.screenshot("think-session-whole")
-    think.resize(400, 800)
-    try:
-        assert think.script("return document.documentElement.scrollWidth") == 400
-    finally:
-        think.unsize()
+    _fits_a_narrow_screen(think)
     think.script("document.querySelector('[name=to]').selectedIndex = 2")
     think.press("form button")
     think.until_shown("message 2 (tool)", "#differs")
