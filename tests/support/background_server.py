@@ -1,8 +1,13 @@
 """What servers of the tests have in common: one serves in a thread of its own as soon as it is made."""
 
+import socket
 import socketserver
 import threading
+from contextlib import ExitStack
 from typing import Any, Self
+
+_HAD = set[int]()
+"""Ports that servers of this process have had."""
 
 
 class BackgroundServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
@@ -19,6 +24,20 @@ class BackgroundServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__((host, port), handler)
         poll = {"poll_interval": 0.01}
         threading.Thread(target=self.serve_forever, kwargs=poll, daemon=True).start()
+
+    def server_bind(self) -> None:
+        """Take a port that no server had before: the proxies that tests share know servers by it,
+        and would not ask the next one what it is.
+        """
+        wanted = self.server_address
+        super().server_bind()
+        with ExitStack() as taken:  # until another is found, so that none is tried twice
+            while wanted[1] == 0 and self.server_address[1] in _HAD:
+                taken.enter_context(self.socket)
+                self.socket = socket.socket(self.address_family, self.socket_type)
+                self.server_address = wanted
+                super().server_bind()
+        _HAD.add(self.server_address[1])
 
     def __enter__(self) -> Self:
         return self
